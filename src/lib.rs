@@ -1,0 +1,3 @@
+//! Ed25519 SSH keys whose public key text carries a word of your choice.
+
+pub mod wire;
