@@ -1,3 +1,4 @@
 //! Ed25519 SSH keys whose public key text carries a word of your choice.
 
+pub mod pattern;
 pub mod wire;

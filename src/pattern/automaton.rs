@@ -1,0 +1,166 @@
+//! A deterministic automaton over key bodies: its exact chance, and its verdict on one body.
+//!
+//! `regex-automata` determinises; the result is copied into a smaller table that knows only what a search
+//! needs. A body either matches or not, so the first match ends the walk ([`MATCHED`] is never left),
+//! and bytes that no state tells apart share a column.
+
+use std::collections::HashMap;
+
+use regex_automata::Input;
+use regex_automata::dfa::{Automaton as _, StartKind, dense};
+use regex_automata::nfa::thompson::NFA;
+
+use crate::wire::Symbols;
+
+/// The most bytes the determiniser may take: about 16,000 states.
+const SIZE_LIMIT: usize = 8 << 20;
+
+/// The state from which no match can be reached.
+const DEAD: u32 = 0;
+
+/// The state in which a match has been seen.
+const MATCHED: u32 = 1;
+
+/// The state before the first character, and the first with a row in the table.
+const START: u32 = 2;
+
+/// Recognises the bodies that one pattern matches.
+#[derive(Clone)]
+pub(super) struct Automaton {
+    /// The column of each byte.
+    column: [u8; 256],
+    /// The base64 symbols of each column; empty for the columns of other bytes.
+    symbols: Vec<Symbols>,
+    /// The successor states, a row of columns for each state from [`START`] on.
+    next: Vec<u32>,
+    /// Whether the body may end in the state.
+    accepts_end: Vec<bool>,
+}
+
+/// The automaton would have been larger than [`SIZE_LIMIT`], or needs what automata cannot do.
+#[derive(Debug)]
+pub(super) struct TooComplex;
+
+impl Automaton {
+    /// Builds the automaton of an NFA that was compiled with an unanchored prefix.
+    pub(super) fn new(nfa: &NFA) -> Result<Self, TooComplex> {
+        let config = dense::Config::new()
+            .start_kind(StartKind::Unanchored)
+            .accelerate(false)
+            .dfa_size_limit(Some(SIZE_LIMIT))
+            .determinize_size_limit(Some(SIZE_LIMIT));
+        let dfa = dense::Builder::new().configure(config).build_from_nfa(nfa).map_err(|_| TooComplex)?;
+        let start = dfa.start_state_forward(&Input::new(b"")).map_err(|_| TooComplex)?;
+
+        let classes = dfa.byte_classes();
+        let representatives: Vec<u8> = classes.representatives(..).filter_map(|unit| unit.as_u8()).collect();
+        let mut automaton = Self {
+            column: std::array::from_fn(|byte| classes.get(byte as u8)),
+            symbols: vec![Symbols::default(); representatives.len()],
+            next: Vec::new(),
+            accepts_end: Vec::new(),
+        };
+        for byte in 0..=255 {
+            let symbols = &mut automaton.symbols[usize::from(classes.get(byte))];
+            *symbols = symbols.or(Symbols::of(byte));
+        }
+
+        // A dense automaton enters a match state one byte late or at the end of input. Entering it is
+        // final all the same, whatever byte led there.
+        let mut numbers = HashMap::from([(start, START)]);
+        let mut found = vec![start];
+        let mut done = 0;
+        while let Some(&state) = found.get(done) {
+            done += 1;
+            automaton.accepts_end.push(dfa.is_match_state(dfa.next_eoi_state(state)));
+            for &byte in &representatives {
+                let to = dfa.next_state(state, byte);
+                automaton.next.push(if dfa.is_match_state(to) {
+                    MATCHED
+                } else if dfa.is_dead_state(to) {
+                    DEAD
+                } else {
+                    *numbers.entry(to).or_insert_with(|| {
+                        found.push(to);
+                        START + found.len() as u32 - 1
+                    })
+                });
+            }
+        }
+        Ok(automaton)
+    }
+
+    /// Whether the pattern matches anywhere in `body`.
+    pub(super) fn is_match(&self, body: &[u8]) -> bool {
+        let mut state = START;
+        for &byte in body {
+            state = self.row(state)[usize::from(self.column[usize::from(byte)])];
+            if state < START {
+                return state == MATCHED;
+            }
+        }
+        self.accepts_end[(state - START) as usize]
+    }
+
+    /// The exact chance that a random body matches, when the symbol at each position is drawn evenly
+    /// from that position's set.
+    ///
+    /// One pass of dynamic programming: the probability mass of every state, position by position. All
+    /// terms are positive, so the relative rounding error stays within some hundred units in the last place.
+    pub(super) fn chance(&self, positions: &[Symbols]) -> f64 {
+        let mut mass = vec![0.0; self.accepts_end.len()];
+        let mut next = mass.clone();
+        mass[0] = 1.0;
+        let mut matched = 0.0;
+        for &allowed in positions {
+            let share: Vec<f64> = self
+                .symbols
+                .iter()
+                .map(|column| f64::from(column.and(allowed).len()) / f64::from(allowed.len()))
+                .collect();
+            next.fill(0.0);
+            for (here, row) in mass.iter().zip(self.next.chunks_exact(self.symbols.len())) {
+                if *here == 0.0 {
+                    continue;
+                }
+                for (&to, share) in row.iter().zip(&share) {
+                    match to {
+                        DEAD => {}
+                        MATCHED => matched += here * share,
+                        _ => next[(to - START) as usize] += here * share,
+                    }
+                }
+            }
+            std::mem::swap(&mut mass, &mut next);
+        }
+        let ends = mass.iter().zip(&self.accepts_end).filter(|(_, accepts)| **accepts);
+        matched + ends.map(|(here, _)| here).sum::<f64>()
+    }
+
+    /// Whether some string of `len` bytes, of base64 or not, would match.
+    pub(super) fn matches_some_bytes(&self, len: usize) -> bool {
+        let mut reached = vec![false; self.accepts_end.len()];
+        reached[0] = true;
+        for _ in 0..len {
+            let mut next = vec![false; reached.len()];
+            for (_, row) in
+                reached.iter().zip(self.next.chunks_exact(self.symbols.len())).filter(|(on, _)| **on)
+            {
+                for &to in row {
+                    match to {
+                        DEAD => {}
+                        MATCHED => return true,
+                        _ => next[(to - START) as usize] = true,
+                    }
+                }
+            }
+            reached = next;
+        }
+        reached.iter().zip(&self.accepts_end).any(|(reached, accepts)| *reached && *accepts)
+    }
+
+    fn row(&self, state: u32) -> &[u32] {
+        let columns = self.symbols.len();
+        &self.next[(state - START) as usize * columns..][..columns]
+    }
+}

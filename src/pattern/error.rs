@@ -1,0 +1,154 @@
+//! Why a pattern is refused, where, and what to do about it.
+
+use std::fmt;
+use std::ops::Range;
+
+use crate::wire;
+
+/// A pattern that cannot be searched.
+///
+/// Its text is one line; [`PatternError::at`] says which characters are meant and [`PatternError::hint`]
+/// what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PatternError {
+    reason: Reason,
+    at: Range<usize>,
+}
+
+/// The reasons.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// There is no text.
+    Empty,
+    /// A literal holds a character that base64 does not have.
+    NotBase64(char),
+    /// The text repeats what every key text begins with.
+    Header,
+    /// The shortest match, or the text, is longer than what can hold it.
+    TooLong {
+        /// Characters that are needed.
+        len: usize,
+        /// Characters that there are.
+        most: usize,
+    },
+    /// The first character of a body cannot be this one (known for literals).
+    FirstCharacter(Option<char>),
+    /// The expression is malformed, as the parser says.
+    Syntax(String),
+    /// The expression matches only text with characters that base64 does not have.
+    NeverBase64,
+    /// The expression matches only text that is shorter than a body.
+    OtherLength,
+    /// The expression contradicts itself.
+    NeverMatches,
+    /// The automaton would be too large.
+    TooComplex,
+}
+
+impl PatternError {
+    pub(super) fn new(reason: Reason, at: Range<usize>) -> Self {
+        Self { reason, at }
+    }
+
+    /// The characters that are meant, counted from 0.
+    #[must_use]
+    pub fn at(&self) -> Range<usize> {
+        self.at.clone()
+    }
+
+    /// The reason.
+    #[must_use]
+    pub fn reason(&self) -> &Reason {
+        &self.reason
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match &self.reason {
+            Reason::Empty => "give at least one character".into(),
+            Reason::NotBase64('=') => "key text is exactly 68 characters long and has no `=` padding".into(),
+            Reason::NotBase64('-' | '_') => "key text has `+` and `/` where URL-safe base64 has `-` and `_`".into(),
+            Reason::NotBase64(char) if char.is_whitespace() => {
+                "write several patterns as separate arguments; a pattern holds no blanks".into()
+            }
+            Reason::NotBase64('^' | '$' | '.' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '\\') => {
+                "add --regex to search for a regular expression".into()
+            }
+            Reason::NotBase64(_) | Reason::NeverBase64 => "key text is made of A-Z, a-z, 0-9, `+` and `/`".into(),
+            Reason::Header => {
+                format!("every key text begins with {} {}; write only what shall follow", wire::ALGORITHM, wire::FIXED)
+            }
+            Reason::TooLong { .. } | Reason::OtherLength => format!(
+                "the searchable part of a key text has {} characters, the last of its {}",
+                wire::BODY_LEN,
+                wire::TEXT_LEN
+            ),
+            Reason::FirstCharacter(Some(_)) => {
+                "leave out --prefix, or put a letter from A to P in front (character 1 holds only four key bits)".into()
+            }
+            Reason::FirstCharacter(None) => {
+                "begin with a letter from A to P (character 1 holds only four key bits)".into()
+            }
+            Reason::Syntax(_) => "leave out --regex to search for the text itself".into(),
+            Reason::NeverMatches => "`^` and `$` are the ends of the body; nothing stands outside them".into(),
+            Reason::TooComplex => "use fewer or smaller repetitions, or split it into several patterns".into(),
+        }
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let position = self.at.start + 1;
+        match &self.reason {
+            Reason::Empty => write!(f, "the pattern is empty"),
+            Reason::NotBase64(char) => {
+                write!(f, "character {position}, {}, never occurs in key text", Shown(*char))
+            }
+            Reason::Header => write!(f, "the pattern repeats the fixed beginning of every key text"),
+            Reason::TooLong { len, most } => {
+                write!(f, "the pattern needs {len} characters and there is room for {most}")
+            }
+            Reason::FirstCharacter(Some(char)) => {
+                write!(f, "character 1 of the body is always one of A to P, never {}", Shown(*char))
+            }
+            Reason::FirstCharacter(None) => {
+                write!(
+                    f,
+                    "from character {position} of the expression on, it asks for a body that does not begin with A to P"
+                )
+            }
+            Reason::Syntax(message) => {
+                write!(f, "malformed regular expression at character {position}: {message}")
+            }
+            Reason::NeverBase64 => {
+                write!(
+                    f,
+                    "from character {position} of the expression on, it asks for characters that never occur in key text"
+                )
+            }
+            Reason::OtherLength => {
+                write!(f, "the expression matches only text that is shorter than a body")
+            }
+            Reason::NeverMatches => {
+                write!(f, "from character {position} of the expression on, nothing can match")
+            }
+            Reason::TooComplex => write!(f, "the automaton of the pattern would need more than 8 MiB"),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+/// A character in quotes; what would not print is escaped.
+struct Shown(char);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_control() {
+            write!(f, "'{}'", self.0.escape_default())
+        } else {
+            write!(f, "'{}'", self.0)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Many patterns against one body, in one pass.
+//!
+//! All literals share one Aho-Corasick automaton over folded text: symbols that some literal cannot tell
+//! apart (by case, by `--leet`) are folded into one. What it reports is a candidate, which the literal's own
+//! symbol sets then confirm. Each regular expression has its own automaton.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, BuildError};
+
+use super::literal::Literal;
+use super::regex::Regex;
+use super::{Form, Pattern};
+use crate::wire::{Body, Symbols};
+
+/// The place of a pattern in the list that a [`Matcher`] was built from.
+pub type PatternId = usize;
+
+/// A compiled list of patterns.
+pub struct Matcher {
+    /// What each byte is folded to.
+    fold: [u8; 256],
+    folded: AhoCorasick,
+    literals: Vec<(PatternId, Literal)>,
+    regexes: Vec<(PatternId, Regex)>,
+}
+
+impl Matcher {
+    /// Compiles `patterns`.
+    ///
+    /// # Errors
+    ///
+    /// The list is too large for an Aho-Corasick automaton (2^31 states).
+    pub fn new(patterns: &[Pattern]) -> Result<Self, TooManyPatterns> {
+        let mut literals = Vec::new();
+        let mut regexes = Vec::new();
+        for (id, pattern) in patterns.iter().enumerate() {
+            match &pattern.form {
+                Form::Literal(literal) => literals.push((id, literal.clone())),
+                Form::Regex(regex) => regexes.push((id, regex.clone())),
+            }
+        }
+        let fold = fold(literals.iter().map(|(_, literal)| literal));
+        let folded = literals.iter().map(|(_, literal)| {
+            let text = (0..literal.len()).filter_map(|at| literal.symbols(at).bytes().next());
+            text.map(|byte| fold[usize::from(byte)]).collect::<Vec<_>>()
+        });
+        Ok(Self { fold, folded: AhoCorasick::new(folded).map_err(TooManyPatterns)?, literals, regexes })
+    }
+
+    /// Adds to `found` every pattern that matches `body`, once each, in ascending order.
+    pub fn find(&self, body: &Body, found: &mut Vec<PatternId>) {
+        let start = found.len();
+        if !self.literals.is_empty() {
+            let folded = body.map(|byte| self.fold[usize::from(byte)]);
+            for candidate in self.folded.find_overlapping_iter(&folded) {
+                let (id, literal) = &self.literals[candidate.pattern().as_usize()];
+                if stands(literal, body, candidate.range()) {
+                    found.push(*id);
+                }
+            }
+        }
+        for (id, regex) in &self.regexes {
+            if regex.is_match(body) {
+                found.push(*id);
+            }
+        }
+        if found.len() > start + 1 {
+            found[start..].sort_unstable();
+            found.dedup();
+        }
+    }
+}
+
+/// Whether `literal` really stands where a candidate was seen.
+fn stands(literal: &Literal, body: &Body, range: Range<usize>) -> bool {
+    let fits = |(at, &byte)| !literal.symbols(at).and(Symbols::of(byte)).is_empty();
+    literal.may_stand(range.start, body) && body[range].iter().enumerate().all(fits)
+}
+
+/// Folds together all symbols that some character of some literal accepts alike.
+fn fold<'a>(literals: impl Iterator<Item = &'a Literal>) -> [u8; 256] {
+    let mut fold: [u8; 256] = std::array::from_fn(|byte| byte as u8);
+    let mut merge = |symbols: Symbols| {
+        let Some(to) = symbols.bytes().next().map(|byte| fold[usize::from(byte)]) else { return };
+        for byte in symbols.bytes() {
+            let from = fold[usize::from(byte)];
+            fold.iter_mut().filter(|folded| **folded == from).for_each(|folded| *folded = to);
+        }
+    };
+    let mut seen = std::collections::HashSet::new();
+    for literal in literals {
+        for at in 0..literal.len() {
+            let symbols = literal.symbols(at);
+            if seen.insert(symbols) {
+                merge(symbols);
+            }
+        }
+    }
+    fold
+}
+
+/// A list of patterns that no automaton can hold.
+#[derive(Debug)]
+pub struct TooManyPatterns(BuildError);
+
+impl std::fmt::Display for TooManyPatterns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the patterns do not fit into one automaton: {}", self.0)
+    }
+}
+
+impl std::error::Error for TooManyPatterns {}

@@ -1,0 +1,80 @@
+//! The chance of a match per key, and what follows from it for a search without memory.
+
+use std::f64::consts::LN_2;
+
+/// The chance that one random key matches: above 0, at most 1.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Odds(f64);
+
+impl Odds {
+    /// Takes a chance; `None` unless it is above 0 and at most 1 (rounding above 1 is cut off).
+    #[must_use]
+    pub fn new(probability: f64) -> Option<Self> {
+        (probability > 0.0 && probability < 1.0 + 1e-9).then(|| Self(probability.min(1.0)))
+    }
+
+    /// The chance per key.
+    #[must_use]
+    pub fn probability(self) -> f64 {
+        self.0
+    }
+
+    /// The mean number of keys until a match.
+    #[must_use]
+    pub fn expected_attempts(self) -> f64 {
+        1.0 / self.0
+    }
+
+    /// After how many keys the chance of having found a match reaches `chance` (0..1).
+    #[must_use]
+    pub fn attempts_for(self, chance: f64) -> f64 {
+        // (1 - p)^n = 1 - chance, and at least one key has to be tried.
+        ((-chance).ln_1p() / (-self.0).ln_1p()).max(1.0)
+    }
+
+    /// The chance that `attempts` keys held at least one match.
+    #[must_use]
+    pub fn chance_after(self, attempts: f64) -> f64 {
+        if attempts == 0.0 { 0.0 } else { -(attempts * (-self.0).ln_1p()).exp_m1() }
+    }
+
+    /// The chance as bits of work: the binary logarithm of [`Self::expected_attempts`].
+    #[must_use]
+    pub fn bits(self) -> f64 {
+        -self.0.ln() / LN_2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_chance_is_accepted() {
+        for bad in [0.0, -0.5, 1.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(Odds::new(bad), None, "{bad}");
+        }
+        assert_eq!(Odds::new(1.0 + 1e-12), Some(Odds(1.0)));
+    }
+
+    #[test]
+    fn half_and_ninety_five_percent() {
+        let odds = Odds::new(1e-6).unwrap();
+        assert!((odds.attempts_for(0.5) - 693_147.0).abs() < 1.0);
+        assert!((odds.attempts_for(0.95) - 2_995_731.0).abs() < 1.0);
+        assert!((odds.chance_after(1e6) - 0.632_12).abs() < 1e-5);
+        let tiny = Odds::new(1e-60).unwrap();
+        assert!((tiny.chance_after(1e40) / 1e-20 - 1.0).abs() < 1e-12);
+        assert!((tiny.bits() - 199.3).abs() < 0.1);
+    }
+
+    #[test]
+    fn a_certain_match_needs_one_key() {
+        let certain = Odds::new(1.0).unwrap();
+        assert_eq!(certain.attempts_for(0.95), 1.0);
+        assert_eq!(certain.chance_after(0.0), 0.0);
+        assert_eq!(certain.chance_after(1.0), 1.0);
+        let likely = Odds::new(0.99).unwrap();
+        assert_eq!(likely.attempts_for(0.5), 1.0);
+    }
+}

@@ -1,0 +1,130 @@
+//! Regular expressions over the body, and why one can never match.
+
+use std::ops::Range;
+
+use regex_automata::Input;
+use regex_automata::nfa::thompson::{self, NFA, pikevm::PikeVM};
+use regex_syntax::ast::{self, Ast};
+use regex_syntax::hir::Hir;
+
+use super::{Automaton, PatternError, Reason, positions};
+use crate::wire::{self, Symbols};
+
+/// The most bytes that the NFA of one expression may take. A body has 43 characters, so an expression that
+/// needs more holds a repetition of no use.
+const NFA_LIMIT: usize = 1 << 20;
+
+/// The longest expression that is read at all, in bytes.
+const LONGEST: usize = 10_000;
+
+/// The deepest nesting of groups.
+const NEST_LIMIT: u32 = 50;
+
+#[derive(Clone)]
+pub(super) struct Regex {
+    automaton: Automaton,
+    plain: PikeVM,
+}
+
+impl Regex {
+    pub(super) fn new(text: &str, case_sensitive: bool) -> Result<Self, PatternError> {
+        if text.len() > LONGEST {
+            return Err(PatternError::new(
+                Reason::TooLong { len: text.chars().count(), most: LONGEST },
+                0..1,
+            ));
+        }
+        if text.trim_start_matches('^').starts_with(wire::FIXED) {
+            let start = text.len() - text.trim_start_matches('^').len();
+            return Err(PatternError::new(Reason::Header, start..start + wire::FIXED.len()));
+        }
+        let regex = Self::compile(text, case_sensitive)?;
+        if regex.chance(&positions()) > 0.0 {
+            return Ok(regex);
+        }
+        let reason = regex.reason(&parse(text, case_sensitive)?);
+        Err(PatternError::new(reason, culprit(text, case_sensitive)))
+    }
+
+    fn compile(text: &str, case_sensitive: bool) -> Result<Self, PatternError> {
+        let too_complex = || PatternError::new(Reason::TooComplex, 0..text.chars().count());
+        let hir = parse(text, case_sensitive)?;
+        let nfa: NFA = thompson::Compiler::new()
+            .configure(thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT)))
+            .build_from_hir(&hir)
+            .map_err(|_| too_complex())?;
+        let automaton = Automaton::new(&nfa).map_err(|_| too_complex())?;
+        let plain = PikeVM::new_from_nfa(nfa).map_err(|_| too_complex())?;
+        Ok(Self { automaton, plain })
+    }
+
+    /// The exact chance that a body with these symbols at its positions matches.
+    pub(super) fn chance(&self, positions: &[Symbols]) -> f64 {
+        self.automaton.chance(positions)
+    }
+
+    pub(super) fn is_match(&self, body: &[u8]) -> bool {
+        self.automaton.is_match(body)
+    }
+
+    /// Where the expression matches, by simulating its NFA: slow, and nothing in common with the automaton
+    /// but the parser.
+    pub(super) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+        self.plain.find(&mut self.plain.create_cache(), Input::new(body)).map(|found| found.range())
+    }
+
+    /// Why an expression of chance 0 never matches.
+    fn reason(&self, hir: &Hir) -> Reason {
+        let shortest = hir.properties().minimum_len();
+        if self.automaton.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
+            Reason::FirstCharacter(None)
+        } else if let Some(len) = shortest.filter(|&len| len > wire::BODY_LEN) {
+            Reason::TooLong { len, most: wire::BODY_LEN }
+        } else if self.automaton.matches_some_bytes(wire::BODY_LEN) {
+            Reason::NeverBase64
+        } else if (1..wire::BODY_LEN).any(|len| self.automaton.matches_some_bytes(len)) {
+            Reason::OtherLength
+        } else {
+            Reason::NeverMatches
+        }
+    }
+}
+
+fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
+    let parser = regex_syntax::ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .case_insensitive(!case_sensitive)
+        .nest_limit(NEST_LIMIT)
+        .build()
+        .parse(text);
+    parser.map_err(|error| {
+        let (message, span) = match &error {
+            regex_syntax::Error::Parse(error) => (error.kind().to_string(), *error.span()),
+            regex_syntax::Error::Translate(error) => (error.kind().to_string(), *error.span()),
+            other => (other.to_string(), ast::Span::splat(ast::Position::new(0, 1, 1))),
+        };
+        PatternError::new(Reason::Syntax(message), chars(text, span))
+    })
+}
+
+/// The first part of the expression from which on nothing can match.
+///
+/// For a sequence of items that is the last item of the shortest prefix that is already impossible; for
+/// anything else it is the whole.
+fn culprit(text: &str, case_sensitive: bool) -> Range<usize> {
+    let whole = 0..text.chars().count();
+    let ast = ast::parse::Parser::new().parse(text);
+    let Ok(Ast::Concat(items)) = &ast else { return whole };
+    let impossible = |item: &&Ast| {
+        let prefix = Regex::compile(&text[..item.span().end.offset], case_sensitive);
+        prefix.is_ok_and(|prefix| prefix.chance(&positions()) == 0.0)
+    };
+    items.asts.iter().find(impossible).map_or(whole, |item| chars(text, *item.span()))
+}
+
+/// A span of bytes as a range of characters.
+fn chars(text: &str, span: ast::Span) -> Range<usize> {
+    let at = |offset: usize| text[..offset].chars().count();
+    at(span.start.offset)..at(span.end.offset)
+}
