@@ -12,8 +12,8 @@ use regex_automata::nfa::thompson::NFA;
 
 use crate::wire::Symbols;
 
-/// The most bytes the determiniser may take: about 16,000 states.
-const SIZE_LIMIT: usize = 8 << 20;
+/// The most bytes the determiniser may take: some thousand states. It gives up on more after about 20 ms.
+pub(super) const SIZE_LIMIT: usize = 512 << 10;
 
 /// The state from which no match can be reached.
 const DEAD: u32 = 0;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::automaton::SIZE_LIMIT;
 use crate::wire;
 
 /// A pattern that cannot be searched.
@@ -133,7 +134,9 @@ impl fmt::Display for PatternError {
             Reason::NeverMatches => {
                 write!(f, "from character {position} of the expression on, nothing can match")
             }
-            Reason::TooComplex => write!(f, "the automaton of the pattern would need more than 8 MiB"),
+            Reason::TooComplex => {
+                write!(f, "the automaton of the pattern would need more than {} KiB", SIZE_LIMIT >> 10)
+            }
         }
     }
 }

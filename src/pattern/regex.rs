@@ -12,7 +12,7 @@ use crate::wire::{self, Symbols};
 
 /// The most bytes that the NFA of one expression may take. A body has 43 characters, so an expression that
 /// needs more holds a repetition of no use.
-const NFA_LIMIT: usize = 1 << 20;
+const NFA_LIMIT: usize = 256 << 10;
 
 /// The longest expression that is read at all, in bytes.
 const LONGEST: usize = 10_000;
@@ -38,20 +38,23 @@ impl Regex {
             let start = text.len() - text.trim_start_matches('^').len();
             return Err(PatternError::new(Reason::Header, start..start + wire::FIXED.len()));
         }
-        let regex = Self::compile(text, case_sensitive)?;
+        let hir = parse(text, case_sensitive)?;
+        if let Some(len) = hir.properties().minimum_len().filter(|&len| len > wire::BODY_LEN) {
+            let reason = Reason::TooLong { len, most: wire::BODY_LEN };
+            return Err(PatternError::new(reason, 0..text.chars().count()));
+        }
+        let regex = Self::compile(text, &hir)?;
         if regex.chance(&positions()) > 0.0 {
             return Ok(regex);
         }
-        let reason = regex.reason(&parse(text, case_sensitive)?);
-        Err(PatternError::new(reason, culprit(text, case_sensitive)))
+        Err(PatternError::new(regex.reason(), culprit(text, case_sensitive)))
     }
 
-    fn compile(text: &str, case_sensitive: bool) -> Result<Self, PatternError> {
+    fn compile(text: &str, hir: &Hir) -> Result<Self, PatternError> {
         let too_complex = || PatternError::new(Reason::TooComplex, 0..text.chars().count());
-        let hir = parse(text, case_sensitive)?;
         let nfa: NFA = thompson::Compiler::new()
             .configure(thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT)))
-            .build_from_hir(&hir)
+            .build_from_hir(hir)
             .map_err(|_| too_complex())?;
         let automaton = Automaton::new(&nfa).map_err(|_| too_complex())?;
         let plain = PikeVM::new_from_nfa(nfa).map_err(|_| too_complex())?;
@@ -74,12 +77,9 @@ impl Regex {
     }
 
     /// Why an expression of chance 0 never matches.
-    fn reason(&self, hir: &Hir) -> Reason {
-        let shortest = hir.properties().minimum_len();
-        if self.automaton.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
+    fn reason(&self) -> Reason {
+        if self.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
             Reason::FirstCharacter(None)
-        } else if let Some(len) = shortest.filter(|&len| len > wire::BODY_LEN) {
-            Reason::TooLong { len, most: wire::BODY_LEN }
         } else if self.automaton.matches_some_bytes(wire::BODY_LEN) {
             Reason::NeverBase64
         } else if (1..wire::BODY_LEN).any(|len| self.automaton.matches_some_bytes(len)) {
@@ -116,11 +116,14 @@ fn culprit(text: &str, case_sensitive: bool) -> Range<usize> {
     let whole = 0..text.chars().count();
     let ast = ast::parse::Parser::new().parse(text);
     let Ok(Ast::Concat(items)) = &ast else { return whole };
-    let impossible = |item: &&Ast| {
-        let prefix = Regex::compile(&text[..item.span().end.offset], case_sensitive);
-        prefix.is_ok_and(|prefix| prefix.chance(&positions()) == 0.0)
+    let possible = |item: &Ast| {
+        let prefix = &text[..item.span().end.offset];
+        let compiled = parse(prefix, case_sensitive).and_then(|hir| Regex::compile(prefix, &hir));
+        compiled.is_ok_and(|regex| regex.chance(&positions()) > 0.0)
     };
-    items.asts.iter().find(impossible).map_or(whole, |item| chars(text, *item.span()))
+    // What follows an impossible prefix cannot make it possible again.
+    let at = items.asts.partition_point(possible);
+    items.asts.get(at).map_or(whole, |item| chars(text, *item.span()))
 }
 
 /// A span of bytes as a range of characters.
