@@ -1,4 +1,5 @@
 //! Ed25519 SSH keys whose public key text carries a word of your choice.
 
+pub mod key;
 pub mod pattern;
 pub mod wire;

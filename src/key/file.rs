@@ -1,0 +1,342 @@
+//! New files that are complete and durable, or not there at all.
+//!
+//! The order is: an exclusive temporary file in the same directory, with its final mode from the
+//! start; write; fsync; a rename that replaces nothing; fsync of the directory, because until then a
+//! power cut may take the name away again. Only then is the file reported. On the way out of any
+//! failure the temporary file is removed. One file costs two fsyncs, milliseconds to tens of them.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::{fmt, fs};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// Who may read a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// The owner alone: mode 0600.
+    Owner,
+    /// Whoever the umask allows: mode 0644 without its bits, as ssh-keygen has it.
+    Everyone,
+}
+
+/// Writes a new file that is complete, durable and has its final mode, never over an existing name.
+///
+/// # Errors
+///
+/// [`FileError`]. Except with [`FileError::Unsynced`] there is then no file, and no temporary one.
+pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError::Write { path: path.to_owned(), source };
+    let directory = Directory::open(parent(path)).map_err(failed)?;
+
+    let mut file = directory.temporary(access).map_err(failed)?;
+    within_size_limit(content).map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+
+    // A failed rename hands the temporary file back, and dropping that removes it.
+    file.persist_noclobber(path).map_err(|failure| match failure.error.kind() {
+        io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
+        _ => failed(failure.error),
+    })?;
+    directory.sync().map_err(|source| FileError::Unsynced { path: path.to_owned(), source })
+}
+
+/// Whether `write_new` can put files into this directory: tries it, and leaves nothing there.
+///
+/// # Errors
+///
+/// What the operating system answers to the step that fails.
+pub(super) fn try_directory(path: &Path) -> io::Result<()> {
+    // As long as any key file, so that a full disk is noticed too.
+    const CONTENT: [u8; 1024] = [0; 1024];
+    let directory = Directory::open(path)?;
+    let mut file = directory.temporary(Access::Owner)?;
+    within_size_limit(&CONTENT)?;
+    file.write_all(&CONTENT)?;
+    file.as_file().sync_all()?;
+    file.close()?;
+    directory.sync()
+}
+
+/// Makes a directory that only its owner can enter (mode 0700), durably. Its parent must exist.
+///
+/// # Errors
+///
+/// What the operating system answers; an existing name is [`io::ErrorKind::AlreadyExists`].
+pub(super) fn create_directory(path: &Path) -> io::Result<()> {
+    let outer = Directory::open(parent(path))?;
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    outer.sync()
+}
+
+/// The directory that holds `path`: `.` for a bare name.
+pub(super) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// A directory that is about to get a new name. It is opened first, so that one that cannot be synced
+/// fails before anything is in it.
+struct Directory<'a> {
+    path: &'a Path,
+    #[cfg(unix)]
+    handle: fs::File,
+}
+
+impl<'a> Directory<'a> {
+    fn open(path: &'a Path) -> io::Result<Self> {
+        Ok(Self {
+            path,
+            #[cfg(unix)]
+            handle: fs::File::open(path)?,
+        })
+    }
+
+    fn temporary(&self, access: Access) -> io::Result<NamedTempFile> {
+        let mut builder = Builder::new();
+        builder.prefix(".vanity-ed25519-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(match access {
+                Access::Owner => 0o600,
+                Access::Everyone => 0o644,
+            }));
+        }
+        #[cfg(not(unix))]
+        let _ = access; // Files take the access rules of their directory.
+        builder.tempfile_in(self.path)
+    }
+
+    /// Makes the names in the directory durable.
+    #[cfg(unix)]
+    fn sync(&self) -> io::Result<()> {
+        match self.handle.sync_all() {
+            // A file system that does not offer it says so, and nothing better can be done there.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+            {
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Windows has no sync of a directory; its file systems journal the names themselves.
+    #[cfg(not(unix))]
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writing beyond `RLIMIT_FSIZE` would end the process with a signal and leave the temporary file.
+fn within_size_limit(content: &[u8]) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        let limit = getrlimit(Resource::Fsize).current;
+        if limit.is_some_and(|limit| limit < content.len() as u64) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = content;
+    Ok(())
+}
+
+/// Why a file was not written.
+#[derive(Debug)]
+pub enum FileError {
+    /// The name is taken; what is there was not touched.
+    Exists {
+        /// The name.
+        path: PathBuf,
+    },
+    /// A step before the rename failed; there is no file.
+    Write {
+        /// The file that was wanted.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+    /// The file is complete and has its name, but its directory could not be synced.
+    Unsynced {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Exists { .. } => {
+                "choose another name, or move the existing file away; keys are never overwritten".to_owned()
+            }
+            Self::Write { .. } => {
+                "make room, or choose a directory that you may write to on another disk".to_owned()
+            }
+            Self::Unsynced { path, .. } => {
+                format!(
+                    "{} is complete, but copy it to another disk before you trust this one",
+                    path.display()
+                )
+            }
+        })
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists { path } => write!(f, "{} already exists", path.display()),
+            Self::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
+            Self::Unsynced { path, source } => {
+                write!(f, "cannot sync the directory of {}: {source}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Exists { .. } => None,
+            Self::Write { source, .. } | Self::Unsynced { source, .. } => Some(source),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::process::Command;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs one test of this file again, in a process of its own that `setup` (shell) prepares: the
+    /// umask and the limits belong to the whole process. Returns true in that inner process.
+    fn inner(test: &str, setup: &str, directory: &Path) -> bool {
+        const MARK: &str = "VANITY_ED25519_INNER_TEST";
+        if std::env::var_os(MARK).is_some() {
+            return true;
+        }
+        let output = Command::new("sh")
+            .args(["-c", &format!("{setup}; exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("key::file::tests::{test}")])
+            .env(MARK, setup)
+            .current_dir(directory)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{setup}: {text}");
+        false
+    }
+
+    #[test]
+    fn a_private_file_is_0600_from_the_start_under_any_umask() {
+        for umask in ["000", "022", "077"] {
+            let outer = TempDir::new().unwrap();
+            let test = "a_private_file_is_0600_from_the_start_under_any_umask";
+            if !inner(test, &format!("umask {umask}"), outer.path()) {
+                assert_eq!(mode(&outer.path().join("private")), 0o600, "umask {umask}");
+                assert_eq!(mode(&outer.path().join("new")), 0o700, "umask {umask}");
+                let umask = u32::from_str_radix(umask, 8).unwrap();
+                assert_eq!(mode(&outer.path().join("public")), 0o644 & !umask, "umask {umask:o}");
+                continue;
+            }
+            let here = Directory::open(Path::new(".")).unwrap();
+            let temporary = here.temporary(Access::Owner).unwrap();
+            assert_eq!(mode(temporary.path()), 0o600);
+            let name = temporary.path().file_name().unwrap().to_str().unwrap().to_owned();
+            assert!(name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp"), "{name}");
+
+            write_new(Path::new("private"), Access::Owner, b"secret").unwrap();
+            write_new(Path::new("public"), Access::Everyone, b"line").unwrap();
+            create_directory(Path::new("new")).unwrap();
+            return;
+        }
+    }
+
+    #[test]
+    fn a_size_limit_is_an_error_and_leaves_nothing() {
+        let outer = TempDir::new().unwrap();
+        if !inner("a_size_limit_is_an_error_and_leaves_nothing", "ulimit -f 0", outer.path()) {
+            assert_eq!(names(outer.path()), [""; 0]);
+            return;
+        }
+        let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
+        assert!(matches!(error, FileError::Write { .. }), "{error}");
+        assert_eq!(try_directory(Path::new(".")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_new_file_is_all_there_is() {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("key");
+        write_new(&path, Access::Owner, b"secret").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"secret");
+        try_directory(directory.path()).unwrap();
+        assert_eq!(names(directory.path()), ["key"]);
+    }
+
+    #[test]
+    fn a_taken_name_is_refused_and_left_as_it_was() {
+        let directory = TempDir::new().unwrap();
+        let path = |name| directory.path().join(name);
+        fs::write(path("file"), "old").unwrap();
+        symlink("file", path("link")).unwrap();
+        symlink("nowhere", path("dangling")).unwrap();
+        fs::create_dir(path("directory")).unwrap();
+
+        for name in ["file", "link", "dangling", "directory"] {
+            let error = write_new(&path(name), Access::Owner, b"new").unwrap_err();
+            assert!(matches!(&error, FileError::Exists { path: taken } if *taken == path(name)), "{error}");
+            assert!(error.hint().unwrap().contains("never overwritten"));
+        }
+        assert_eq!(fs::read(path("file")).unwrap(), b"old");
+        assert_eq!(fs::read_link(path("dangling")).unwrap(), Path::new("nowhere"));
+        assert_eq!(names(directory.path()), ["dangling", "directory", "file", "link"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_an_error() {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("gone/key");
+        let error = write_new(&path, Access::Owner, b"new").unwrap_err();
+        assert!(matches!(error, FileError::Write { .. }), "{error}");
+        assert!(error.to_string().starts_with(&format!("cannot write {}", path.display())), "{error}");
+        assert_eq!(names(directory.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_bare_name_is_in_the_working_directory() {
+        assert_eq!(parent(Path::new("key")), Path::new("."));
+        assert_eq!(parent(Path::new("a/key")), Path::new("a"));
+        assert_eq!(parent(Path::new("/key")), Path::new("/"));
+    }
+}

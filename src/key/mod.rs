@@ -1,0 +1,212 @@
+//! One key pair: the seed, the public key that follows from it, and the files that hold them.
+//!
+//! The derivation here is the slow, certain one (ed25519-dalek, constant-time). Every key is derived
+//! by it once more before anything is said or written about that key, so an engine that computes
+//! wrongly is caught here and nowhere later.
+//!
+//! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), as new files that are complete
+//! and durable or not there at all (`file`), under names that overwrite nothing (`store`).
+
+mod encode;
+mod file;
+mod process;
+mod store;
+
+use std::path::Path;
+
+use ed25519_dalek::SigningKey;
+use sha2::{Digest as _, Sha256, Sha512};
+use ssh_key::Fingerprint;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::wire;
+
+pub use encode::EncodeError;
+pub use file::FileError;
+pub use process::forbid_core_dumps;
+pub use store::{Destination, Kept, StoreError};
+
+/// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.
+// Boxed, so that moving a seed leaves no copy behind.
+pub struct Seed(Box<Zeroizing<[u8; 32]>>);
+
+impl Seed {
+    /// The seed made of these bytes. The caller wipes its own copy.
+    #[must_use]
+    pub fn new(mut bytes: [u8; 32]) -> Self {
+        let seed = Self(Box::new(Zeroizing::new(bytes)));
+        bytes.zeroize();
+        seed
+    }
+
+    /// The secret bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The public key, derived by ed25519-dalek: the answer that every engine must agree with.
+    #[must_use]
+    pub fn public_key(&self) -> PublicKey {
+        // The signing key wipes itself on drop.
+        PublicKey(SigningKey::from_bytes(self.bytes()).verifying_key().to_bytes())
+    }
+}
+
+/// The first half of SHA-512(seed), **not yet clamped** (RFC 8032, section 5.1.5, step 1).
+#[must_use]
+pub fn scalar_bytes(seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+    let mut hash = Sha512::digest(seed);
+    let mut scalar = Zeroizing::new([0; 32]);
+    scalar.copy_from_slice(&hash[..32]);
+    hash.as_mut_slice().zeroize();
+    scalar
+}
+
+/// A public key: 32 bytes, y with x's sign on top.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl PublicKey {
+    /// The 68 base64 characters that a pattern is looked for in.
+    #[must_use]
+    pub fn text(&self) -> wire::Text {
+        wire::text(&self.0)
+    }
+
+    /// The `authorized_keys` line, without a line end: `ssh-ed25519 AAAA... comment`.
+    ///
+    /// Control characters of the comment become spaces, because a line break would begin a second
+    /// entry of `authorized_keys`.
+    #[must_use]
+    pub fn line(&self, comment: &str) -> String {
+        let text = self.text();
+        let text = std::str::from_utf8(&text).unwrap_or_else(|_| unreachable!("base64 is ASCII"));
+        let mut line = format!("{} {text}", wire::ALGORITHM);
+        if !comment.is_empty() {
+            line.push(' ');
+            line.push_str(&one_line(comment));
+        }
+        line
+    }
+
+    /// The fingerprint as `ssh-keygen -l` shows it: `SHA256:` and 43 base64 characters.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        Fingerprint::Sha256(self.blob_hash()).to_string()
+    }
+
+    /// SHA-256 of the blob, what a fingerprint is made of.
+    fn blob_hash(&self) -> [u8; 32] {
+        Sha256::digest(wire::blob(&self.0)).into()
+    }
+}
+
+/// A form of the private key file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// PKCS#8 version 1 in PEM (RFC 8410): read by every OpenSSL, and by OpenSSH from 9.8 on.
+    Pkcs8,
+    /// OpenSSH's own form, which also carries the comment: read by every OpenSSH.
+    Openssh,
+}
+
+impl Format {
+    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
+    #[must_use]
+    pub fn for_path(path: &Path) -> Self {
+        match path.extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
+            _ => Self::Openssh,
+        }
+    }
+}
+
+/// The comment with every control character replaced by a space.
+fn one_line(comment: &str) -> String {
+    comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use curve25519_dalek::EdwardsPoint;
+
+    use super::*;
+
+    fn bytes(hex: &str) -> [u8; 32] {
+        std::array::from_fn(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap())
+    }
+
+    /// RFC 8032, section 7.1: tests 1, 2, 3, 1024 and SHA(abc).
+    const VECTORS: [(&str, &str); 5] = [
+        (
+            "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        ),
+        (
+            "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        ),
+        (
+            "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+            "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        ),
+        (
+            "f5e5767cf153319517630f226876b86c8160cc583bc013744c6bf255f5cc0ee5",
+            "278117fc144c72340f67d0f2316e8386ceffbf2b2428c9c51fef7c597f1d426e",
+        ),
+        (
+            "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+            "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+        ),
+    ];
+
+    #[test]
+    fn the_rfc_8032_seeds_have_their_public_keys() {
+        for (seed, public) in VECTORS {
+            assert_eq!(Seed::new(bytes(seed)).public_key(), PublicKey(bytes(public)), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn the_scalar_bytes_clamped_times_the_base_point_are_the_public_key() {
+        for (seed, public) in VECTORS {
+            let scalar = scalar_bytes(&bytes(seed));
+            let point = EdwardsPoint::mul_base_clamped(*scalar);
+            assert_eq!(point.compress().to_bytes(), bytes(public), "seed {seed}");
+        }
+        let mut seed = [0; 32];
+        for round in 0..100 {
+            let scalar = scalar_bytes(&seed);
+            assert_eq!(*scalar, SigningKey::from_bytes(&seed).to_scalar_bytes(), "round {round}");
+            let point = EdwardsPoint::mul_base_clamped(*scalar).compress().to_bytes();
+            assert_eq!(Seed::new(seed).public_key(), PublicKey(point), "round {round}");
+            seed = point;
+        }
+    }
+
+    /// The line and fingerprint that ssh-keygen prints for test 1 of RFC 8032.
+    #[test]
+    fn a_known_key_has_its_known_line_and_fingerprint() {
+        let key = PublicKey(bytes(VECTORS[0].1));
+        let bare = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
+        assert_eq!(key.line(""), bare);
+        assert_eq!(key.line("me@here"), format!("{bare} me@here"));
+        assert_eq!(key.line("a\nssh-rsa b\0"), format!("{bare} a ssh-rsa b "));
+        assert_eq!(key.fingerprint(), "SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8");
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_its_form() {
+        for (name, format) in [
+            ("key.pem", Format::Pkcs8),
+            ("a/B.PEM", Format::Pkcs8),
+            ("id_ed25519", Format::Openssh),
+            ("key.pem.bak", Format::Openssh),
+            ("a.pem/key", Format::Openssh),
+            (".pem", Format::Openssh),
+        ] {
+            assert_eq!(Format::for_path(Path::new(name)), format, "{name}");
+        }
+    }
+}

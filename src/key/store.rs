@@ -1,0 +1,495 @@
+//! Where the files of a key pair go, and what they are called.
+//!
+//! [`Destination::prepare`] runs before the search, so that nothing that can be known beforehand costs
+//! anyone a night's search. [`Destination::keep`] runs after it. The private file gets its name first:
+//! its public line can always be made again, while a public line alone is worth nothing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use super::file::{Access, create_directory, parent, try_directory, write_new};
+use super::{EncodeError, FileError, Format, PublicKey, Seed};
+
+/// The longest label in a file name: a whole body.
+const MAX_LABEL: usize = crate::wire::BODY_LEN;
+
+/// Where key pairs go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// Into no file: the caller prints them.
+    Stream,
+    /// One pair: the private key in this file, the public line in the same name with `.pub` added.
+    File(PathBuf),
+    /// Many pairs: one pair of files for each key in this directory.
+    Directory(PathBuf),
+}
+
+/// The files that a key pair is kept in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// The private key.
+    pub private_file: PathBuf,
+    /// The public line.
+    pub public_file: PathBuf,
+    /// The form of the private key.
+    pub format: Format,
+}
+
+impl Destination {
+    /// The form of the private keys that go here: the chosen one, or else the one the name asks for
+    /// (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
+    #[must_use]
+    pub fn format(&self, chosen: Option<Format>) -> Format {
+        chosen.unwrap_or_else(|| match self {
+            Self::Stream => Format::Pkcs8,
+            Self::File(path) => Format::for_path(path),
+            Self::Directory(_) => Format::Openssh,
+        })
+    }
+
+    /// Fails now wherever [`keep`](Self::keep) would surely fail later. Changes nothing on disk, except
+    /// that a missing [`Directory`](Self::Directory) is made (mode 0700; its parent must exist).
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`] that says what is wrong with the destination.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Stream => Ok(()),
+            Self::File(path) => prepare_file(path),
+            Self::Directory(path) => prepare_directory(path),
+        }
+    }
+
+    /// Keeps a key pair: returns when both files are durable. A [`Stream`](Self::Stream) keeps nothing
+    /// and answers `None`. The `label` (a pattern, of any characters) begins the names in a
+    /// [`Directory`](Self::Directory). Without a `format` it is the one of [`format`](Self::format).
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`]. Nothing is left on disk, unless the error says that the private key is there.
+    pub fn keep(
+        &self,
+        seed: &Seed,
+        public: &PublicKey,
+        label: &str,
+        comment: &str,
+        format: Option<Format>,
+    ) -> Result<Option<Kept>, StoreError> {
+        if seed.public_key() != *public {
+            return Err(StoreError::WrongKey { public: *public });
+        }
+        let private_file = match self {
+            Self::Stream => return Ok(None),
+            Self::File(path) => path.clone(),
+            Self::Directory(path) => path.join(file_name(label, public, self.format(format))),
+        };
+        let format = self.format(format);
+        let public_file = public_file(&private_file);
+        let line = public.line(comment);
+
+        let text = seed.private_text(format, comment)?;
+        write_new(&private_file, Access::Owner, text.as_bytes())?;
+        match write_new(&public_file, Access::Everyone, format!("{line}\n").as_bytes()) {
+            Ok(()) => Ok(Some(Kept { private_file, public_file, format })),
+            Err(source) => Err(StoreError::PublicFile { private_file, line, source }),
+        }
+    }
+}
+
+fn prepare_file(path: &Path) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    // `file_name` overlooks a trailing `/` or `/.`; the text of the path does not.
+    let spelled = path.as_os_str().as_encoded_bytes();
+    if !path.file_name().is_some_and(|name| spelled.ends_with(name.as_encoded_bytes())) {
+        return Err(StoreError::NoFileName { path });
+    }
+    check_directory(parent(&path))?;
+    if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
+        return Err(StoreError::IsDirectory { path });
+    }
+    for path in [public_file(&path), path.clone()] {
+        // Not following links: a dangling one is a name that exists, too.
+        match fs::symlink_metadata(&path) {
+            Ok(_) => return Err(FileError::Exists { path }.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(FileError::Write { path, source }.into()),
+        }
+    }
+    let directory = parent(&path);
+    try_directory(directory).map_err(|source| StoreError::Unusable { path: directory.to_owned(), source })
+}
+
+fn prepare_directory(path: &Path) -> Result<(), StoreError> {
+    let unusable = |source| StoreError::Unusable { path: path.to_owned(), source };
+    let missing = fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if missing && path != Path::new("") {
+        check_directory(parent(path))?;
+        match create_directory(path) {
+            // Someone was faster, or it is a dangling link: the check below tells.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => result.map_err(unusable)?,
+        }
+    }
+    check_directory(path)?;
+    try_directory(path).map_err(unusable)
+}
+
+fn check_directory(path: &Path) -> Result<(), StoreError> {
+    let path = path.to_owned();
+    match fs::metadata(&path) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(StoreError::NotADirectory { path }),
+        Err(source) => Err(match source.kind() {
+            io::ErrorKind::NotFound => StoreError::NoDirectory { path },
+            io::ErrorKind::NotADirectory => StoreError::NotADirectory { path },
+            _ => StoreError::Unusable { path, source },
+        }),
+    }
+}
+
+/// The name of a private file: the label made safe, and 16 hexadecimal digits of the key's SHA-256.
+///
+/// Nothing but letters, digits and `_` is taken from the label, so the name stays in its directory and
+/// is no option and no hidden file; the digits keep names apart that differ in case alone.
+fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut name: String = label.chars().take(MAX_LABEL).map(safe).collect();
+    if name.is_empty() {
+        name.push_str("key");
+    }
+    name.push('-');
+    for byte in &public.blob_hash()[..8] {
+        name.push_str(&format!("{byte:02x}"));
+    }
+    if format == Format::Pkcs8 {
+        name.push_str(".pem");
+    }
+    name
+}
+
+/// The name of the public file: `.pub` added to the whole name of the private one.
+fn public_file(private_file: &Path) -> PathBuf {
+    let mut name = OsString::from(private_file);
+    name.push(".pub");
+    name.into()
+}
+
+/// Why a key pair cannot be kept, or was not.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The path is empty, or ends in `/`, `.` or `..`.
+    NoFileName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file's path is that of a directory.
+    IsDirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory does not exist.
+    NoDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What should be a directory is something else.
+    NotADirectory {
+        /// What should be a directory.
+        path: PathBuf,
+    },
+    /// The directory does not take new files.
+    Unusable {
+        /// The directory.
+        path: PathBuf,
+        /// What the operating system answered.
+        source: io::Error,
+    },
+    /// The private file exists already or could not be written.
+    File(FileError),
+    /// The private key **is** kept; its public line is not.
+    PublicFile {
+        /// Where the private key is.
+        private_file: PathBuf,
+        /// The public line, without a line end.
+        line: String,
+        /// What happened to the public file.
+        source: FileError,
+    },
+    /// The private key has no text.
+    Encode(EncodeError),
+    /// The public key is not the one of the seed; nothing was written.
+    WrongKey {
+        /// The public key that was claimed.
+        public: PublicKey,
+    },
+}
+
+impl StoreError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoFileName { .. } => "give the name of a new file".to_owned(),
+            Self::IsDirectory { path } => {
+                format!("give the name of a new file, such as {}", path.join("id_ed25519").display())
+            }
+            Self::NoDirectory { .. } => "make it first, or choose another directory".to_owned(),
+            Self::NotADirectory { .. } => "choose another directory".to_owned(),
+            Self::Unusable { .. } => "choose a directory that you may write to".to_owned(),
+            Self::File(error) => return error.hint(),
+            Self::PublicFile { private_file, line, .. } => {
+                format!("the private key is kept, in {}; its public line is: {line}", private_file.display())
+            }
+            Self::Encode(error) => return error.hint(),
+            Self::WrongKey { .. } => {
+                "the program or the machine computes wrongly; do not use this key, and report it".to_owned()
+            }
+        })
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFileName { path } => write!(f, "\"{}\" does not name a file", path.display()),
+            Self::IsDirectory { path } => write!(f, "{} is a directory", path.display()),
+            Self::NoDirectory { path } => write!(f, "there is no directory \"{}\"", path.display()),
+            Self::NotADirectory { path } => write!(f, "{} is not a directory", path.display()),
+            Self::Unusable { path, source } => {
+                write!(f, "cannot create files in {}: {source}", path.display())
+            }
+            Self::File(error) => error.fmt(f),
+            Self::PublicFile { private_file, source, .. } => {
+                write!(f, "the private key is in {}, but {source}", private_file.display())
+            }
+            Self::Encode(error) => error.fmt(f),
+            Self::WrongKey { public } => {
+                write!(f, "the seed does not belong to the key {}", public.line(""))
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unusable { source, .. } => Some(source),
+            Self::PublicFile { source, .. } => Some(source),
+            Self::File(error) => error.source(),
+            Self::Encode(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<FileError> for StoreError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<EncodeError> for StoreError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn key() -> (Seed, PublicKey) {
+        let seed = Seed::new([7; 32]);
+        let public = seed.public_key();
+        (seed, public)
+    }
+
+    fn count(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn a_pair_goes_into_a_file_and_its_pub() {
+        let directory = TempDir::new().unwrap();
+        let (seed, public) = key();
+        for (name, chosen, format) in [
+            ("id_x", None, Format::Openssh),
+            ("id_x.pem", None, Format::Pkcs8),
+            ("id_y", Some(Format::Pkcs8), Format::Pkcs8),
+            ("id_y.pem", Some(Format::Openssh), Format::Openssh),
+        ] {
+            let path = directory.path().join(name);
+            let destination = Destination::File(path.clone());
+            destination.prepare().unwrap();
+            let kept = destination.keep(&seed, &public, "label", "me", chosen).unwrap().unwrap();
+            let public_file = directory.path().join(format!("{name}.pub"));
+            assert_eq!(kept, Kept { private_file: path.clone(), public_file: public_file.clone(), format });
+            let text = seed.private_text(format, "me").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), *text);
+            assert_eq!(fs::read_to_string(&public_file).unwrap(), format!("{}\n", public.line("me")));
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
+            assert_eq!(fs::metadata(&public_file).unwrap().mode() & 0o033, 0);
+        }
+        assert_eq!(count(directory.path()), 8);
+    }
+
+    #[test]
+    fn a_stream_keeps_nothing() {
+        let (seed, public) = key();
+        Destination::Stream.prepare().unwrap();
+        assert_eq!(Destination::Stream.keep(&seed, &public, "", "", None).unwrap(), None);
+        assert_eq!(Destination::Stream.format(None), Format::Pkcs8);
+    }
+
+    #[test]
+    fn unusable_files_are_refused_beforehand_and_nothing_changes() {
+        let directory = TempDir::new().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("file"), "old").unwrap();
+        fs::write(path("half.pub"), "old").unwrap();
+        fs::create_dir(path("directory")).unwrap();
+        symlink("nowhere", path("dangling")).unwrap();
+        symlink("nowhere", path("other.pub")).unwrap();
+        let long = "x".repeat(253);
+        let before = count(directory.path());
+
+        let refusal = |path: PathBuf| Destination::File(path).prepare().unwrap_err().to_string();
+        for name in ["", "/", ".", "..", "new/", "new/.", "directory/.."] {
+            let path = if name.is_empty() { PathBuf::new() } else { path(name) };
+            assert!(refusal(path).ends_with("does not name a file"), "{name}");
+        }
+        assert!(refusal(path("directory")).ends_with("/directory is a directory"));
+        for (name, taken) in
+            [("file", "file"), ("half", "half.pub"), ("dangling", "dangling"), ("other", "other.pub")]
+        {
+            assert!(refusal(path(name)).ends_with(&format!("/{taken} already exists")), "{name}");
+        }
+        assert!(refusal(path("gone/key")).starts_with("there is no directory"));
+        assert!(refusal(path("file/key")).ends_with("/file is not a directory"));
+        assert!(refusal(path("file/a/key")).ends_with("/file/a is not a directory"));
+        assert!(refusal(path(&long)).starts_with("cannot write"));
+
+        assert_eq!(count(directory.path()), before);
+        assert_eq!(fs::read(path("file")).unwrap(), b"old");
+        assert_eq!(fs::read(path("half.pub")).unwrap(), b"old");
+    }
+
+    /// Not even root can create a file in /proc.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_directory_that_takes_no_files_is_refused_beforehand() {
+        let error = Destination::File("/proc/key".into()).prepare().unwrap_err();
+        assert!(error.to_string().starts_with("cannot create files in /proc: "), "{error}");
+        let error = Destination::Directory("/proc".into()).prepare().unwrap_err();
+        assert!(error.to_string().starts_with("cannot create files in /proc: "), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_made_for_the_owner_alone_but_its_parents_are_not() {
+        let directory = TempDir::new().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        for name in ["keys", "with_slash/"] {
+            Destination::Directory(path(name)).prepare().unwrap();
+            assert_eq!(fs::metadata(path(name)).unwrap().mode() & 0o7777, 0o700);
+            assert_eq!(count(&path(name)), 0);
+            Destination::Directory(path(name)).prepare().unwrap();
+        }
+        fs::write(path("file"), "old").unwrap();
+        symlink("nowhere", path("dangling")).unwrap();
+        for (name, end) in [
+            ("a/b", "/a\""),
+            ("dangling", "/dangling\""),
+            ("file", "/file is not a directory"),
+            ("file/keys", "/file/keys is not a directory"),
+        ] {
+            let error = Destination::Directory(path(name)).prepare().unwrap_err().to_string();
+            assert!(error.ends_with(end), "{error}");
+        }
+        assert!(Destination::Directory(PathBuf::new()).prepare().is_err());
+        assert_eq!(count(directory.path()), 4);
+    }
+
+    #[test]
+    fn names_are_safe_whatever_the_label() {
+        let (_, public) = key();
+        // By openssl and sha256sum.
+        let hash = "cff7d2bf46744594";
+        for (label, start) in [
+            ("abc", "abc"),
+            ("../../x", "______x"),
+            ("-rf", "_rf"),
+            ("a/b+c", "a_b_c"),
+            ("", "key"),
+            (".", "_"),
+            ("größe\0\n", "gr__e__"),
+            (&"z".repeat(500), &"z".repeat(43)),
+        ] {
+            assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
+            assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
+        }
+        let other = Seed::new([8; 32]).public_key();
+        let [lower, upper] = [("abc", &public), ("ABC", &other)]
+            .map(|(label, public)| file_name(label, public, Format::Openssh).to_lowercase());
+        assert_ne!(lower, upper);
+    }
+
+    #[test]
+    fn a_directory_holds_many_pairs_and_none_twice() {
+        let directory = TempDir::new().unwrap();
+        let destination = Destination::Directory(directory.path().to_owned());
+        for byte in 0..5 {
+            let seed = Seed::new([byte; 32]);
+            let kept = destination.keep(&seed, &seed.public_key(), "../x", "", None).unwrap().unwrap();
+            assert_eq!(kept.private_file.parent(), Some(directory.path()));
+            assert_eq!(kept.format, Format::Openssh);
+        }
+        assert_eq!(count(directory.path()), 10);
+        let seed = Seed::new([0; 32]);
+        let error = destination.keep(&seed, &seed.public_key(), "../x", "", None).unwrap_err();
+        assert!(matches!(error, StoreError::File(FileError::Exists { .. })), "{error}");
+        assert_eq!(count(directory.path()), 10);
+    }
+
+    #[test]
+    fn a_lost_public_file_does_not_lose_the_key() {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("key");
+        let (seed, public) = key();
+        fs::write(directory.path().join("key.pub"), "old").unwrap();
+        let error = Destination::File(path.clone()).keep(&seed, &public, "", "me", None).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("the private key is in {}", path.display())));
+        assert!(error.hint().unwrap().ends_with(&public.line("me")));
+        assert_eq!(fs::read_to_string(&path).unwrap(), *seed.private_text(Format::Openssh, "me").unwrap());
+        assert_eq!(fs::read(directory.path().join("key.pub")).unwrap(), b"old");
+        assert_eq!(count(directory.path()), 2);
+    }
+
+    #[test]
+    fn a_directory_that_vanishes_is_an_error() {
+        let directory = TempDir::new().unwrap();
+        let (seed, public) = key();
+        let destination = Destination::Directory(directory.path().join("keys"));
+        destination.prepare().unwrap();
+        fs::remove_dir(directory.path().join("keys")).unwrap();
+        let error = destination.keep(&seed, &public, "x", "", None).unwrap_err();
+        assert!(matches!(error, StoreError::File(FileError::Write { .. })), "{error}");
+        assert_eq!(count(directory.path()), 0);
+    }
+
+    #[test]
+    fn a_key_that_is_not_the_seeds_is_never_kept() {
+        let directory = TempDir::new().unwrap();
+        let destination = Destination::File(directory.path().join("key"));
+        let (seed, mut public) = key();
+        public.0[31] ^= 0x80;
+        let error = destination.keep(&seed, &public, "", "", None).unwrap_err();
+        assert!(matches!(error, StoreError::WrongKey { .. }), "{error}");
+        assert_eq!(count(directory.path()), 0);
+    }
+}
