@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use aho_corasick::automaton::OverlappingState;
 use aho_corasick::{AhoCorasick, BuildError};
 
 use super::literal::Literal;
@@ -48,27 +49,37 @@ impl Matcher {
         Ok(Self { fold, folded: AhoCorasick::new(folded).map_err(TooManyPatterns)?, literals, regexes })
     }
 
-    /// Adds to `found` every pattern that matches `body`, once each, in ascending order.
-    pub fn find(&self, body: &Body, found: &mut Vec<PatternId>) {
-        let start = found.len();
-        if !self.literals.is_empty() {
-            let folded = body.map(|byte| self.fold[usize::from(byte)]);
-            for candidate in self.folded.find_overlapping_iter(&folded) {
+    /// Whether any pattern matches `body`.
+    #[must_use]
+    pub fn is_match(&self, body: &Body) -> bool {
+        self.matching(body).next().is_some()
+    }
+
+    /// Every pattern that matches `body`, once each, in ascending order.
+    #[must_use]
+    pub fn find(&self, body: &Body) -> Vec<PatternId> {
+        let mut found: Vec<PatternId> = self.matching(body).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The patterns that match `body`, a literal once for every place it stands in.
+    fn matching(&self, body: &Body) -> impl Iterator<Item = PatternId> {
+        let folded = body.map(|byte| self.fold[usize::from(byte)]);
+        let mut state = OverlappingState::start();
+        let literals = std::iter::from_fn(move || {
+            loop {
+                self.folded.find_overlapping(&folded, &mut state);
+                let candidate = state.get_match()?;
                 let (id, literal) = &self.literals[candidate.pattern().as_usize()];
                 if stands(literal, body, candidate.range()) {
-                    found.push(*id);
+                    return Some(*id);
                 }
             }
-        }
-        for (id, regex) in &self.regexes {
-            if regex.is_match(body) {
-                found.push(*id);
-            }
-        }
-        if found.len() > start + 1 {
-            found[start..].sort_unstable();
-            found.dedup();
-        }
+        });
+        let regexes = self.regexes.iter().filter(|(_, regex)| regex.is_match(body));
+        literals.chain(regexes.map(|(id, _)| *id))
     }
 }
 

@@ -15,7 +15,7 @@ mod regex;
 use std::ops::Range;
 
 pub use error::{PatternError, Reason};
-pub use matcher::{Matcher, PatternId};
+pub use matcher::{Matcher, PatternId, TooManyPatterns};
 pub use odds::Odds;
 
 use crate::wire::{self, Body, Symbols};

@@ -166,8 +166,8 @@ proptest! {
         let matcher = Matcher::new(&patterns).unwrap();
         for body in bodies {
             let body: &Body = body.as_bytes().try_into().unwrap();
-            let mut found = Vec::new();
-            matcher.find(body, &mut found);
+            let found = matcher.find(body);
+            prop_assert_eq!(matcher.is_match(body), !found.is_empty());
             let plain: Vec<PatternId> =
                 (0..patterns.len()).filter(|&id| patterns[id].find(body).is_some()).collect();
             prop_assert_eq!(found, plain);

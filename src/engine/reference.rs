@@ -1,0 +1,54 @@
+//! The reference engine: one key at a time, by curve25519-dalek.
+//!
+//! The fixed-base multiplication is dalek's constant-time radix-16 `mul_base`: 64 mixed additions from a
+//! 30 KB table, about 95 % of the time of a candidate. Every other engine is measured against this one and
+//! compared with it key by key.
+
+use curve25519_dalek::EdwardsPoint;
+use zeroize::Zeroize as _;
+
+use super::{Engine, Hit, SeedSource, Worker};
+use crate::key::{PublicKey, Seed, scalar_bytes};
+use crate::pattern::Matcher;
+use crate::wire;
+
+pub(super) const NAME: &str = "reference";
+
+/// Candidates in a batch: about 4 ms of work for each update of the shared counter.
+const BATCH: usize = 256;
+
+pub(super) struct Reference;
+
+impl Engine for Reference {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
+        Box::new(OneByOne { matcher, seeds: [[0; 32]; BATCH] })
+    }
+}
+
+struct OneByOne<'a> {
+    matcher: &'a Matcher,
+    seeds: [[u8; 32]; BATCH],
+}
+
+impl Worker for OneByOne<'_> {
+    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        seeds.fill(&mut self.seeds);
+        for (index, seed) in (0..).zip(&self.seeds) {
+            let public_key = public_key(seed);
+            if self.matcher.is_match(wire::body(&public_key.text())) {
+                hits.push(Hit { index, seed: Seed::new(*seed), public_key });
+            }
+        }
+        self.seeds.zeroize();
+        BATCH as u64
+    }
+}
+
+/// RFC 8032, section 5.1.5.
+fn public_key(seed: &[u8; 32]) -> PublicKey {
+    PublicKey(EdwardsPoint::mul_base_clamped(*scalar_bytes(seed)).compress().to_bytes())
+}

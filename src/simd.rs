@@ -1,0 +1,23 @@
+//! What the processor at hand can do, found out at run time.
+
+/// The instruction sets that matter to a search, in the processor's own names, as far as this processor
+/// has them.
+#[must_use]
+pub fn detected() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let known = [
+            ("avx2", is_x86_feature_detected!("avx2")),
+            ("fma", is_x86_feature_detected!("fma")),
+            ("bmi2", is_x86_feature_detected!("bmi2")),
+            ("adx", is_x86_feature_detected!("adx")),
+            ("sha", is_x86_feature_detected!("sha")),
+            ("avx512f", is_x86_feature_detected!("avx512f")),
+            ("avx512vl", is_x86_feature_detected!("avx512vl")),
+            ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
+        ];
+        known.into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    Vec::new()
+}
