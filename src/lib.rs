@@ -3,5 +3,6 @@
 pub mod engine;
 pub mod key;
 pub mod pattern;
+pub mod search;
 pub mod simd;
 pub mod wire;

@@ -1,0 +1,348 @@
+//! The search: workers, their seeds, and the proof of every hit.
+//!
+//! Each worker thread runs an engine's batches on a ChaCha20 stream of its own ([`stream`]). What an engine
+//! claims is proved by the worker itself ([`prove`]) and sent to the calling thread, which alone decides
+//! whether a find is still wanted ([`tally`]), hands it to the [`Observer`], and ends the search.
+
+mod prove;
+mod stop;
+mod stream;
+mod tally;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use crate::engine::{Engine, Hit};
+use crate::key::{PublicKey, Seed};
+use crate::pattern::{Matcher, Pattern, PatternId, TooManyPatterns};
+use crate::wire;
+
+pub use stop::{Signal, Stop};
+use stream::SeedStream;
+use tally::Tally;
+
+/// The most worker threads.
+pub const MAX_THREADS: usize = 1024;
+
+/// How often the observer hears of the progress, and how soon a signal is noticed.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Finds that may wait for the observer before the workers do.
+const WAITING: usize = 16;
+
+/// What to search for, and how.
+pub struct Search<'a> {
+    /// The way of searching.
+    pub engine: &'a dyn Engine,
+    /// What to look for, all in the same pass.
+    pub patterns: &'a [Pattern],
+    /// Worker threads, at most [`MAX_THREADS`].
+    pub threads: NonZeroUsize,
+    /// When the search is complete.
+    pub quota: Quota,
+    /// After which time it ends in any case.
+    pub timeout: Option<Duration>,
+}
+
+/// How many keys are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quota {
+    /// So many for each pattern.
+    Each(u64),
+    /// So many in all, whichever patterns they match.
+    Any(u64),
+    /// None: keys are proved and dropped. For measuring, with a timeout.
+    Endless,
+}
+
+/// A proved hit.
+pub struct Find {
+    /// The seed.
+    pub seed: Seed,
+    /// Its public key.
+    pub public_key: PublicKey,
+    /// The patterns it matches that still wanted a key; at least one, in ascending order.
+    pub patterns: Vec<PatternId>,
+    /// Candidates tried by all workers until then, this one included.
+    pub attempts: u64,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// How far a search is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Candidates tried in whole batches.
+    pub attempts: u64,
+    /// Time since the search began.
+    pub elapsed: Duration,
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Summary {
+    /// Keys that were handed to the observer.
+    pub found: u64,
+    /// Candidates tried: the exact number of seeds that were drawn.
+    pub attempts: u64,
+    /// Time from the first seed to the end of the last worker.
+    pub elapsed: Duration,
+    /// Why it ended.
+    pub end: End,
+}
+
+impl Summary {
+    /// Candidates per second, all threads together.
+    #[must_use]
+    pub fn keys_per_second(&self) -> f64 {
+        self.attempts as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Everything that was wanted is found.
+    Complete,
+    /// The timeout.
+    Timeout,
+    /// A signal.
+    Signal(Signal),
+}
+
+/// Who is told what a search does, on the thread that called [`Search::run`].
+pub trait Observer {
+    /// What can go wrong with a find, such as a full disk. It ends the search.
+    type Error;
+
+    /// A find. When this returns, the find counts as kept.
+    ///
+    /// # Errors
+    ///
+    /// The find could not be kept.
+    fn found(&mut self, find: &Find) -> Result<(), Self::Error>;
+
+    /// Nothing new, some ten times a second.
+    fn progress(&mut self, progress: &Progress);
+}
+
+impl Search<'_> {
+    /// Searches until the quota is filled, the time is over, `stop` is requested, or something fails.
+    ///
+    /// Whatever ends it, a find that was made before is handed to the observer first.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no randomness or no threads, the observer fails, or an engine's claim
+    /// turns out to be false.
+    pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
+        let matcher = Matcher::new(self.patterns).map_err(SearchError::Patterns)?;
+        let streams: Vec<SeedStream> = (0..self.threads.get())
+            .map(|_| SeedStream::new())
+            .collect::<Result<_, _>>()
+            .map_err(SearchError::Randomness)?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.get())
+            .thread_name(|number| format!("worker {number}"))
+            .build()
+            .map_err(SearchError::Threads)?;
+        let shared = Shared {
+            search: self,
+            matcher: &matcher,
+            wanted: self.patterns.iter().map(|_| AtomicBool::new(true)).collect(),
+            attempts: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            began: Instant::now(),
+        };
+        let (finds, inbox) = sync_channel(WAITING);
+        let mut tally = Tally::new(self.quota, self.patterns.len());
+        let outcome = pool.in_place_scope(|scope| {
+            for stream in streams {
+                let finds = finds.clone();
+                scope.spawn(|_| shared.work(stream, finds));
+            }
+            drop(finds);
+            let outcome = shared.oversee(inbox, stop, &mut tally, observer);
+            shared.ended.store(true, Relaxed);
+            outcome
+        });
+        Ok(Summary {
+            end: outcome?,
+            found: tally.found(),
+            attempts: shared.attempts.load(Relaxed),
+            elapsed: shared.began.elapsed(),
+        })
+    }
+}
+
+/// What the workers and the calling thread share.
+struct Shared<'a> {
+    search: &'a Search<'a>,
+    matcher: &'a Matcher,
+    /// The patterns that still want a key.
+    wanted: Vec<AtomicBool>,
+    attempts: AtomicU64,
+    ended: AtomicBool,
+    began: Instant,
+}
+
+/// What a worker sends: a find, or the claim that was false.
+type Message = Result<Find, FalseHit>;
+
+/// A hit whose key or match was not as claimed.
+struct FalseHit;
+
+impl Shared<'_> {
+    /// One worker: batch after batch until the end.
+    fn work(&self, mut stream: SeedStream, finds: SyncSender<Message>) {
+        let _guard = EndOnPanic(&self.ended);
+        let mut worker = self.search.engine.worker(self.matcher);
+        let mut hits = Vec::new();
+        while !self.ended.load(Relaxed) {
+            let tried = worker.batch(&mut stream, &mut hits);
+            let before = self.attempts.fetch_add(tried, Relaxed);
+            for hit in hits.drain(..) {
+                let message = self.judge(hit, before);
+                let Some(message) = message.transpose() else { continue };
+                if finds.send(message).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
+    fn judge(&self, hit: Hit, before: u64) -> Result<Option<Find>, FalseHit> {
+        let text = hit.public_key.text();
+        let matched = self.matcher.find(wire::body(&text));
+        let wanted: Vec<PatternId> =
+            matched.iter().copied().filter(|&id| self.wanted[id].load(Relaxed)).collect();
+        if wanted.is_empty() && !matched.is_empty() {
+            return Ok(None);
+        }
+        let patterns = prove::prove(&hit, self.search.patterns, wanted).ok_or(FalseHit)?;
+        if self.search.quota == Quota::Endless {
+            return Ok(None);
+        }
+        Ok(Some(Find {
+            seed: hit.seed,
+            public_key: hit.public_key,
+            patterns,
+            attempts: before + hit.index + 1,
+            elapsed: self.began.elapsed(),
+        }))
+    }
+
+    /// The calling thread's part: takes finds, watches the clock and the stop signal.
+    fn oversee<O: Observer>(
+        &self,
+        inbox: Receiver<Message>,
+        stop: &Stop,
+        tally: &mut Tally,
+        observer: &mut O,
+    ) -> Result<End, SearchError<O::Error>> {
+        let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
+        let end = loop {
+            if let Some(signal) = stop.requested() {
+                break End::Signal(signal);
+            }
+            let now = Instant::now();
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
+            if left.is_some_and(|left| left.is_zero()) {
+                break End::Timeout;
+            }
+            match inbox.recv_timeout(left.unwrap_or(TICK).min(TICK)) {
+                Ok(message) => {
+                    self.accept(message, tally, observer)?;
+                    if tally.is_complete() {
+                        return Ok(End::Complete);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => observer.progress(&Progress {
+                    attempts: self.attempts.load(Relaxed),
+                    elapsed: self.began.elapsed(),
+                }),
+                // Every worker is gone: one has panicked, and the pool passes the panic on.
+                Err(RecvTimeoutError::Disconnected) => break End::Complete,
+            }
+        };
+        // What the workers have found by now is kept.
+        self.ended.store(true, Relaxed);
+        for message in inbox {
+            self.accept(message, tally, observer)?;
+            if tally.is_complete() {
+                return Ok(End::Complete);
+            }
+        }
+        Ok(end)
+    }
+
+    fn accept<O: Observer>(
+        &self,
+        message: Message,
+        tally: &mut Tally,
+        observer: &mut O,
+    ) -> Result<(), SearchError<O::Error>> {
+        let mut find = message.map_err(|FalseHit| SearchError::FalseHit(self.search.engine.name()))?;
+        find.patterns.retain(|&id| tally.wants(id));
+        if find.patterns.is_empty() {
+            return Ok(());
+        }
+        observer.found(&find).map_err(SearchError::Observer)?;
+        for id in tally.count(&find.patterns) {
+            self.wanted[id].store(false, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Ends the search when its thread panics.
+struct EndOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Relaxed);
+        }
+    }
+}
+
+/// Why a search failed. `E` is the observer's error.
+#[derive(Debug)]
+pub enum SearchError<E> {
+    /// The patterns are too many.
+    Patterns(TooManyPatterns),
+    /// The operating system's random generator failed.
+    Randomness(getrandom::Error),
+    /// The worker threads could not be started.
+    Threads(rayon::ThreadPoolBuildError),
+    /// The engine of this name claimed a key that is not derived from its seed, or does not match.
+    FalseHit(&'static str),
+    /// The observer's error.
+    Observer(E),
+}
+
+impl<E: fmt::Display> fmt::Display for SearchError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Patterns(error) => error.fmt(f),
+            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
+            Self::Threads(error) => write!(f, "the worker threads could not be started: {error}"),
+            Self::FalseHit(engine) => {
+                write!(
+                    f,
+                    "self-check: the engine '{engine}' claimed a key that is not right; nothing was kept of it"
+                )
+            }
+            Self::Observer(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for SearchError<E> {}
+
+#[cfg(test)]
+mod tests;

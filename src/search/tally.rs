@@ -1,0 +1,99 @@
+//! Which patterns still want a key.
+
+use super::Quota;
+use crate::pattern::PatternId;
+
+/// The finds that are still wanted.
+pub(super) struct Tally {
+    found: u64,
+    wanted: Wanted,
+}
+
+enum Wanted {
+    Each {
+        /// For each pattern, the keys it still wants.
+        left: Vec<u64>,
+        /// Patterns that want at least one.
+        patterns: usize,
+    },
+    /// Keys wanted in all.
+    Any(u64),
+    Endless,
+}
+
+impl Tally {
+    pub(super) fn new(quota: Quota, patterns: usize) -> Self {
+        let wanted = match quota {
+            Quota::Each(count) => Wanted::Each { left: vec![count; patterns], patterns },
+            Quota::Any(count) => Wanted::Any(count),
+            Quota::Endless => Wanted::Endless,
+        };
+        Self { found: 0, wanted }
+    }
+
+    /// Whether the pattern still wants a key.
+    pub(super) fn wants(&self, id: PatternId) -> bool {
+        match &self.wanted {
+            Wanted::Each { left, .. } => left[id] > 0,
+            Wanted::Any(left) => *left > 0,
+            Wanted::Endless => false,
+        }
+    }
+
+    /// Counts one key for each of `patterns`, all of which want it. Gives those that now want no more.
+    pub(super) fn count(&mut self, patterns: &[PatternId]) -> Vec<PatternId> {
+        self.found += 1;
+        match &mut self.wanted {
+            Wanted::Each { left, patterns: open } => {
+                patterns.iter().for_each(|&id| left[id] -= 1);
+                let done: Vec<PatternId> = patterns.iter().copied().filter(|&id| left[id] == 0).collect();
+                *open -= done.len();
+                done
+            }
+            Wanted::Any(left) => {
+                *left -= 1;
+                Vec::new()
+            }
+            Wanted::Endless => Vec::new(),
+        }
+    }
+
+    /// Whether nothing is wanted any more.
+    pub(super) fn is_complete(&self) -> bool {
+        match &self.wanted {
+            Wanted::Each { patterns, .. } => *patterns == 0,
+            Wanted::Any(left) => *left == 0,
+            Wanted::Endless => false,
+        }
+    }
+
+    /// Keys counted.
+    pub(super) fn found(&self) -> u64 {
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pattern_gets_its_own_count() {
+        let mut tally = Tally::new(Quota::Each(2), 2);
+        assert!(tally.count(&[0, 1]).is_empty());
+        assert_eq!(tally.count(&[0]), [0]);
+        assert!(!tally.wants(0) && tally.wants(1) && !tally.is_complete());
+        assert_eq!(tally.count(&[1]), [1]);
+        assert!(tally.is_complete());
+        assert_eq!(tally.found(), 3);
+    }
+
+    #[test]
+    fn any_counts_keys_whatever_they_match() {
+        let mut tally = Tally::new(Quota::Any(2), 3);
+        assert!(tally.count(&[2]).is_empty() && !tally.is_complete());
+        assert!(tally.wants(2));
+        assert!(tally.count(&[0, 1]).is_empty() && tally.is_complete());
+        assert!(!tally.wants(2));
+    }
+}

@@ -1,0 +1,225 @@
+//! The room's own tests: searches by the reference engine, and by engines with a fault.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::engine::{SeedSource, Worker};
+use crate::pattern::{Kind, Style};
+
+fn patterns(typed: &[&str]) -> Vec<Pattern> {
+    let style = Style { kind: Kind::Regex, ..Style::default() };
+    typed.iter().map(|text| Pattern::new(text, style).unwrap()).collect()
+}
+
+fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
+    let timeout = Some(Duration::from_secs(60));
+    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), quota, timeout }
+}
+
+/// Remembers what it is told.
+#[derive(Default)]
+struct Log {
+    finds: Vec<(PublicKey, Vec<PatternId>, u64)>,
+    ticks: u64,
+    fail_at: Option<usize>,
+    stop_at_tick: Option<(Stop, Signal)>,
+}
+
+impl Observer for Log {
+    type Error = &'static str;
+
+    fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
+        assert_eq!(find.seed.public_key(), find.public_key);
+        self.finds.push((find.public_key, find.patterns.clone(), find.attempts));
+        if self.fail_at == Some(self.finds.len()) { Err("disk full") } else { Ok(()) }
+    }
+
+    fn progress(&mut self, _: &Progress) {
+        self.ticks += 1;
+        if let Some((stop, signal)) = &self.stop_at_tick {
+            stop.request(*signal);
+        }
+    }
+}
+
+fn reference() -> Box<dyn Engine> {
+    crate::engine::select("reference").unwrap()
+}
+
+/// The reference engine, seen through something that can count, or lie.
+struct Altered<F> {
+    inner: Box<dyn Engine>,
+    alter: F,
+}
+
+impl<F: Fn(&mut Vec<Hit>, u64) + Send + Sync> Engine for Altered<F> {
+    fn name(&self) -> &'static str {
+        "altered"
+    }
+
+    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
+        Box::new(AlteredWorker { inner: self.inner.worker(matcher), alter: &self.alter })
+    }
+}
+
+struct AlteredWorker<'a, F> {
+    inner: Box<dyn Worker + 'a>,
+    alter: &'a F,
+}
+
+impl<F: Fn(&mut Vec<Hit>, u64)> Worker for AlteredWorker<'_, F> {
+    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let tried = self.inner.batch(seeds, hits);
+        (self.alter)(hits, tried);
+        tried
+    }
+}
+
+#[test]
+fn every_pattern_gets_its_count_from_one_pass() {
+    let patterns = patterns(&["^a", "b$", "zz"]);
+    let engine = reference();
+    for threads in [1, 3] {
+        let mut log = Log::default();
+        let summary =
+            search(&*engine, &patterns, threads, Quota::Each(3)).run(&Stop::new(), &mut log).unwrap();
+        assert_eq!(summary.end, End::Complete);
+        assert_eq!(summary.found as usize, log.finds.len());
+        for (id, pattern) in patterns.iter().enumerate() {
+            let mine = log.finds.iter().filter(|(_, patterns, _)| patterns.contains(&id));
+            assert_eq!(mine.count(), 3, "{}", pattern.text());
+        }
+        for (key, matched, _) in &log.finds {
+            let text = key.text();
+            assert!(matched.iter().all(|&id| patterns[id].find(wire::body(&text)).is_some()));
+        }
+    }
+}
+
+#[test]
+fn any_ends_after_so_many_keys() {
+    let patterns = patterns(&["^a", "^b"]);
+    let mut log = Log::default();
+    let engine = reference();
+    let summary = search(&*engine, &patterns, 2, Quota::Any(5)).run(&Stop::new(), &mut log).unwrap();
+    assert_eq!((summary.found, log.finds.len()), (5, 5));
+}
+
+#[test]
+fn attempts_are_counted_exactly() {
+    let counted = AtomicU64::new(0);
+    let patterns = patterns(&["^ab"]);
+    for threads in [1, 2, 5] {
+        counted.store(0, Relaxed);
+        let count = |_: &mut Vec<Hit>, tried| {
+            counted.fetch_add(tried, Relaxed);
+        };
+        let engine = Altered { inner: reference(), alter: count };
+        let mut log = Log::default();
+        let summary =
+            search(&engine, &patterns, threads, Quota::Each(20)).run(&Stop::new(), &mut log).unwrap();
+        assert_eq!(summary.attempts, counted.load(Relaxed), "{threads} threads");
+        assert!(log.finds.iter().all(|(_, _, attempts)| (1..=summary.attempts).contains(attempts)));
+    }
+}
+
+#[test]
+fn a_wrong_claim_is_a_loud_failure_and_no_find() {
+    let patterns = patterns(&["^a"]);
+    let other_key = |hits: &mut Vec<Hit>, _| {
+        hits.iter_mut().for_each(|hit| hit.public_key.0[31] ^= 1);
+    };
+    let other_seed = |hits: &mut Vec<Hit>, _| {
+        hits.iter_mut().for_each(|hit| hit.seed = Seed::new([7; 32]));
+    };
+    let no_match = |hits: &mut Vec<Hit>, _| {
+        let seed = Seed::new([7; 32]);
+        let public_key = seed.public_key();
+        assert!(!public_key.text().starts_with(b"AAAAC3NzaC1lZDI1NTE5AAAAIa"));
+        hits.push(Hit { index: 0, seed, public_key });
+        hits.swap_remove(0);
+    };
+    let faults: [Box<dyn Fn(&mut Vec<Hit>, u64) + Send + Sync>; 3] =
+        [Box::new(other_key), Box::new(other_seed), Box::new(no_match)];
+    for alter in faults {
+        let engine = Altered { inner: reference(), alter };
+        let mut log = Log::default();
+        let outcome = search(&engine, &patterns, 2, Quota::Each(1)).run(&Stop::new(), &mut log);
+        assert!(matches!(outcome, Err(SearchError::FalseHit("altered"))));
+        assert!(log.finds.is_empty());
+    }
+}
+
+#[test]
+fn a_stop_and_a_timeout_end_it_and_say_so() {
+    let patterns = patterns(&[&"x".repeat(40)]);
+    let engine = reference();
+    for signal in [Signal::Interrupt, Signal::Terminate] {
+        let stop = Stop::new();
+        let mut log = Log { stop_at_tick: Some((stop.clone(), signal)), ..Log::default() };
+        let summary = search(&*engine, &patterns, 2, Quota::Each(1)).run(&stop, &mut log).unwrap();
+        assert_eq!(summary.end, End::Signal(signal));
+        assert!(log.ticks >= 1);
+    }
+    let timeout = Some(Duration::from_millis(50));
+    let short = Search { timeout, ..search(&*engine, &patterns, 1, Quota::Each(1)) };
+    let summary = short.run(&Stop::new(), &mut Log::default()).unwrap();
+    assert_eq!((summary.end, summary.found), (End::Timeout, 0));
+    assert!(summary.elapsed >= Duration::from_millis(50) && summary.attempts > 0);
+}
+
+#[test]
+fn the_observers_error_ends_it() {
+    let patterns = patterns(&["^a"]);
+    let mut log = Log { fail_at: Some(2), ..Log::default() };
+    let engine = reference();
+    let outcome = search(&*engine, &patterns, 2, Quota::Each(100)).run(&Stop::new(), &mut log);
+    assert!(matches!(outcome, Err(SearchError::Observer("disk full"))));
+    assert_eq!(log.finds.len(), 2);
+}
+
+#[test]
+fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
+    let patterns = patterns(&["^a"]);
+    let once = Mutex::new(true);
+    let panic = |_: &mut Vec<Hit>, _| {
+        assert!(!std::mem::take(&mut *once.lock().unwrap_or_else(|error| error.into_inner())), "on purpose");
+    };
+    let engine = Altered { inner: reference(), alter: panic };
+    let run = || {
+        let _ = search(&engine, &patterns, 2, Quota::Each(u64::MAX)).run(&Stop::new(), &mut Log::default());
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+}
+
+/// No key that matches is missed: the gaps between finds of one worker are geometric, with the odds that
+/// were computed.
+#[test]
+fn the_gaps_between_finds_are_geometric() {
+    const FINDS: u64 = 40_000;
+    let patterns = patterns(&["^[A-D]"]);
+    let p = patterns[0].odds().probability();
+    assert_eq!(p, 0.25);
+    let mut log = Log::default();
+    let engine = reference();
+    search(&*engine, &patterns, 1, Quota::Each(FINDS)).run(&Stop::new(), &mut log).unwrap();
+
+    let mut last = 0;
+    let gaps: Vec<u64> = log.finds.iter().map(|(_, _, at)| at - std::mem::replace(&mut last, *at)).collect();
+    let mean = gaps.iter().sum::<u64>() as f64 / FINDS as f64;
+    // The standard error of the mean is 0.43 %: 3 % is seven of them.
+    assert!((mean * p - 1.0).abs() < 0.03, "mean gap {mean}");
+
+    // Chi-square over the gaps 1, 2, ... 20 and longer. 65.4 is exceeded once in a million runs.
+    const BINS: usize = 20;
+    let mut seen = [0u32; BINS + 1];
+    gaps.iter().for_each(|&gap| seen[(gap as usize - 1).min(BINS)] += 1);
+    let chi_square: f64 = (0..=BINS)
+        .map(|bin| {
+            let share = (1.0 - p).powi(bin as i32) * if bin < BINS { p } else { 1.0 };
+            let expected = share * FINDS as f64;
+            (f64::from(seen[bin]) - expected).powi(2) / expected
+        })
+        .sum();
+    assert!(chi_square < 65.4, "chi-square {chi_square} with {BINS} degrees of freedom");
+}
