@@ -11,6 +11,9 @@ use std::{fmt, fs};
 
 use tempfile::{Builder, NamedTempFile};
 
+/// The advice where a directory takes no files.
+pub(super) const ANOTHER_DIRECTORY: &str = "choose a directory that you may write to, on a disk with room";
+
 /// Who may read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -26,20 +29,20 @@ pub(super) enum Access {
 ///
 /// [`FileError`]. Except with [`FileError::Unsynced`] there is then no file, and no temporary one.
 pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), FileError> {
-    let failed = |source| FileError::Write { path: path.to_owned(), source };
+    let failed = |source| FileError::Write(path.to_owned(), source);
     let directory = Directory::open(parent(path)).map_err(failed)?;
 
     let mut file = directory.temporary(access).map_err(failed)?;
     within_size_limit(content).map_err(failed)?;
-    file.write_all(content).map_err(failed)?;
+    file.as_file_mut().write_all(content).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
 
     // A failed rename hands the temporary file back, and dropping that removes it.
     file.persist_noclobber(path).map_err(|failure| match failure.error.kind() {
-        io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
+        io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
         _ => failed(failure.error),
     })?;
-    directory.sync().map_err(|source| FileError::Unsynced { path: path.to_owned(), source })
+    directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source))
 }
 
 /// Whether `write_new` can put files into this directory: tries it, and leaves nothing there.
@@ -48,12 +51,12 @@ pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(
 ///
 /// What the operating system answers to the step that fails.
 pub(super) fn try_directory(path: &Path) -> io::Result<()> {
-    // As long as any key file, so that a full disk is noticed too.
+    // Longer than a key with an ordinary comment, so that a full disk is noticed too.
     const CONTENT: [u8; 1024] = [0; 1024];
     let directory = Directory::open(path)?;
     let mut file = directory.temporary(Access::Owner)?;
     within_size_limit(&CONTENT)?;
-    file.write_all(&CONTENT)?;
+    file.as_file_mut().write_all(&CONTENT)?;
     file.as_file().sync_all()?;
     file.close()?;
     directory.sync()
@@ -154,24 +157,12 @@ fn within_size_limit(content: &[u8]) -> io::Result<()> {
 #[derive(Debug)]
 pub enum FileError {
     /// The name is taken; what is there was not touched.
-    Exists {
-        /// The name.
-        path: PathBuf,
-    },
-    /// A step before the rename failed; there is no file.
-    Write {
-        /// The file that was wanted.
-        path: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
-    /// The file is complete and has its name, but its directory could not be synced.
-    Unsynced {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
+    Exists(PathBuf),
+    /// There is no file; what the operating system answered.
+    Write(PathBuf, io::Error),
+    /// The file is complete and has its name, but its directory could not be synced; what the
+    /// operating system answered.
+    Unsynced(PathBuf, io::Error),
 }
 
 impl FileError {
@@ -179,13 +170,11 @@ impl FileError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Exists { .. } => {
+            Self::Exists(_) => {
                 "choose another name, or move the existing file away; keys are never overwritten".to_owned()
             }
-            Self::Write { .. } => {
-                "make room, or choose a directory that you may write to on another disk".to_owned()
-            }
-            Self::Unsynced { path, .. } => {
+            Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
+            Self::Unsynced(path, _) => {
                 format!(
                     "{} is complete, but copy it to another disk before you trust this one",
                     path.display()
@@ -198,9 +187,9 @@ impl FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists { path } => write!(f, "{} already exists", path.display()),
-            Self::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
-            Self::Unsynced { path, source } => {
+            Self::Exists(path) => write!(f, "{} already exists", path.display()),
+            Self::Write(path, source) => write!(f, "cannot write {}: {source}", path.display()),
+            Self::Unsynced(path, source) => {
                 write!(f, "cannot sync the directory of {}: {source}", path.display())
             }
         }
@@ -210,13 +199,14 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Exists { .. } => None,
-            Self::Write { source, .. } | Self::Unsynced { source, .. } => Some(source),
+            Self::Exists(_) => None,
+            Self::Write(_, source) | Self::Unsynced(_, source) => Some(source),
         }
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::process::Command;
@@ -290,7 +280,7 @@ mod tests {
             return;
         }
         let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
-        assert!(matches!(error, FileError::Write { .. }), "{error}");
+        assert!(matches!(error, FileError::Write(..)), "{error}");
         assert_eq!(try_directory(Path::new(".")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 
@@ -315,7 +305,7 @@ mod tests {
 
         for name in ["file", "link", "dangling", "directory"] {
             let error = write_new(&path(name), Access::Owner, b"new").unwrap_err();
-            assert!(matches!(&error, FileError::Exists { path: taken } if *taken == path(name)), "{error}");
+            assert!(matches!(&error, FileError::Exists(taken) if *taken == path(name)), "{error}");
             assert!(error.hint().unwrap().contains("never overwritten"));
         }
         assert_eq!(fs::read(path("file")).unwrap(), b"old");
@@ -328,7 +318,7 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("gone/key");
         let error = write_new(&path, Access::Owner, b"new").unwrap_err();
-        assert!(matches!(error, FileError::Write { .. }), "{error}");
+        assert!(matches!(error, FileError::Write(..)), "{error}");
         assert!(error.to_string().starts_with(&format!("cannot write {}", path.display())), "{error}");
         assert_eq!(names(directory.path()), [""; 0]);
     }

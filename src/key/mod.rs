@@ -5,14 +5,13 @@
 //! wrongly is caught here and nowhere later.
 //!
 //! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), as new files that are complete
-//! and durable or not there at all (`file`), under names that overwrite nothing (`store`).
+//! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`).
 
 mod encode;
 mod file;
+mod name;
 mod process;
 mod store;
-
-use std::path::Path;
 
 use ed25519_dalek::SigningKey;
 use sha2::{Digest as _, Sha256, Sha512};
@@ -111,17 +110,6 @@ pub enum Format {
     Openssh,
 }
 
-impl Format {
-    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
-    #[must_use]
-    pub fn for_path(path: &Path) -> Self {
-        match path.extension() {
-            Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
-            _ => Self::Openssh,
-        }
-    }
-}
-
 /// The comment with every control character replaced by a space.
 fn one_line(comment: &str) -> String {
     comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
@@ -194,19 +182,5 @@ mod tests {
         assert_eq!(key.line("me@here"), format!("{bare} me@here"));
         assert_eq!(key.line("a\nssh-rsa b\0"), format!("{bare} a ssh-rsa b "));
         assert_eq!(key.fingerprint(), "SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8");
-    }
-
-    #[test]
-    fn the_name_of_a_file_says_its_form() {
-        for (name, format) in [
-            ("key.pem", Format::Pkcs8),
-            ("a/B.PEM", Format::Pkcs8),
-            ("id_ed25519", Format::Openssh),
-            ("key.pem.bak", Format::Openssh),
-            ("a.pem/key", Format::Openssh),
-            (".pem", Format::Openssh),
-        ] {
-            assert_eq!(Format::for_path(Path::new(name)), format, "{name}");
-        }
     }
 }

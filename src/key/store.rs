@@ -4,15 +4,12 @@
 //! anyone a night's search. [`Destination::keep`] runs after it. The private file gets its name first:
 //! its public line can always be made again, while a public line alone is worth nothing.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
-use super::file::{Access, create_directory, parent, try_directory, write_new};
+use super::file::{ANOTHER_DIRECTORY, Access, create_directory, parent, try_directory, write_new};
+use super::name::{file_name, public_file};
 use super::{EncodeError, FileError, Format, PublicKey, Seed};
-
-/// The longest label in a file name: a whole body.
-const MAX_LABEL: usize = crate::wire::BODY_LEN;
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,7 +75,7 @@ impl Destination {
         format: Option<Format>,
     ) -> Result<Option<Kept>, StoreError> {
         if seed.public_key() != *public {
-            return Err(StoreError::WrongKey { public: *public });
+            return Err(StoreError::WrongKey(*public));
         }
         let private_file = match self {
             Self::Stream => return Ok(None),
@@ -103,26 +100,26 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     // `file_name` overlooks a trailing `/` or `/.`; the text of the path does not.
     let spelled = path.as_os_str().as_encoded_bytes();
     if !path.file_name().is_some_and(|name| spelled.ends_with(name.as_encoded_bytes())) {
-        return Err(StoreError::NoFileName { path });
+        return Err(StoreError::NoFileName(path));
     }
     check_directory(parent(&path))?;
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
-        return Err(StoreError::IsDirectory { path });
+        return Err(StoreError::IsDirectory(path));
     }
     for path in [public_file(&path), path.clone()] {
         // Not following links: a dangling one is a name that exists, too.
         match fs::symlink_metadata(&path) {
-            Ok(_) => return Err(FileError::Exists { path }.into()),
+            Ok(_) => return Err(FileError::Exists(path).into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(FileError::Write { path, source }.into()),
+            Err(source) => return Err(FileError::Write(path, source).into()),
         }
     }
     let directory = parent(&path);
-    try_directory(directory).map_err(|source| StoreError::Unusable { path: directory.to_owned(), source })
+    try_directory(directory).map_err(|source| StoreError::Unusable(directory.to_owned(), source))
 }
 
 fn prepare_directory(path: &Path) -> Result<(), StoreError> {
-    let unusable = |source| StoreError::Unusable { path: path.to_owned(), source };
+    let unusable = |source| StoreError::Unusable(path.to_owned(), source);
     let missing = fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if missing && path != Path::new("") {
         check_directory(parent(path))?;
@@ -140,72 +137,28 @@ fn check_directory(path: &Path) -> Result<(), StoreError> {
     let path = path.to_owned();
     match fs::metadata(&path) {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(StoreError::NotADirectory { path }),
+        Ok(_) => Err(StoreError::NotADirectory(path)),
         Err(source) => Err(match source.kind() {
-            io::ErrorKind::NotFound => StoreError::NoDirectory { path },
-            io::ErrorKind::NotADirectory => StoreError::NotADirectory { path },
-            _ => StoreError::Unusable { path, source },
+            io::ErrorKind::NotFound => StoreError::NoDirectory(path),
+            io::ErrorKind::NotADirectory => StoreError::NotADirectory(path),
+            _ => StoreError::Unusable(path, source),
         }),
     }
-}
-
-/// The name of a private file: the label made safe, and 16 hexadecimal digits of the key's SHA-256.
-///
-/// Nothing but letters, digits and `_` is taken from the label, so the name stays in its directory and
-/// is no option and no hidden file; the digits keep names apart that differ in case alone.
-fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let mut name: String = label.chars().take(MAX_LABEL).map(safe).collect();
-    if name.is_empty() {
-        name.push_str("key");
-    }
-    name.push('-');
-    for byte in &public.blob_hash()[..8] {
-        name.push_str(&format!("{byte:02x}"));
-    }
-    if format == Format::Pkcs8 {
-        name.push_str(".pem");
-    }
-    name
-}
-
-/// The name of the public file: `.pub` added to the whole name of the private one.
-fn public_file(private_file: &Path) -> PathBuf {
-    let mut name = OsString::from(private_file);
-    name.push(".pub");
-    name.into()
 }
 
 /// Why a key pair cannot be kept, or was not.
 #[derive(Debug)]
 pub enum StoreError {
     /// The path is empty, or ends in `/`, `.` or `..`.
-    NoFileName {
-        /// The path.
-        path: PathBuf,
-    },
+    NoFileName(PathBuf),
     /// The file's path is that of a directory.
-    IsDirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    IsDirectory(PathBuf),
     /// The directory does not exist.
-    NoDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
+    NoDirectory(PathBuf),
     /// What should be a directory is something else.
-    NotADirectory {
-        /// What should be a directory.
-        path: PathBuf,
-    },
-    /// The directory does not take new files.
-    Unusable {
-        /// The directory.
-        path: PathBuf,
-        /// What the operating system answered.
-        source: io::Error,
-    },
+    NotADirectory(PathBuf),
+    /// The directory does not take new files; what the operating system answered.
+    Unusable(PathBuf, io::Error),
     /// The private file exists already or could not be written.
     File(FileError),
     /// The private key **is** kept; its public line is not.
@@ -220,10 +173,7 @@ pub enum StoreError {
     /// The private key has no text.
     Encode(EncodeError),
     /// The public key is not the one of the seed; nothing was written.
-    WrongKey {
-        /// The public key that was claimed.
-        public: PublicKey,
-    },
+    WrongKey(PublicKey),
 }
 
 impl StoreError {
@@ -231,19 +181,19 @@ impl StoreError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoFileName { .. } => "give the name of a new file".to_owned(),
-            Self::IsDirectory { path } => {
+            Self::NoFileName(_) => "give the name of a new file".to_owned(),
+            Self::IsDirectory(path) => {
                 format!("give the name of a new file, such as {}", path.join("id_ed25519").display())
             }
-            Self::NoDirectory { .. } => "make it first, or choose another directory".to_owned(),
-            Self::NotADirectory { .. } => "choose another directory".to_owned(),
-            Self::Unusable { .. } => "choose a directory that you may write to".to_owned(),
+            Self::NoDirectory(_) => "make it first, or choose another directory".to_owned(),
+            Self::NotADirectory(_) => "choose another directory".to_owned(),
+            Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
             Self::File(error) => return error.hint(),
             Self::PublicFile { private_file, line, .. } => {
                 format!("the private key is kept, in {}; its public line is: {line}", private_file.display())
             }
             Self::Encode(error) => return error.hint(),
-            Self::WrongKey { .. } => {
+            Self::WrongKey(_) => {
                 "the program or the machine computes wrongly; do not use this key, and report it".to_owned()
             }
         })
@@ -253,11 +203,11 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFileName { path } => write!(f, "\"{}\" does not name a file", path.display()),
-            Self::IsDirectory { path } => write!(f, "{} is a directory", path.display()),
-            Self::NoDirectory { path } => write!(f, "there is no directory \"{}\"", path.display()),
-            Self::NotADirectory { path } => write!(f, "{} is not a directory", path.display()),
-            Self::Unusable { path, source } => {
+            Self::NoFileName(path) => write!(f, "\"{}\" does not name a file", path.display()),
+            Self::IsDirectory(path) => write!(f, "{} is a directory", path.display()),
+            Self::NoDirectory(path) => write!(f, "there is no directory \"{}\"", path.display()),
+            Self::NotADirectory(path) => write!(f, "{} is not a directory", path.display()),
+            Self::Unusable(path, source) => {
                 write!(f, "cannot create files in {}: {source}", path.display())
             }
             Self::File(error) => error.fmt(f),
@@ -265,7 +215,7 @@ impl fmt::Display for StoreError {
                 write!(f, "the private key is in {}, but {source}", private_file.display())
             }
             Self::Encode(error) => error.fmt(f),
-            Self::WrongKey { public } => {
+            Self::WrongKey(public) => {
                 write!(f, "the seed does not belong to the key {}", public.line(""))
             }
         }
@@ -275,7 +225,7 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unusable { source, .. } => Some(source),
+            Self::Unusable(_, source) => Some(source),
             Self::PublicFile { source, .. } => Some(source),
             Self::File(error) => error.source(),
             Self::Encode(error) => error.source(),
@@ -296,7 +246,8 @@ impl From<EncodeError> for StoreError {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{MetadataExt as _, symlink};
 
@@ -416,30 +367,6 @@ mod tests {
     }
 
     #[test]
-    fn names_are_safe_whatever_the_label() {
-        let (_, public) = key();
-        // By openssl and sha256sum.
-        let hash = "cff7d2bf46744594";
-        for (label, start) in [
-            ("abc", "abc"),
-            ("../../x", "______x"),
-            ("-rf", "_rf"),
-            ("a/b+c", "a_b_c"),
-            ("", "key"),
-            (".", "_"),
-            ("größe\0\n", "gr__e__"),
-            (&"z".repeat(500), &"z".repeat(43)),
-        ] {
-            assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
-            assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
-        }
-        let other = Seed::new([8; 32]).public_key();
-        let [lower, upper] = [("abc", &public), ("ABC", &other)]
-            .map(|(label, public)| file_name(label, public, Format::Openssh).to_lowercase());
-        assert_ne!(lower, upper);
-    }
-
-    #[test]
     fn a_directory_holds_many_pairs_and_none_twice() {
         let directory = TempDir::new().unwrap();
         let destination = Destination::Directory(directory.path().to_owned());
@@ -452,7 +379,7 @@ mod tests {
         assert_eq!(count(directory.path()), 10);
         let seed = Seed::new([0; 32]);
         let error = destination.keep(&seed, &seed.public_key(), "../x", "", None).unwrap_err();
-        assert!(matches!(error, StoreError::File(FileError::Exists { .. })), "{error}");
+        assert!(matches!(error, StoreError::File(FileError::Exists(_))), "{error}");
         assert_eq!(count(directory.path()), 10);
     }
 
@@ -478,7 +405,7 @@ mod tests {
         destination.prepare().unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
         let error = destination.keep(&seed, &public, "x", "", None).unwrap_err();
-        assert!(matches!(error, StoreError::File(FileError::Write { .. })), "{error}");
+        assert!(matches!(error, StoreError::File(FileError::Write(..))), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
 
@@ -489,7 +416,7 @@ mod tests {
         let (seed, mut public) = key();
         public.0[31] ^= 0x80;
         let error = destination.keep(&seed, &public, "", "", None).unwrap_err();
-        assert!(matches!(error, StoreError::WrongKey { .. }), "{error}");
+        assert!(matches!(error, StoreError::WrongKey(_)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
 }

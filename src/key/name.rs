@@ -1,0 +1,92 @@
+//! What key files are called, and what a name says about the form inside.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::{Format, PublicKey};
+use crate::wire::BODY_LEN;
+
+/// The longest label in a file name: a whole body.
+const MAX_LABEL: usize = BODY_LEN;
+
+impl Format {
+    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
+    #[must_use]
+    pub fn for_path(path: &Path) -> Self {
+        match path.extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
+            _ => Self::Openssh,
+        }
+    }
+}
+
+/// The name of a private file: the label made safe, and 16 hexadecimal digits of the key's SHA-256.
+///
+/// Nothing but letters, digits and `_` is taken from the label, so the name stays in its directory and
+/// is no option and no hidden file; the digits keep names apart that differ in case alone.
+pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut name: String = label.chars().take(MAX_LABEL).map(safe).collect();
+    if name.is_empty() {
+        name.push_str("key");
+    }
+    name.push('-');
+    for byte in &public.blob_hash()[..8] {
+        name.push_str(&format!("{byte:02x}"));
+    }
+    if format == Format::Pkcs8 {
+        name.push_str(".pem");
+    }
+    name
+}
+
+/// The name of the public file: `.pub` added to the whole name of the private one.
+pub(super) fn public_file(private_file: &Path) -> PathBuf {
+    let mut name = OsString::from(private_file);
+    name.push(".pub");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Seed;
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_says_its_form() {
+        for (name, format) in [
+            ("key.pem", Format::Pkcs8),
+            ("a/B.PEM", Format::Pkcs8),
+            ("id_ed25519", Format::Openssh),
+            ("key.pem.bak", Format::Openssh),
+            ("a.pem/key", Format::Openssh),
+            (".pem", Format::Openssh),
+        ] {
+            assert_eq!(Format::for_path(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_safe_whatever_the_label() {
+        let public = Seed::new([7; 32]).public_key();
+        // By openssl and sha256sum.
+        let hash = "cff7d2bf46744594";
+        for (label, start) in [
+            ("abc", "abc"),
+            ("../../x", "______x"),
+            ("-rf", "_rf"),
+            ("a/b+c", "a_b_c"),
+            ("", "key"),
+            (".", "_"),
+            ("größe\0\n", "gr__e__"),
+            (&"z".repeat(500), &"z".repeat(43)),
+        ] {
+            assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
+            assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
+        }
+        let other = Seed::new([8; 32]).public_key();
+        let [lower, upper] = [("abc", &public), ("ABC", &other)]
+            .map(|(label, public)| file_name(label, public, Format::Openssh).to_lowercase());
+        assert_ne!(lower, upper);
+    }
+}
