@@ -52,16 +52,19 @@ pub struct Hit {
 /// The name that stands for the fastest engine which works on this machine.
 pub const AUTO: &str = "auto";
 
-/// Every engine by name, the fastest first; the last is the oracle and the yardstick of all others.
-const ENGINES: [(&str, fn() -> Result<Box<dyn Engine>, Unavailable>); 1] =
-    [(reference::NAME, || Ok(Box::new(reference::Reference)))];
+/// Every engine, the fastest first; the last is the oracle and the yardstick of all others.
+const ENGINES: [Entry; 1] = [Entry { name: reference::NAME, build: reference::build }];
 
-/// Why an engine cannot be had on this machine, in the words that follow "because".
-type Unavailable = String;
+/// An engine that can be chosen.
+struct Entry {
+    name: &'static str,
+    /// Builds it, or says why this machine cannot run it.
+    build: fn() -> Result<Box<dyn Engine>, String>,
+}
 
 /// The names that [`select`] knows besides [`AUTO`].
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ENGINES.iter().map(|(name, _)| *name)
+    ENGINES.iter().map(|entry| entry.name)
 }
 
 /// The engine called `name`, after its self-test; for [`AUTO`] the first that is there and passes.
@@ -80,7 +83,7 @@ pub fn select(name: &str) -> Result<Box<dyn Engine>, EngineError> {
         }
         return Err(first.unwrap_or(EngineError::Unknown(name.to_owned())));
     }
-    let Some((name, build)) = ENGINES.iter().find(|(known, _)| *known == name) else {
+    let Some(&Entry { name, build }) = ENGINES.iter().find(|entry| entry.name == name) else {
         return Err(EngineError::Unknown(name.to_owned()));
     };
     let engine = build().map_err(|why| EngineError::Unavailable { name, why })?;

@@ -8,12 +8,17 @@ use std::collections::HashMap;
 
 use regex_automata::Input;
 use regex_automata::dfa::{Automaton as _, StartKind, dense};
-use regex_automata::nfa::thompson::NFA;
+use regex_automata::nfa::thompson::{self, NFA};
+use regex_syntax::hir::Hir;
 
 use crate::wire::Symbols;
 
 /// The most bytes the determiniser may take: some thousand states. It gives up on more after about 20 ms.
 pub(super) const SIZE_LIMIT: usize = 512 << 10;
+
+/// The most bytes an NFA may take. A body has 43 characters, so an expression that needs more holds
+/// repetitions of no use.
+const NFA_LIMIT: usize = 256 << 10;
 
 /// The state from which no match can be reached.
 const DEAD: u32 = 0;
@@ -37,12 +42,24 @@ pub(super) struct Automaton {
     accepts_end: Vec<bool>,
 }
 
-/// The automaton would have been larger than [`SIZE_LIMIT`], or needs what automata cannot do.
+/// The automaton would have been larger than [`SIZE_LIMIT`], its NFA larger than [`NFA_LIMIT`], or it needs
+/// what automata cannot do.
 #[derive(Debug)]
 pub(super) struct TooComplex;
 
+/// The NFA of an expression that may begin anywhere.
+pub(super) fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
+    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT));
+    thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| TooComplex)
+}
+
 impl Automaton {
-    /// Builds the automaton of an NFA that was compiled with an unanchored prefix.
+    /// Builds the automaton of an expression.
+    pub(super) fn of(hir: &Hir) -> Result<Self, TooComplex> {
+        Self::new(&nfa(hir)?)
+    }
+
+    /// Builds the automaton of an NFA made by [`nfa`].
     pub(super) fn new(nfa: &NFA) -> Result<Self, TooComplex> {
         let config = dense::Config::new()
             .start_kind(StartKind::Unanchored)

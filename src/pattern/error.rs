@@ -116,7 +116,7 @@ impl fmt::Display for PatternError {
             Reason::FirstCharacter(None) => {
                 write!(
                     f,
-                    "from character {position} of the expression on, it asks for a body that does not begin with A to P"
+                    "the body always begins with one of A to P; character {position} of the expression rules that out"
                 )
             }
             Reason::Syntax(message) => {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use regex_automata::nfa::thompson;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
 use super::{Automaton, Kind, PatternError, Reason, Style};
@@ -100,16 +99,13 @@ impl Literal {
 
     /// The exact chance that a body with these symbols at its positions matches.
     pub(super) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
-        let too_complex = || PatternError::new(Reason::TooComplex, 0..self.text.len());
-        let nfa = thompson::Compiler::new()
-            .configure(thompson::Config::new().utf8(false))
-            .build_from_hir(&self.hir())
-            .map_err(|_| too_complex())?;
-        Ok(Automaton::new(&nfa).map_err(|_| too_complex())?.chance(positions))
+        let automaton = Automaton::of(&self.hir());
+        let automaton = automaton.map_err(|_| PatternError::new(Reason::TooComplex, 0..self.text.len()))?;
+        Ok(automaton.chance(positions))
     }
 
     /// The pattern as a regular expression.
-    fn hir(&self) -> Hir {
+    pub(super) fn hir(&self) -> Hir {
         let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
         let delimiter = || one_of(DELIMITERS.iter().copied());
         Hir::concat(match self.style.kind {

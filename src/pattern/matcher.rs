@@ -38,7 +38,7 @@ impl Matcher {
         for (id, pattern) in patterns.iter().enumerate() {
             match &pattern.form {
                 Form::Literal(literal) => literals.push((id, literal.clone())),
-                Form::Regex(regex) => regexes.push((id, regex.clone())),
+                Form::Regex(regex) => regexes.push((id, Regex::clone(regex))),
             }
         }
         let fold = fold(literals.iter().map(|(_, literal)| literal));

@@ -70,7 +70,7 @@ pub struct Pattern {
 #[derive(Clone)]
 enum Form {
     Literal(Literal),
-    Regex(Regex),
+    Regex(Box<Regex>),
 }
 
 impl Pattern {
@@ -87,7 +87,7 @@ impl Pattern {
         let (form, chance) = if style.kind == Kind::Regex {
             let regex = Regex::new(text, style.case_sensitive)?;
             let chance = regex.chance(&positions());
-            (Form::Regex(regex), chance)
+            (Form::Regex(Box::new(regex)), chance)
         } else {
             let literal = Literal::new(text, style)?;
             let chance = literal.chance(&positions())?;
@@ -119,6 +119,29 @@ impl Pattern {
             Form::Regex(regex) => regex.find(body),
         }
     }
+}
+
+/// The most patterns whose common odds are computed.
+const MOST_IN_UNION: usize = 32;
+
+/// The exact chance that a key matches at least one of `patterns`.
+///
+/// `None` where it is not computed: for no patterns, for more than 32, and where their common automaton would
+/// be too large.
+#[must_use]
+pub fn any_of(patterns: &[Pattern]) -> Option<Odds> {
+    match patterns {
+        [] => return None,
+        [one] => return Some(one.odds),
+        _ if patterns.len() > MOST_IN_UNION => return None,
+        _ => {}
+    }
+    let hirs = patterns.iter().map(|pattern| match &pattern.form {
+        Form::Literal(literal) => literal.hir(),
+        Form::Regex(regex) => regex.hir(),
+    });
+    let union = regex_syntax::hir::Hir::alternation(hirs.collect());
+    Odds::new(Automaton::of(&union).ok()?.chance(&positions()))
 }
 
 /// The symbols at each position of a body.

@@ -3,16 +3,13 @@
 use std::ops::Range;
 
 use regex_automata::Input;
-use regex_automata::nfa::thompson::{self, NFA, pikevm::PikeVM};
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
-use super::{Automaton, PatternError, Reason, positions};
+use super::automaton::{self, Automaton, TooComplex};
+use super::{PatternError, Reason, positions};
 use crate::wire::{self, Symbols};
-
-/// The most bytes that the NFA of one expression may take. A body has 43 characters, so an expression that
-/// needs more holds a repetition of no use.
-const NFA_LIMIT: usize = 256 << 10;
 
 /// The longest expression that is read at all, in bytes.
 const LONGEST: usize = 10_000;
@@ -22,6 +19,7 @@ const NEST_LIMIT: u32 = 50;
 
 #[derive(Clone)]
 pub(super) struct Regex {
+    hir: Hir,
     automaton: Automaton,
     plain: PikeVM,
 }
@@ -43,22 +41,24 @@ impl Regex {
             let reason = Reason::TooLong { len, most: wire::BODY_LEN };
             return Err(PatternError::new(reason, 0..text.chars().count()));
         }
-        let regex = Self::compile(text, &hir)?;
+        let regex = Self::compile(text, hir)?;
         if regex.chance(&positions()) > 0.0 {
             return Ok(regex);
         }
         Err(PatternError::new(regex.reason(), culprit(text, case_sensitive)))
     }
 
-    fn compile(text: &str, hir: &Hir) -> Result<Self, PatternError> {
-        let too_complex = || PatternError::new(Reason::TooComplex, 0..text.chars().count());
-        let nfa: NFA = thompson::Compiler::new()
-            .configure(thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT)))
-            .build_from_hir(hir)
-            .map_err(|_| too_complex())?;
-        let automaton = Automaton::new(&nfa).map_err(|_| too_complex())?;
-        let plain = PikeVM::new_from_nfa(nfa).map_err(|_| too_complex())?;
-        Ok(Self { automaton, plain })
+    fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
+        let too_complex = |_| PatternError::new(Reason::TooComplex, 0..text.chars().count());
+        let nfa = automaton::nfa(&hir).map_err(too_complex)?;
+        let automaton = Automaton::new(&nfa).map_err(too_complex)?;
+        let plain = PikeVM::new_from_nfa(nfa).map_err(|_| too_complex(TooComplex))?;
+        Ok(Self { hir, automaton, plain })
+    }
+
+    /// The parsed expression.
+    pub(super) fn hir(&self) -> Hir {
+        self.hir.clone()
     }
 
     /// The exact chance that a body with these symbols at its positions matches.
@@ -118,7 +118,7 @@ fn culprit(text: &str, case_sensitive: bool) -> Range<usize> {
     let Ok(Ast::Concat(items)) = &ast else { return whole };
     let possible = |item: &Ast| {
         let prefix = &text[..item.span().end.offset];
-        let compiled = parse(prefix, case_sensitive).and_then(|hir| Regex::compile(prefix, &hir));
+        let compiled = parse(prefix, case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
         compiled.is_ok_and(|regex| regex.chance(&positions()) > 0.0)
     };
     // What follows an impossible prefix cannot make it possible again.

@@ -75,8 +75,12 @@ fn odds_equal_enumeration_of_short_bodies() {
                 );
             }
         }
-        forms
-            .extend(regexes.iter().filter_map(|text| Regex::new(text, case_sensitive).ok()).map(Form::Regex));
+        forms.extend(
+            regexes
+                .iter()
+                .filter_map(|text| Regex::new(text, case_sensitive).ok())
+                .map(|regex| Form::Regex(Box::new(regex))),
+        );
         for form in &forms {
             for len in 1..=3 {
                 let (exact, dynamic) = (enumerated(form, len), computed(form, len));
@@ -146,6 +150,20 @@ fn leet_adds_the_digit_and_keeps_the_letter() {
     leet("Aa", true, 16.0 * 32.0);
     // The digit itself stands for itself alone.
     leet("A4", false, 16.0 * 64.0);
+}
+
+#[test]
+fn the_odds_of_several_patterns_count_no_key_twice() {
+    let several = |texts: &[&str]| {
+        let patterns: Vec<Pattern> = texts.iter().map(|text| pattern(text, Kind::Regex)).collect();
+        any_of(&patterns).map(Odds::probability)
+    };
+    let close = |left: Option<f64>, right: f64| (left.unwrap() / right - 1.0).abs() < 1e-12;
+    assert!(close(several(&["^A", "^B"]), 2.0 / 16.0));
+    assert!(close(several(&["^A", "b$"]), 1.0 / 16.0 + 1.0 / 32.0 - 1.0 / 16.0 / 32.0));
+    assert!(close(several(&["^[AB]", "^A"]), 2.0 / 16.0));
+    assert_eq!(several(&[]), None);
+    assert_eq!(several(&["^A"; 33]), None);
 }
 
 fn any_style() -> impl Strategy<Value = Style> {

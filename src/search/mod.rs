@@ -4,6 +4,7 @@
 //! claims is proved by the worker itself ([`prove`]) and sent to the calling thread, which alone decides
 //! whether a find is still wanted ([`tally`]), hands it to the [`Observer`], and ends the search.
 
+mod measure;
 mod prove;
 mod stop;
 mod stream;
@@ -20,6 +21,7 @@ use crate::key::{PublicKey, Seed};
 use crate::pattern::{Matcher, Pattern, PatternId, TooManyPatterns};
 use crate::wire;
 
+pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
 pub use stop::{Signal, Stop};
 use stream::SeedStream;
 use tally::Tally;
@@ -261,10 +263,11 @@ impl Shared<'_> {
                         return Ok(End::Complete);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => observer.progress(&Progress {
-                    attempts: self.attempts.load(Relaxed),
-                    elapsed: self.began.elapsed(),
-                }),
+                Err(RecvTimeoutError::Timeout) => {
+                    let attempts = self.attempts.load(Relaxed);
+                    let progress = Progress { attempts, elapsed: self.began.elapsed() };
+                    observer.progress(&progress);
+                }
                 // Every worker is gone: one has panicked, and the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => break End::Complete,
             }

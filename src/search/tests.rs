@@ -139,8 +139,8 @@ fn a_wrong_claim_is_a_loud_failure_and_no_find() {
         hits.push(Hit { index: 0, seed, public_key });
         hits.swap_remove(0);
     };
-    let faults: [Box<dyn Fn(&mut Vec<Hit>, u64) + Send + Sync>; 3] =
-        [Box::new(other_key), Box::new(other_seed), Box::new(no_match)];
+    type Fault = Box<dyn Fn(&mut Vec<Hit>, u64) + Send + Sync>;
+    let faults: [Fault; 3] = [Box::new(other_key), Box::new(other_seed), Box::new(no_match)];
     for alter in faults {
         let engine = Altered { inner: reference(), alter };
         let mut log = Log::default();

@@ -1,0 +1,148 @@
+//! How fast engines are: whole searches that keep nothing, in interleaved rounds.
+
+use std::convert::Infallible;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::{End, Find, Observer, Progress, Quota, Search, SearchError, Signal, Stop};
+use crate::engine::Engine;
+use crate::pattern::Pattern;
+
+/// The rounds of a comparison. An odd number, so that one of them is the median.
+pub const ROUNDS: u32 = 5;
+
+/// What to measure with.
+pub struct Measure<'a> {
+    /// What the searches look for; their matches are proved and dropped.
+    pub patterns: &'a [Pattern],
+    /// Worker threads, at most [`super::MAX_THREADS`].
+    pub threads: NonZeroUsize,
+    /// Ends the measurement.
+    pub stop: &'a Stop,
+}
+
+/// One engine's figures over all rounds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// The engine.
+    pub engine: &'static str,
+    /// Keys per second.
+    pub rate: Spread,
+    /// In each round, the rate over the rate of the last engine.
+    pub ratio: Spread,
+}
+
+/// A median and what it lies between.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Spread {
+    /// The smallest figure.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The largest figure.
+    pub max: f64,
+}
+
+/// Why there are no figures.
+#[derive(Debug)]
+pub enum Unmeasured {
+    /// A signal came first.
+    Signal(Signal),
+    /// A search failed.
+    Failed(SearchError<Infallible>),
+}
+
+impl Measure<'_> {
+    /// The engines side by side, `time` in all for each, one after the other in each of [`ROUNDS`], so that a
+    /// machine whose speed drifts favours none. The last engine is the yardstick.
+    ///
+    /// # Errors
+    ///
+    /// A signal came, or a search failed.
+    pub fn compare(&self, engines: &[Box<dyn Engine>], time: Duration) -> Result<Vec<Measured>, Unmeasured> {
+        let mut rates = vec![Vec::new(); engines.len()];
+        for _ in 0..ROUNDS {
+            for (engine, rates) in engines.iter().zip(&mut rates) {
+                rates.push(self.rate(&**engine, time / ROUNDS)?);
+            }
+        }
+        let yardstick = rates.last().cloned().unwrap_or_default();
+        let measured = engines.iter().zip(rates).map(|(engine, rates)| Measured {
+            engine: engine.name(),
+            ratio: Spread::of(
+                rates.iter().zip(&yardstick).map(|(rate, yardstick)| rate / yardstick).collect(),
+            ),
+            rate: Spread::of(rates),
+        });
+        Ok(measured.collect())
+    }
+
+    /// Keys per second of one engine over `time`.
+    ///
+    /// # Errors
+    ///
+    /// A signal came, or the search failed.
+    pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
+        let search = Search {
+            engine,
+            patterns: self.patterns,
+            threads: self.threads,
+            quota: Quota::Endless,
+            timeout: Some(time),
+        };
+        let summary = search.run(self.stop, &mut Nobody).map_err(Unmeasured::Failed)?;
+        match summary.end {
+            End::Signal(signal) => Err(Unmeasured::Signal(signal)),
+            End::Complete | End::Timeout => Ok(summary.keys_per_second()),
+        }
+    }
+}
+
+impl Spread {
+    /// Of an odd number of figures.
+    fn of(mut figures: Vec<f64>) -> Self {
+        figures.sort_by(f64::total_cmp);
+        Self { min: figures[0], median: figures[figures.len() / 2], max: figures[figures.len() - 1] }
+    }
+}
+
+/// Observes nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    type Error = Infallible;
+
+    fn found(&mut self, _: &Find) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine;
+    use crate::pattern::Style;
+
+    #[test]
+    fn the_yardstick_measured_against_itself_is_one() {
+        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+        let stop = Stop::new();
+        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
+        let engines = [engine::select("reference").unwrap()];
+        let measured = measure.compare(&engines, Duration::from_millis(100)).unwrap();
+        assert_eq!(measured[0].engine, "reference");
+        assert_eq!(measured[0].ratio, Spread { min: 1.0, median: 1.0, max: 1.0 });
+        assert!(measured[0].rate.min > 0.0 && measured[0].rate.min <= measured[0].rate.max);
+
+        stop.request(Signal::Terminate);
+        let stopped = measure.compare(&engines, Duration::from_secs(60));
+        assert!(matches!(stopped, Err(Unmeasured::Signal(Signal::Terminate))));
+    }
+
+    #[test]
+    fn a_spread_has_its_median() {
+        assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
+    }
+}
