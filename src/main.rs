@@ -1,1 +1,174 @@
-fn main() {}
+//! The command: arguments, then the search, then the exit status.
+
+mod cli;
+mod deliver;
+mod report;
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use vanity_ed25519::engine;
+use vanity_ed25519::key::forbid_core_dumps;
+use vanity_ed25519::search::{End, Measure, Search, SearchError, Signal, Stop, Unmeasured};
+
+use cli::{Plan, Refusal};
+use deliver::{Delivery, Undelivered};
+use report::Paint;
+
+/// A failure: of input or output, of the machine, or of a self-check.
+const FAILURE: u8 = 1;
+
+/// The request cannot be carried out.
+const UNUSABLE: u8 = 2;
+
+/// A limit ended the search.
+const LIMIT: u8 = 3;
+
+/// How long this machine's rate is measured before a search: some batches of every thread.
+const CALIBRATION_TIME: Duration = Duration::from_millis(20);
+
+/// How long `--estimate` measures this machine's rate.
+const ESTIMATE_TIME: Duration = Duration::from_millis(300);
+
+fn main() -> ExitCode {
+    // The panic's own message is on stderr by then.
+    std::panic::catch_unwind(run).unwrap_or(FAILURE).into()
+}
+
+fn run() -> u8 {
+    if let Err(error) = forbid_core_dumps() {
+        complain(format_args!("warning: core dumps could not be switched off: {error}"));
+    }
+    let outcome = match cli::plan(std::env::args_os()) {
+        Ok(Plan::Print(text)) => print(&text),
+        Ok(Plan::Estimate(plan)) => estimate(&plan),
+        Ok(Plan::Bench(plan, time)) => bench(&plan, time),
+        Ok(Plan::Search(plan)) => search(&plan),
+        Err(refusal) => return refuse(refusal),
+    };
+    outcome.unwrap_or_else(|failure| {
+        complain(failure);
+        FAILURE
+    })
+}
+
+fn search(plan: &cli::Search) -> Result<u8, Failure> {
+    let stop = Stop::on_signals().map_err(Failure::new)?;
+    let mut delivery = Delivery::new(plan);
+    if plan.show.json || !plan.show.quiet {
+        let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
+        match measure.rate(&*plan.engine, CALIBRATION_TIME) {
+            Ok(rate) => delivery.begin(rate)?,
+            // The search meets the same signal at once, and reports it.
+            Err(Unmeasured::Signal(_)) => {}
+            Err(Unmeasured::Failed(error)) => return Err(Failure::new(error)),
+        }
+    }
+    let search = Search {
+        engine: &*plan.engine,
+        patterns: &plan.patterns,
+        threads: plan.threads,
+        quota: plan.quota,
+        timeout: plan.timeout,
+    };
+    let summary = search.run(&stop, &mut delivery)?;
+    delivery.finish(&summary)?;
+    Ok(match summary.end {
+        End::Complete => 0,
+        End::Timeout => LIMIT,
+        End::Signal(signal) => signal.status(),
+    })
+}
+
+fn estimate(plan: &cli::Search) -> Result<u8, Failure> {
+    let stop = Stop::on_signals().map_err(Failure::new)?;
+    let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
+    measured(measure.rate(&*plan.engine, ESTIMATE_TIME), |rate| report::estimate(plan, rate))
+}
+
+fn bench(plan: &cli::Search, time: Duration) -> Result<u8, Failure> {
+    let stop = Stop::on_signals().map_err(Failure::new)?;
+    let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
+    measured(measure.compare(&engine::available(), time), |figures| report::bench(plan, &figures))
+}
+
+/// Reports figures, unless a signal came first.
+fn measured<T>(
+    figures: Result<T, Unmeasured>,
+    report: impl FnOnce(T) -> io::Result<()>,
+) -> Result<u8, Failure> {
+    match figures {
+        Ok(figures) => report(figures).map(|()| 0).map_err(|error| Undelivered::Stdout(error).into()),
+        Err(Unmeasured::Signal(signal)) => Ok(Signal::status(signal)),
+        Err(Unmeasured::Failed(error)) => Err(Failure::new(error)),
+    }
+}
+
+fn print(text: &[u8]) -> Result<u8, Failure> {
+    report::print(text).map(|()| 0).map_err(|error| Undelivered::Stdout(error).into())
+}
+
+/// Says why there is no plan.
+fn refuse(refusal: Refusal) -> u8 {
+    match refusal {
+        Refusal::Clap(answer) => {
+            let _ = answer.print();
+            answer.exit_code() as u8
+        }
+        Refusal::Complaints(complaints) => {
+            complaints.iter().for_each(complain);
+            UNUSABLE
+        }
+        Refusal::SelfTest(error) => {
+            complain(Failure::new(error));
+            FAILURE
+        }
+    }
+}
+
+/// Writes to stderr, if it can be written to.
+fn complain(what: impl Display) {
+    let paint = Paint::new(clap::ColorChoice::Auto, &io::stderr());
+    let text = what.to_string();
+    let painted = match text.strip_prefix("error:") {
+        Some(rest) => paint.error("error:") + rest,
+        None => text,
+    };
+    let _ = writeln!(io::stderr(), "{painted}");
+}
+
+/// Why a search that could be carried out was not.
+struct Failure {
+    problem: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    fn new(error: impl Display) -> Self {
+        Self { problem: error.to_string(), hint: None }
+    }
+}
+
+impl From<Undelivered> for Failure {
+    fn from(error: Undelivered) -> Self {
+        Self { hint: error.hint(), problem: error.to_string() }
+    }
+}
+
+impl From<SearchError<Undelivered>> for Failure {
+    fn from(error: SearchError<Undelivered>) -> Self {
+        match error {
+            SearchError::Observer(error) => error.into(),
+            other => Self::new(other),
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "error: {}", self.problem)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
+    }
+}

@@ -1,0 +1,247 @@
+//! What was typed, as it was typed: every value still text, nothing yet understood.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, ArgGroup, ColorChoice, CommandFactory as _, Parser};
+use vanity_ed25519::{engine, simd};
+
+const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
+
+const EXAMPLES: &str = "\
+Examples:
+  vanity-ed25519 abc > key.pem             one key, PKCS#8 PEM on stdout
+  vanity-ed25519 -o ~/.ssh/id_alice alice  ~/.ssh/id_alice and ~/.ssh/id_alice.pub
+  vanity-ed25519 --word bob --estimate     what it would take
+  vanity-ed25519 -d keys -n 5 ann bob      five pairs of files for each name
+  vanity-ed25519 --regex '^A.*99$' --json  one JSON object a line
+
+Exit status: 0 all found; 1 a failure; 2 an unusable request; 3 ended by --timeout;
+130 or 143 ended by a signal. What was found before is kept in every case.";
+
+const LONG_ABOUT: &str = "\
+Finds Ed25519 SSH keys whose public key text carries a word of your choice.
+
+The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters \
+never change; the 43 after them, the body, are searched. Every key that is found is derived a second time, by \
+ed25519-dalek, and compared a second time with the pattern before it is shown or written.";
+
+/// The command line.
+#[derive(Parser)]
+#[command(name = "vanity-ed25519", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+#[command(
+    args_override_self = true,
+    max_term_width = 100,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
+#[command(group(ArgGroup::new("kind").args(["anywhere", "prefix", "suffix", "word", "regex"])))]
+pub(super) struct Args {
+    /// What to look for
+    ///
+    /// What to look for in the 43 characters of the body: A-Z, a-z, 0-9, + and /. Several patterns are
+    /// searched in the same pass, until each has its keys.
+    #[arg(value_name = "PATTERN", help_heading = "What to look for")]
+    pub patterns: Vec<OsString>,
+
+    /// Read patterns from FILE, one a line (- is stdin)
+    ///
+    /// Read patterns from FILE, one a line; - is stdin. Blank lines and lines that begin with # are left out.
+    #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
+    pub files: Vec<PathBuf>,
+
+    /// The text stands anywhere in the body (default)
+    #[arg(long, help_heading = "What to look for")]
+    pub anywhere: bool,
+
+    /// The text begins the body
+    #[arg(long, help_heading = "What to look for")]
+    pub prefix: bool,
+
+    /// The text ends the body
+    #[arg(long, help_heading = "What to look for")]
+    pub suffix: bool,
+
+    /// The text stands between two of + and /
+    #[arg(long, help_heading = "What to look for")]
+    pub word: bool,
+
+    /// PATTERN is a regular expression over the body
+    ///
+    /// PATTERN is a regular expression over the body, in the syntax of the Rust regex crate; ^ and $ are the
+    /// ends of the body.
+    #[arg(long, help_heading = "What to look for", conflicts_with = "leet")]
+    pub regex: bool,
+
+    /// Tell upper from lower case
+    #[arg(short = 's', long, help_heading = "What to look for")]
+    pub case_sensitive: bool,
+
+    /// A letter also matches its usual digit
+    ///
+    /// A letter also matches its usual digit: a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
+    #[arg(long, help_heading = "What to look for")]
+    pub leet: bool,
+
+    /// Keys for each pattern [default: 1]
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
+    pub count: Option<String>,
+
+    /// Stop after --count keys in all, whichever patterns they match
+    #[arg(long, help_heading = "How to search")]
+    pub any: bool,
+
+    /// Worker threads [default: all available]
+    #[arg(short = 't', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
+    pub threads: Option<String>,
+
+    /// The way of searching [default: auto]
+    ///
+    /// The way of searching: auto takes the fastest that works on this machine; reference is ed25519-dalek,
+    /// one key at a time, in constant time.
+    #[arg(long, value_name = "NAME", help_heading = "How to search")]
+    pub engine: Option<String>,
+
+    /// Stop after so long: 90s, 15min, 2h
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search")]
+    pub timeout: Option<String>,
+
+    /// Private key to PATH, public line to PATH.pub (- is stdout)
+    ///
+    /// Write the private key to PATH and the public line to PATH.pub; - is stdout, which is also the
+    /// default. An existing file is never overwritten.
+    #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes")]
+    pub output: Option<PathBuf>,
+
+    /// One pair of files for each key, in DIR
+    ///
+    /// One pair of files for each key, in DIR, named after the pattern and the key's fingerprint. DIR is made
+    /// if it is missing.
+    #[arg(
+        short = 'd',
+        long,
+        value_name = "DIR",
+        help_heading = "Where the key goes",
+        conflicts_with = "output"
+    )]
+    pub output_dir: Option<PathBuf>,
+
+    /// Form of the private key: pkcs8 or openssh
+    ///
+    /// Form of the private key: pkcs8 or openssh. Without it, PKCS#8 PEM on stdout and in files named *.pem,
+    /// OpenSSH's form in all others. OpenSSH reads PKCS#8 from version 9.8 on.
+    #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
+    pub format: Option<String>,
+
+    /// Comment on the public line [default: the pattern]
+    #[arg(
+        short = 'C',
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        help_heading = "Where the key goes"
+    )]
+    pub comment: Option<OsString>,
+
+    /// One JSON object a line on stdout
+    #[arg(long, help_heading = "What is shown")]
+    pub json: bool,
+
+    /// Print the odds and exit
+    #[arg(long, help_heading = "What is shown", conflicts_with = "bench")]
+    pub estimate: bool,
+
+    /// Measure every engine side by side and exit
+    ///
+    /// Measure every engine on this machine side by side, for SECONDS each in five rounds [default: 5], and
+    /// exit. Searches for PATTERN, or for a six-letter word if there is none.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        default_missing_value = "5",
+        allow_hyphen_values = true,
+        help_heading = "What is shown"
+    )]
+    pub bench: Option<String>,
+
+    /// Show nothing on stderr but errors
+    #[arg(short = 'q', long, help_heading = "What is shown")]
+    pub quiet: bool,
+
+    /// Colours: auto, always or never
+    ///
+    /// Colours: auto, always or never. auto is never where NO_COLOR is set, TERM is dumb, or the output is no
+    /// terminal.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "What is shown"
+    )]
+    pub color: ColorChoice,
+
+    /// Print help (-h: in short)
+    #[arg(short = 'h', long, action = ArgAction::Help, help_heading = "About")]
+    help: Option<bool>,
+
+    /// Print the version (-V: the number alone)
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "About")]
+    version: Option<bool>,
+
+    /// Print a completion script for SHELL and exit
+    #[arg(long, value_name = "SHELL", exclusive = true, help_heading = "About")]
+    pub completions: Option<clap_complete::Shell>,
+
+    /// Print the manual page and exit
+    #[arg(long, exclusive = true, help_heading = "About", action = ArgAction::SetTrue)]
+    pub man: bool,
+}
+
+impl Args {
+    /// Reads the command line. The error is clap's, which also stands for `--help` and `--version`.
+    pub fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+        use clap::FromArgMatches as _;
+        let command = Self::command().long_version(long_version());
+        Self::from_arg_matches(&command.try_get_matches_from(args)?)
+    }
+}
+
+/// Version, engines, and what the processor can do.
+fn long_version() -> String {
+    let features = simd::detected();
+    format!(
+        "{}\nengines: {}\nprocessor: {} {}",
+        env!("CARGO_PKG_VERSION"),
+        engine::names().collect::<Vec<_>>().join(" "),
+        std::env::consts::ARCH,
+        features.join(" ")
+    )
+}
+
+/// The completion script of a shell.
+pub(super) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "vanity-ed25519", &mut script);
+    script
+}
+
+/// The manual page, in roff.
+pub(super) fn man() -> Vec<u8> {
+    let mut page = Vec::new();
+    // Writing to memory does not fail.
+    let _ = clap_mangen::Man::new(Args::command()).render(&mut page);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+}

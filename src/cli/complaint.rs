@@ -1,0 +1,86 @@
+//! What is wrong with the request: the problem, the place, the remedy.
+
+use std::fmt;
+use std::ops::Range;
+
+use vanity_ed25519::pattern::PatternError;
+
+/// How much of a long pattern is shown around the place that is meant.
+const EXCERPT: usize = 60;
+
+/// One thing that makes a request unusable.
+#[derive(Debug)]
+pub struct Complaint {
+    problem: String,
+    place: Option<(String, Range<usize>)>,
+    hint: Option<String>,
+}
+
+impl Complaint {
+    /// A problem without a place or a remedy that it does not name itself.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), place: None, hint: None }
+    }
+
+    /// Adds what to do.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A pattern that cannot be searched; `origin` says where it stands.
+    pub fn pattern(origin: &str, text: &str, error: &PatternError) -> Self {
+        let place = (!text.is_empty()).then(|| (text.to_owned(), error.at()));
+        Self { problem: format!("{origin}: {error}"), place, hint: Some(error.hint()) }
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.problem)?;
+        if let Some((text, at)) = &self.place {
+            let (excerpt, carets) = excerpt(text, at);
+            write!(f, "\n    {excerpt}\n    {carets}")?;
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The part of `text` around the characters `at`, and carets to stand under them. What would not print is
+/// escaped.
+fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
+    let start = at.start.saturating_sub(EXCERPT / 2);
+    let (mut shown, mut under) = (String::new(), String::new());
+    if start > 0 {
+        shown.push_str("...");
+        under.push_str("   ");
+    }
+    let mut chars = text.chars().enumerate().skip(start);
+    for (number, char) in chars.by_ref().take(EXCERPT) {
+        let printed = if char.is_control() { char.escape_default().to_string() } else { char.to_string() };
+        let mark = if at.contains(&number) { "^" } else { " " };
+        under.push_str(&mark.repeat(printed.chars().count()));
+        shown.push_str(&printed);
+    }
+    if chars.next().is_some() {
+        shown.push_str("...");
+    }
+    (shown, under.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carets_stand_under_what_is_meant() {
+        assert_eq!(excerpt("a=b", &(1..2)), ("a=b".into(), " ^".into()));
+        assert_eq!(excerpt("a\tb=", &(1..2)), ("a\\tb=".into(), " ^^".into()));
+        let (shown, under) = excerpt(&format!("{}={}", "x".repeat(100), "y".repeat(100)), &(100..101));
+        assert_eq!(shown, format!("...{}={}...", "x".repeat(30), "y".repeat(29)));
+        assert_eq!(under.find('^'), shown.find('='));
+    }
+}

@@ -1,0 +1,177 @@
+//! What was typed becomes a [`Plan`]. Every complaint about input is made here, before the first seed.
+
+mod args;
+mod complaint;
+mod patterns;
+mod values;
+
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+
+use vanity_ed25519::engine::{self, Engine, EngineError};
+use vanity_ed25519::key::{Destination, Format, StoreError};
+use vanity_ed25519::pattern::{Kind, Pattern, Style};
+use vanity_ed25519::search::Quota;
+
+use args::Args;
+pub use complaint::Complaint;
+
+/// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.
+const BENCH_PATTERN: &str = "vanity";
+
+/// What to do, checked.
+pub enum Plan {
+    /// Print this and exit.
+    Print(Vec<u8>),
+    /// Print the odds and exit.
+    Estimate(Search),
+    /// Measure every engine for so long and exit.
+    Bench(Search, Duration),
+    /// Search.
+    Search(Search),
+}
+
+/// What to search for, how, and what becomes of it.
+pub struct Search {
+    /// What to look for; at least one.
+    pub patterns: Vec<Pattern>,
+    /// How many keys.
+    pub quota: Quota,
+    /// The way of searching, which has passed its self-test.
+    pub engine: Box<dyn Engine>,
+    /// Worker threads.
+    pub threads: NonZeroUsize,
+    /// When to give up.
+    pub timeout: Option<Duration>,
+    /// Where keys go.
+    pub destination: Destination,
+    /// The form of private keys, if one was asked for.
+    pub format: Option<Format>,
+    /// The comment, if it is not the pattern.
+    pub comment: Option<String>,
+    /// What is shown.
+    pub show: Show,
+}
+
+/// What is shown.
+#[derive(Clone, Copy)]
+pub struct Show {
+    /// Results as JSON.
+    pub json: bool,
+    /// Nothing on stderr but errors.
+    pub quiet: bool,
+    /// Colours.
+    pub color: clap::ColorChoice,
+}
+
+/// Why there is no plan.
+pub enum Refusal {
+    /// clap's own answer: a complaint, or the text of `--help` or `--version`.
+    Clap(clap::Error),
+    /// Ours. At least one.
+    Complaints(Vec<Complaint>),
+    /// An engine computed a wrong key.
+    SelfTest(EngineError),
+}
+
+impl From<Complaint> for Refusal {
+    fn from(complaint: Complaint) -> Self {
+        Self::Complaints(vec![complaint])
+    }
+}
+
+/// Reads the command line and checks all of it; a `Plan` can be carried out.
+pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
+    let args = Args::read(typed).map_err(Refusal::Clap)?;
+    if args.man {
+        return Ok(Plan::Print(args::man()));
+    }
+    if let Some(shell) = args.completions {
+        return Ok(Plan::Print(args::completions(shell)));
+    }
+
+    let bench = values::bench(args.bench.as_deref())?;
+    let count = values::count(args.count.as_deref())?;
+    let threads = values::threads(args.threads.as_deref())?;
+    let timeout = values::timeout(args.timeout.as_deref())?;
+    let format = values::format(args.format.as_deref())?;
+    let comment = values::comment(args.comment.as_deref())?;
+    let patterns = read_patterns(&args, bench.is_some())?;
+    let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
+    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO))?;
+    let destination = destination(&args);
+    let show = Show { json: args.json, quiet: args.quiet, color: args.color };
+    let search = Search { patterns, quota, engine, threads, timeout, destination, format, comment, show };
+
+    match bench {
+        Some(time) => Ok(Plan::Bench(search, time)),
+        None if args.estimate => Ok(Plan::Estimate(search)),
+        None => {
+            check_destination(&search)?;
+            Ok(Plan::Search(search))
+        }
+    }
+}
+
+fn read_patterns(args: &Args, bench: bool) -> Result<Vec<Pattern>, Refusal> {
+    let kind = match args {
+        Args { prefix: true, .. } => Kind::Prefix,
+        Args { suffix: true, .. } => Kind::Suffix,
+        Args { word: true, .. } => Kind::Word,
+        Args { regex: true, .. } => Kind::Regex,
+        _ => Kind::Anywhere,
+    };
+    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet };
+    if !args.patterns.is_empty() || !args.files.is_empty() {
+        return patterns::read(&args.patterns, &args.files, style);
+    }
+    if bench {
+        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], Style::default());
+    }
+    Err(Complaint::new("there is no pattern: say what the key text shall carry")
+        .hint("for example `vanity-ed25519 abc > key.pem`; --help shows everything")
+        .into())
+}
+
+fn select(name: &str) -> Result<Box<dyn Engine>, Refusal> {
+    engine::select(name).map_err(|error| match error {
+        EngineError::SelfTest(_) => Refusal::SelfTest(error),
+        EngineError::Unknown(_) | EngineError::Unavailable { .. } => {
+            Complaint::new(error.to_string()).hint(error.hint()).into()
+        }
+    })
+}
+
+fn destination(args: &Args) -> Destination {
+    match (&args.output, &args.output_dir) {
+        (Some(path), _) if path != Path::new("-") => Destination::File(path.clone()),
+        (_, Some(directory)) => Destination::Directory(directory.clone()),
+        _ => Destination::Stream,
+    }
+}
+
+/// Refuses what cannot take the keys that are asked for.
+fn check_destination(search: &Search) -> Result<(), Refusal> {
+    let keys = match search.quota {
+        Quota::Each(count) => count.saturating_mul(search.patterns.len() as u64),
+        Quota::Any(count) => count,
+        Quota::Endless => 0,
+    };
+    if matches!(search.destination, Destination::File(_)) && keys > 1 {
+        return Err(Complaint::new(format!("--output names one file, and {keys} keys are asked for"))
+            .hint("--output-dir DIR writes a pair of files for each key")
+            .into());
+    }
+    search.destination.prepare().map_err(|error| with_hint(&error).into())
+}
+
+/// A destination's error as a complaint.
+fn with_hint(error: &StoreError) -> Complaint {
+    let complaint = Complaint::new(error.to_string());
+    match error.hint() {
+        Some(hint) => complaint.hint(hint),
+        None => complaint,
+    }
+}

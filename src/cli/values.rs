@@ -1,0 +1,87 @@
+//! The values of options: numbers, durations, names.
+
+use std::ffi::OsStr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use vanity_ed25519::key::Format;
+use vanity_ed25519::search::MAX_THREADS;
+
+use super::Complaint;
+
+/// The longest `--bench`, in seconds for each engine.
+const LONGEST_BENCH: f64 = 3600.0;
+
+pub(super) fn count(typed: Option<&str>) -> Result<u64, Complaint> {
+    let Some(typed) = typed else { return Ok(1) };
+    typed.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
+        Complaint::new(format!("--count is a whole number from 1 to {}, not {}", u64::MAX, quoted(typed)))
+    })
+}
+
+pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
+    let Some(typed) = typed else {
+        let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        return Ok(available.min(NonZeroUsize::new(MAX_THREADS).unwrap_or(NonZeroUsize::MIN)));
+    };
+    typed.parse().ok().filter(|&threads: &NonZeroUsize| threads.get() <= MAX_THREADS).ok_or_else(|| {
+        Complaint::new(format!("--threads is a whole number from 1 to {MAX_THREADS}, not {}", quoted(typed)))
+            .hint("without --threads, every processor that is available works")
+    })
+}
+
+pub(super) fn timeout(typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    let bare_seconds = typed.bytes().all(|byte| byte.is_ascii_digit());
+    let duration = humantime::parse_duration(&if bare_seconds { format!("{typed}s") } else { typed.into() });
+    duration.ok().filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
+        Complaint::new(format!("--timeout is a duration above 0, not {}", quoted(typed)))
+            .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
+    })
+}
+
+pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    let seconds = typed.parse().ok().filter(|seconds| (0.1..=LONGEST_BENCH).contains(seconds));
+    seconds.map(|seconds| Some(Duration::from_secs_f64(seconds))).ok_or_else(|| {
+        Complaint::new(format!("--bench takes seconds from 0.1 to {LONGEST_BENCH}, not {}", quoted(typed)))
+            .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
+    })
+}
+
+pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {
+    match typed {
+        None => Ok(None),
+        Some("pkcs8") => Ok(Some(Format::Pkcs8)),
+        Some("openssh") => Ok(Some(Format::Openssh)),
+        Some(other) => Err(Complaint::new(format!("--format is pkcs8 or openssh, not {}", quoted(other)))),
+    }
+}
+
+pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    let Some(text) = typed.to_str() else {
+        return Err(Complaint::new(format!("--comment {} is not UTF-8 text", quoted_os(typed))));
+    };
+    match text.chars().position(char::is_control) {
+        None => Ok(Some(text.to_owned())),
+        Some(at) => {
+            Err(Complaint::new(format!("--comment {} has a control character at {}", quoted(text), at + 1))
+                .hint("the comment stands at the end of a single line"))
+        }
+    }
+}
+
+/// Text in quotes; what would not print is escaped.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.escape_debug())
+}
+
+/// The same for what may be no text: bytes that are not UTF-8 appear as `\xNN`.
+pub(super) fn quoted_os(text: &OsStr) -> String {
+    let escaped = text.as_encoded_bytes().utf8_chunks().map(|chunk| {
+        let bytes: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
+        format!("{}{bytes}", chunk.valid().escape_debug())
+    });
+    format!("'{}'", escaped.collect::<String>())
+}

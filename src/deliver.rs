@@ -1,0 +1,89 @@
+//! A find goes to its destination first; only then is it told.
+
+use std::{fmt, io};
+
+use vanity_ed25519::key::{EncodeError, StoreError};
+use vanity_ed25519::search::{Find, Observer, Progress, Summary};
+
+use crate::cli;
+use crate::report::Report;
+
+/// Keeps finds as the plan says, and has them reported.
+pub struct Delivery<'a> {
+    plan: &'a cli::Search,
+    report: Report<'a>,
+}
+
+impl<'a> Delivery<'a> {
+    pub fn new(plan: &'a cli::Search) -> Self {
+        Self { plan, report: Report::new(plan) }
+    }
+
+    /// The search is about to begin, on a machine that was found to try so many keys per second.
+    pub fn begin(&mut self, keys_per_second: f64) -> Result<(), Undelivered> {
+        self.report.odds(keys_per_second).map_err(Undelivered::Stdout)
+    }
+
+    /// The search is over.
+    pub fn finish(mut self, summary: &Summary) -> Result<(), Undelivered> {
+        self.report.summary(summary).map_err(Undelivered::Stdout)
+    }
+}
+
+impl Observer for Delivery<'_> {
+    type Error = Undelivered;
+
+    fn found(&mut self, find: &Find) -> Result<(), Undelivered> {
+        let pattern = self.plan.patterns[find.patterns[0]].text();
+        let comment = self.plan.comment.as_deref().unwrap_or(pattern);
+        let format = self.plan.format;
+        let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format);
+        let reported = match kept.map_err(Undelivered::Store)? {
+            Some(kept) => self.report.found(find, comment, Ok(kept)),
+            None => {
+                let format = self.plan.destination.format(format);
+                let text = find.seed.private_text(format, comment).map_err(Undelivered::Encode)?;
+                self.report.found(find, comment, Err(&text))
+            }
+        };
+        reported.map_err(Undelivered::Stdout)
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.report.progress(progress);
+    }
+}
+
+/// Why a find did not get where it should.
+#[derive(Debug)]
+pub enum Undelivered {
+    /// It could not be written to its files.
+    Store(StoreError),
+    /// It could not be encoded.
+    Encode(EncodeError),
+    /// stdout takes no more.
+    Stdout(io::Error),
+}
+
+impl Undelivered {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint(),
+            Self::Encode(_) => None,
+            Self::Stdout(_) => {
+                Some("keys that were already reported are kept; --output PATH writes to a file".into())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Undelivered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::Stdout(error) => write!(f, "cannot write to stdout: {error}"),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a script reads: one JSON object a line.
+
+use serde_json::{Value, json};
+use vanity_ed25519::key::Kept;
+use vanity_ed25519::pattern::{Odds, Pattern};
+use vanity_ed25519::search::{End, Find, Measured, Summary};
+
+pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
+    let odds = pattern.odds();
+    json!({
+        "type": "estimate",
+        "pattern": pattern.text(),
+        "probability": odds.probability(),
+        "expected_attempts": odds.expected_attempts(),
+        "seconds_50": seconds_for(odds, 0.50, keys_per_second),
+        "seconds_95": seconds_for(odds, 0.95, keys_per_second),
+        "keys_per_second": keys_per_second,
+    })
+}
+
+/// A find, with the file of its private key or, if there is none, with the private key itself.
+pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, kept: Result<&Kept, &str>) -> Value {
+    let matched: Vec<&str> = find.patterns.iter().map(|&id| patterns[id].text()).collect();
+    let mut found = json!({
+        "type": "found",
+        "pattern": matched[0],
+        "patterns": matched,
+        "public_key": line,
+        "fingerprint": find.public_key.fingerprint(),
+        "attempts": find.attempts,
+        "seconds": find.elapsed.as_secs_f64(),
+    });
+    match kept {
+        Ok(kept) => {
+            found["private_key_file"] = kept.private_file.to_string_lossy().into();
+            found["public_key_file"] = kept.public_file.to_string_lossy().into();
+        }
+        Err(private_key) => found["private_key"] = private_key.into(),
+    }
+    found
+}
+
+pub(super) fn summary(summary: &Summary, engine: &str, threads: usize) -> Value {
+    json!({
+        "type": "summary",
+        "found": summary.found,
+        "attempts": summary.attempts,
+        "seconds": summary.elapsed.as_secs_f64(),
+        "keys_per_second": summary.keys_per_second(),
+        "engine": engine,
+        "threads": threads,
+        "reason": match summary.end {
+            End::Complete => "complete",
+            End::Timeout => "timeout",
+            End::Signal(_) => "signal",
+        },
+    })
+}
+
+pub(super) fn bench(measured: &Measured, threads: usize) -> Value {
+    json!({
+        "type": "bench",
+        "engine": measured.engine,
+        "threads": threads,
+        "keys_per_second": measured.rate.median,
+        "keys_per_second_min": measured.rate.min,
+        "keys_per_second_max": measured.rate.max,
+        "ratio": measured.ratio.median,
+        "ratio_min": measured.ratio.min,
+        "ratio_max": measured.ratio.max,
+    })
+}
+
+/// How long it takes until the chance of a match reaches `chance`.
+pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
+    odds.attempts_for(chance) / keys_per_second
+}

@@ -1,0 +1,342 @@
+//! What a person or a script sees: odds, progress, results, next steps.
+//!
+//! stdout carries results (keys, public lines, JSON), and a failure to write them is an error. stderr carries
+//! everything else, and a failure to write that is nobody's concern.
+
+mod json;
+mod number;
+mod outlook;
+mod paint;
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+use vanity_ed25519::key::{Format, Kept};
+use vanity_ed25519::pattern::Pattern;
+use vanity_ed25519::search::{End, Find, Measured, Progress, Summary};
+use vanity_ed25519::wire;
+
+use crate::cli::{self, Show};
+use number::{clock, exact, percent, rough, time};
+use outlook::Outlook;
+pub use paint::Paint;
+
+/// How many patterns are listed by name; of more, only the first so many.
+const LISTED: usize = 10;
+
+/// Without a live line, the time until the first line of progress, and the longest time between two.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+const LINE_EVERY: Duration = Duration::from_secs(60);
+
+/// The time over which the shown rate is averaged, in ticks of progress.
+const RATE_TICKS: usize = 30;
+
+/// Tells what one search does.
+pub struct Report<'a> {
+    plan: &'a cli::Search,
+    /// The colours of stderr and stdout.
+    err: Paint,
+    out: Paint,
+    /// The line that is rewritten in place, if stderr is a terminal that can.
+    live: Option<ProgressBar>,
+    /// When the next line of progress is due where there is no live line.
+    line_due: Duration,
+    outlook: Outlook,
+    /// Recent progress, the oldest first.
+    recent: std::collections::VecDeque<Progress>,
+    /// The last files that were written.
+    kept: Option<Kept>,
+}
+
+impl<'a> Report<'a> {
+    pub fn new(plan: &'a cli::Search) -> Self {
+        let Show { quiet, color, .. } = plan.show;
+        let live = !quiet && io::stderr().is_terminal() && !paint::is_dumb();
+        Self {
+            plan,
+            err: Paint::new(color, &io::stderr()),
+            out: Paint::new(color, &io::stdout()),
+            live: live.then(live_line),
+            line_due: FIRST_LINE,
+            outlook: Outlook::new(&plan.patterns, plan.quota),
+            recent: std::collections::VecDeque::with_capacity(RATE_TICKS + 1),
+            kept: None,
+        }
+    }
+
+    /// The odds of every pattern, and how long they take at this rate.
+    pub fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
+        if self.plan.show.json {
+            for pattern in &self.plan.patterns {
+                self.print_json(&json::estimate(pattern, keys_per_second))?;
+            }
+        }
+        for pattern in self.plan.patterns.iter().take(LISTED) {
+            self.note(odds_line(pattern, keys_per_second, self.err));
+        }
+        if let Some(more @ 1..) = self.plan.patterns.len().checked_sub(LISTED) {
+            self.note(format_args!("... and {}", plural(more as u64, "more pattern")));
+        }
+        Ok(())
+    }
+
+    /// The search goes on.
+    pub fn progress(&mut self, progress: &Progress) {
+        self.recent.push_back(*progress);
+        if self.recent.len() > RATE_TICKS {
+            self.recent.pop_front();
+        }
+        if let Some(live) = &self.live {
+            live.set_message(self.status(progress));
+            live.tick();
+        } else if progress.elapsed >= self.line_due {
+            self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
+            self.note(self.status(progress));
+        }
+    }
+
+    /// A find that is kept in files, or whose private key is `Err` here to be written to stdout.
+    pub fn found(&mut self, find: &Find, comment: &str, kept: Result<Kept, &str>) -> io::Result<()> {
+        self.outlook.count(&find.patterns, find.attempts);
+        let line = find.public_key.line(comment);
+        if self.plan.show.json {
+            self.print_json(&json::found(
+                &self.plan.patterns,
+                find,
+                &line,
+                kept.as_ref().map_err(|key| *key),
+            ))?;
+        } else if let Err(private_key) = &kept {
+            self.print(private_key)?;
+        } else {
+            let line = self.out.highlight(&line, self.matched(find));
+            self.print(&(line + "\n"))?;
+        }
+        if !self.plan.show.json && kept.is_err() {
+            self.note(self.err.highlight(&line, self.matched(find)));
+        }
+        let found: Vec<&str> = find.patterns.iter().map(|&id| self.plan.patterns[id].text()).collect();
+        self.note(format_args!(
+            "found {} after {} keys in {}: {}",
+            self.err.bold(found.join(" and ")),
+            exact(find.attempts),
+            clock(find.elapsed),
+            find.public_key.fingerprint()
+        ));
+        if let Ok(kept) = kept {
+            self.note(format_args!(
+                "private key in {}, public key in {}",
+                quoted(&kept.private_file),
+                quoted(&kept.public_file)
+            ));
+            self.kept = Some(kept);
+        }
+        Ok(())
+    }
+
+    /// The search is over.
+    pub fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        if let Some(live) = self.live.take() {
+            live.finish_and_clear();
+        }
+        if self.plan.show.json {
+            let summary = json::summary(summary, self.plan.engine.name(), self.plan.threads.get());
+            self.print_json(&summary)?;
+        }
+        let (found, wanted) = self.outlook.found_of();
+        let ended = match summary.end {
+            End::Complete => None,
+            End::Timeout => Some("the time is over"),
+            End::Signal(_) => Some("interrupted"),
+        };
+        if let Some(ended) = ended {
+            let chance = self.outlook.chance(summary.attempts);
+            let chance = chance
+                .map_or(String::new(), |chance| format!("; the chance of the next was {}", percent(chance)));
+            self.note(format_args!("{ended}: {} of {} keys found{chance}", exact(found), exact(wanted)));
+        }
+        self.note(self.err.faint(format_args!(
+            "{} keys tried in {}, {} a second by {} on {}",
+            exact(summary.attempts),
+            clock(summary.elapsed),
+            rough(summary.keys_per_second()),
+            self.plan.engine.name(),
+            plural(self.plan.threads.get() as u64, "thread"),
+        )));
+        if ended.is_some() {
+            self.note("the search has no memory: starting again loses nothing");
+        }
+        if summary.found > 0 {
+            self.next_steps();
+        }
+        Ok(())
+    }
+
+    /// Rate, keys tried, chance by now.
+    fn status(&self, progress: &Progress) -> String {
+        let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
+        let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
+            (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
+        });
+        let mut status = format!(
+            "{} keys/s, {} tried",
+            rough(keys as f64 / time.as_secs_f64().max(1e-9)),
+            rough(progress.attempts as f64)
+        );
+        if let Some(chance) = self.outlook.chance(progress.attempts) {
+            status += &format!(", {} chance by now", percent(chance));
+        }
+        let (found, wanted) = self.outlook.found_of();
+        if wanted > 1 {
+            status += &format!(", {} of {} found", exact(found), exact(wanted));
+        }
+        status + &format!(", {}", clock(progress.elapsed))
+    }
+
+    /// Where the first matching pattern stands in a public line.
+    fn matched(&self, find: &Find) -> Range<usize> {
+        let text = find.public_key.text();
+        let body_start = wire::ALGORITHM.len() + 1 + wire::FIXED.len();
+        let found = self.plan.patterns[find.patterns[0]].find(wire::body(&text)).unwrap_or_default();
+        body_start + found.start..body_start + found.end
+    }
+
+    /// What to do with the key.
+    fn next_steps(&self) {
+        let Some(kept) = &self.kept else {
+            if !self.plan.show.json {
+                let format = self.plan.destination.format(self.plan.format);
+                let version = if format == Format::Pkcs8 { " 9.8 or later" } else { "" };
+                self.note(format_args!(
+                    "the private key went to stdout; for OpenSSH{version}: chmod 600 FILE, then ssh -i FILE USER@HOST"
+                ));
+            }
+            return;
+        };
+        let (private, public) = (quoted(&kept.private_file), quoted(&kept.public_file));
+        self.note(self.err.bold("next steps:"));
+        self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
+        self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
+        self.note(format_args!("  or an agent    ssh-add {private}"));
+        if kept.format == Format::Pkcs8 {
+            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh suits every version)");
+        }
+    }
+
+    /// A line on stderr, above the live line.
+    fn note(&self, line: impl Display) {
+        if self.plan.show.quiet {
+            return;
+        }
+        let write = || _ = writeln!(io::stderr(), "{line}");
+        match &self.live {
+            Some(live) => live.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// A result on stdout.
+    fn print(&self, text: &str) -> io::Result<()> {
+        match &self.live {
+            Some(live) => live.suspend(|| print(text.as_bytes())),
+            None => print(text.as_bytes()),
+        }
+    }
+
+    fn print_json(&self, object: &Value) -> io::Result<()> {
+        self.print(&format!("{object}\n"))
+    }
+}
+
+/// The odds of every pattern on stdout, as `--estimate` prints them.
+pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
+    let paint = Paint::new(plan.show.color, &io::stdout());
+    for pattern in &plan.patterns {
+        let line = if plan.show.json {
+            json::estimate(pattern, keys_per_second).to_string()
+        } else {
+            odds_line(pattern, keys_per_second, paint)
+        };
+        print((line + "\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The figures of every engine on stdout, as `--bench` prints them.
+pub fn bench(plan: &cli::Search, measured: &[Measured]) -> io::Result<()> {
+    let threads = plan.threads.get();
+    if plan.show.json {
+        return measured
+            .iter()
+            .try_for_each(|one| print(format!("{}\n", json::bench(one, threads)).as_bytes()));
+    }
+    let mut table = format!(
+        "{:<12} {:>7} {:>14} {:>27} {:>8} {:>15}\n",
+        "engine", "threads", "keys/s", "from - to", "ratio", "from - to"
+    );
+    for Measured { engine, rate, ratio } in measured {
+        let rates = format!("{} - {}", rough(rate.min), rough(rate.max));
+        let ratios = format!("{:.2} - {:.2}", ratio.min, ratio.max);
+        let median = rough(rate.median);
+        table += &format!(
+            "{engine:<12} {threads:>7} {median:>14} {rates:>27} {:>8.2} {ratios:>15}\n",
+            ratio.median
+        );
+    }
+    print(table.as_bytes())
+}
+
+/// Writes a result to stdout, all of it and at once.
+pub fn print(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(bytes)?;
+    stdout.flush()
+}
+
+/// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
+fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
+    let odds = pattern.odds();
+    let within = |chance| time(json::seconds_for(odds, chance, keys_per_second));
+    format!(
+        "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s",
+        paint.bold(pattern.text()),
+        rough(odds.expected_attempts()),
+        within(0.50),
+        within(0.95),
+        rough(keys_per_second)
+    )
+}
+
+fn live_line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+}
+
+fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", exact(number), if number == 1 { "" } else { "s" })
+}
+
+/// A path that can be pasted into a shell.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let text = if text.starts_with('-') { format!("./{text}") } else { text };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
+    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_a_shell() {
+        let shown = ["id_x", "/a/b.pem", "a b", "it's", "-x", "$HOME"].map(|path| quoted(Path::new(path)));
+        assert_eq!(shown, ["id_x", "/a/b.pem", "'a b'", r"'it'\''s'", "./-x", "'$HOME'"]);
+    }
+}
