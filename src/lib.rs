@@ -1,4 +1,67 @@
 //! Ed25519 SSH keys whose public key text carries a word of your choice.
+//!
+//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full fixed-base
+//! multiplication on edwards25519. This library makes candidates, finds those whose text matches a
+//! [`Pattern`](pattern::Pattern), and proves each of them before anyone sees it.
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//! use vanity_ed25519::engine;
+//! use vanity_ed25519::key::Format;
+//! use vanity_ed25519::pattern::{Pattern, Style};
+//! use vanity_ed25519::search::{Find, Observer, Progress, Quota, Search, Stop};
+//!
+//! /// Keeps the key that is found.
+//! struct Keep(Option<String>);
+//!
+//! impl Observer for Keep {
+//!     type Error = vanity_ed25519::key::EncodeError;
+//!
+//!     fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
+//!         let private_key = find.seed.private_text(Format::Openssh, "made by a program")?;
+//!         assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
+//!         self.0 = Some(find.public_key.line("made by a program"));
+//!         Ok(())
+//!     }
+//!
+//!     fn progress(&mut self, _: &Progress) {}
+//! }
+//!
+//! let patterns = [Pattern::new("ab", Style::default())?];
+//! assert_eq!(patterns[0].odds().expected_attempts().round(), 24.0);
+//!
+//! let engine = engine::select(engine::AUTO)?;
+//! let search = Search {
+//!     engine: &*engine,
+//!     patterns: &patterns,
+//!     threads: NonZeroUsize::MIN,
+//!     quota: Quota::Each(1),
+//!     timeout: None,
+//! };
+//! let mut keep = Keep(None);
+//! let summary = search.run(&Stop::new(), &mut keep)?;
+//!
+//! assert_eq!(summary.found, 1);
+//! let line = keep.0.expect("a complete search has found its key");
+//! assert!(line.to_lowercase().contains("ab"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Rooms
+//!
+//! Each module uses only modules of lower floors.
+//!
+//! | floor | module | its duty |
+//! | --- | --- | --- |
+//! | 4 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
+//! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
+//! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
+//! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
+//! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
+//! | 1 | [`simd`] | what the processor can do |
+//!
+//! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
+//! `report` tells of them.
 
 pub mod engine;
 pub mod key;

@@ -28,6 +28,15 @@ impl Complaint {
         self
     }
 
+    /// Leaves out the hint where the next complaint has the same.
+    pub fn say_hints_once(complaints: &mut [Self]) {
+        for at in 1..complaints.len() {
+            if complaints[at - 1].hint == complaints[at].hint {
+                complaints[at - 1].hint = None;
+            }
+        }
+    }
+
     /// A pattern that cannot be searched; `origin` says where it stands.
     pub fn pattern(origin: &str, text: &str, error: &PatternError) -> Self {
         let place = (!text.is_empty()).then(|| (text.to_owned(), error.at()));
@@ -52,7 +61,8 @@ impl fmt::Display for Complaint {
 /// The part of `text` around the characters `at`, and carets to stand under them. What would not print is
 /// escaped.
 fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
-    let start = at.start.saturating_sub(EXCERPT / 2);
+    let long = text.chars().nth(EXCERPT).is_some();
+    let start = if long { at.start.saturating_sub(EXCERPT / 2) } else { 0 };
     let (mut shown, mut under) = (String::new(), String::new());
     if start > 0 {
         shown.push_str("...");
@@ -60,7 +70,7 @@ fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
     }
     let mut chars = text.chars().enumerate().skip(start);
     for (number, char) in chars.by_ref().take(EXCERPT) {
-        let printed = if char.is_control() { char.escape_default().to_string() } else { char.to_string() };
+        let printed = printed(char);
         let mark = if at.contains(&number) { "^" } else { " " };
         under.push_str(&mark.repeat(printed.chars().count()));
         shown.push_str(&printed);
@@ -68,7 +78,15 @@ fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
     if chars.next().is_some() {
         shown.push_str("...");
     }
+    if under.trim_end().is_empty() {
+        under.push('^');
+    }
     (shown, under.trim_end().to_owned())
+}
+
+/// A character as it may go to a terminal: control characters are escaped.
+pub(super) fn printed(char: char) -> String {
+    if char.is_control() { char.escape_default().to_string() } else { char.to_string() }
 }
 
 #[cfg(test)]
@@ -78,6 +96,7 @@ mod tests {
     #[test]
     fn carets_stand_under_what_is_meant() {
         assert_eq!(excerpt("a=b", &(1..2)), ("a=b".into(), " ^".into()));
+        assert_eq!(excerpt("a[", &(2..3)), ("a[".into(), "  ^".into()));
         assert_eq!(excerpt("a\tb=", &(1..2)), ("a\\tb=".into(), " ^^".into()));
         let (shown, under) = excerpt(&format!("{}={}", "x".repeat(100), "y".repeat(100)), &(100..101));
         assert_eq!(shown, format!("...{}={}...", "x".repeat(30), "y".repeat(29)));

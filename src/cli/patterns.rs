@@ -20,9 +20,15 @@ pub(super) fn read(
 ) -> Result<Vec<Pattern>, Refusal> {
     let mut patterns = Vec::new();
     let mut complaints = Vec::new();
+    let mut bad = 0;
     let mut add = |origin: &str, text: &str| match Pattern::new(text, style) {
         Ok(pattern) => patterns.push(pattern),
-        Err(error) => complaints.push(Complaint::pattern(origin, text, &error)),
+        Err(error) => {
+            bad += 1;
+            if bad <= SHOWN {
+                complaints.push(Complaint::pattern(origin, text, &error));
+            }
+        }
     };
     for text in typed {
         let text = text.as_ref();
@@ -58,9 +64,8 @@ pub(super) fn read(
                 .into());
         }
     }
-    let bad = complaints.len();
+    Complaint::say_hints_once(&mut complaints);
     if bad > SHOWN {
-        complaints.truncate(SHOWN);
         complaints
             .push(Complaint::new(format!("{bad} patterns cannot be searched; the first {SHOWN} are shown")));
     }

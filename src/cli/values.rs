@@ -8,6 +8,7 @@ use vanity_ed25519::key::Format;
 use vanity_ed25519::search::MAX_THREADS;
 
 use super::Complaint;
+use super::complaint::printed;
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -72,16 +73,16 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
     }
 }
 
-/// Text in quotes; what would not print is escaped.
+/// Text in quotes; control characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.escape_debug())
+    quoted_os(OsStr::new(text))
 }
 
 /// The same for what may be no text: bytes that are not UTF-8 appear as `\xNN`.
 pub(super) fn quoted_os(text: &OsStr) -> String {
     let escaped = text.as_encoded_bytes().utf8_chunks().map(|chunk| {
         let bytes: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
-        format!("{}{bytes}", chunk.valid().escape_debug())
+        chunk.valid().chars().map(printed).collect::<String>() + &bytes
     });
     format!("'{}'", escaped.collect::<String>())
 }

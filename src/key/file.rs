@@ -114,7 +114,8 @@ impl<'a> Directory<'a> {
         }
         #[cfg(not(unix))]
         let _ = access; // Files take the access rules of their directory.
-        builder.tempfile_in(self.path)
+        // The crate's error names the temporary file, which means nothing to anyone.
+        builder.tempfile_in(self.path).map_err(|error| error.kind().into())
     }
 
     /// Makes the names in the directory durable.
@@ -176,7 +177,7 @@ impl FileError {
             Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
             Self::Unsynced(path, _) => {
                 format!(
-                    "{} is complete, but copy it to another disk before you trust this one",
+                    "'{}' is complete, but copy it to another disk before you trust this one",
                     path.display()
                 )
             }
@@ -187,10 +188,10 @@ impl FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists(path) => write!(f, "{} already exists", path.display()),
-            Self::Write(path, source) => write!(f, "cannot write {}: {source}", path.display()),
+            Self::Exists(path) => write!(f, "'{}' already exists", path.display()),
+            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", path.display()),
             Self::Unsynced(path, source) => {
-                write!(f, "cannot sync the directory of {}: {source}", path.display())
+                write!(f, "cannot sync the directory of '{}': {source}", path.display())
             }
         }
     }

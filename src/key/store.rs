@@ -203,16 +203,16 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFileName(path) => write!(f, "\"{}\" does not name a file", path.display()),
-            Self::IsDirectory(path) => write!(f, "{} is a directory", path.display()),
-            Self::NoDirectory(path) => write!(f, "there is no directory \"{}\"", path.display()),
-            Self::NotADirectory(path) => write!(f, "{} is not a directory", path.display()),
+            Self::NoFileName(path) => write!(f, "'{}' does not name a file", path.display()),
+            Self::IsDirectory(path) => write!(f, "'{}' is a directory", path.display()),
+            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", path.display()),
+            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", path.display()),
             Self::Unusable(path, source) => {
-                write!(f, "cannot create files in {}: {source}", path.display())
+                write!(f, "cannot create files in '{}': {source}", path.display())
             }
             Self::File(error) => error.fmt(f),
             Self::PublicFile { private_file, source, .. } => {
-                write!(f, "the private key is in {}, but {source}", private_file.display())
+                write!(f, "the private key is in '{}', but {source}", private_file.display())
             }
             Self::Encode(error) => error.fmt(f),
             Self::WrongKey(public) => {

@@ -86,13 +86,13 @@ impl PatternError {
                 wire::TEXT_LEN
             ),
             Reason::FirstCharacter(Some(_)) => {
-                "leave out --prefix, or put a letter from A to P in front (character 1 holds only four key bits)".into()
+                "put a letter from A to P in front, or search --anywhere (character 1 holds only four key bits)".into()
             }
             Reason::FirstCharacter(None) => {
                 "begin with a letter from A to P (character 1 holds only four key bits)".into()
             }
             Reason::Syntax(_) => "leave out --regex to search for the text itself".into(),
-            Reason::NeverMatches => "`^` and `$` are the ends of the body; nothing stands outside them".into(),
+            Reason::NeverMatches => "it contradicts itself; `^` and `$` are the two ends of the body".into(),
             Reason::TooComplex => "use fewer or smaller repetitions, or split it into several patterns".into(),
         }
     }

@@ -11,9 +11,6 @@ use super::automaton::{self, Automaton, TooComplex};
 use super::{PatternError, Reason, positions};
 use crate::wire::{self, Symbols};
 
-/// The longest expression that is read at all, in bytes.
-const LONGEST: usize = 10_000;
-
 /// The deepest nesting of groups.
 const NEST_LIMIT: u32 = 50;
 
@@ -26,12 +23,6 @@ pub(super) struct Regex {
 
 impl Regex {
     pub(super) fn new(text: &str, case_sensitive: bool) -> Result<Self, PatternError> {
-        if text.len() > LONGEST {
-            return Err(PatternError::new(
-                Reason::TooLong { len: text.chars().count(), most: LONGEST },
-                0..1,
-            ));
-        }
         if text.trim_start_matches('^').starts_with(wire::FIXED) {
             let start = text.len() - text.trim_start_matches('^').len();
             return Err(PatternError::new(Reason::Header, start..start + wire::FIXED.len()));
@@ -126,8 +117,9 @@ fn culprit(text: &str, case_sensitive: bool) -> Range<usize> {
     items.asts.get(at).map_or(whole, |item| chars(text, *item.span()))
 }
 
-/// A span of bytes as a range of characters.
+/// A span of bytes as a range of characters, at least one.
 fn chars(text: &str, span: ast::Span) -> Range<usize> {
     let at = |offset: usize| text[..offset].chars().count();
-    at(span.start.offset)..at(span.end.offset)
+    let start = at(span.start.offset);
+    start..at(span.end.offset).max(start + 1)
 }

@@ -1,0 +1,79 @@
+//! Bad input, row by row: what was typed, and every character of the answer.
+//!
+//! `bad_input.txt` holds the rows: a shell command after `$ `, then what it prints to stderr, then a blank line.
+//! Each ends with status 2, prints nothing to stdout and changes no file. The commands run in a directory that
+//! [`prepare`] fills. `SNAPSHOTS=overwrite` writes the answers into the file, to be read before they are kept.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROWS: &str = include_str!("bad_input.txt");
+
+/// The files that the rows speak of.
+fn prepare(directory: &Path) {
+    let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes).unwrap();
+    write("empty", b"");
+    write("comments", b"# nothing\n\n   \n# but comments\n");
+    write("nul", b"abc\nd\0ef\n");
+    write("latin1", b"abc\nd\xe9f\n");
+    write("bom-crlf", b"\xef\xbb\xbfabc\r\nd=f\r\n");
+    write("two-bad", b"abc\n# words\nb_d\n   lis te\n");
+    write("many-bad", "a-b\n".repeat(1_000_000).as_bytes());
+    write("taken", b"precious\n");
+    write("half.pub", b"precious\n");
+    fs::create_dir(directory.join("directory")).unwrap();
+    std::os::unix::fs::symlink("nowhere", directory.join("dangling")).unwrap();
+}
+
+/// Every name below `directory` with its bytes, or the target of the link.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: &PathBuf| match fs::read_link(path) {
+        Ok(target) => target.into_os_string().into_encoded_bytes(),
+        Err(_) if path.is_dir() => format!("{:?}", contents(path)).into_bytes(),
+        Err(_) => fs::read(path).unwrap(),
+    };
+    entries.map(|path| (path.clone(), read(&path))).collect()
+}
+
+#[test]
+fn bad_input_is_refused_with_its_reason() {
+    let directory = tempfile::TempDir::new().unwrap();
+    prepare(directory.path());
+    let before = contents(directory.path());
+    let program = Path::new(env!("CARGO_BIN_EXE_vanity-ed25519"));
+    let path = std::env::join_paths(
+        [program.parent().unwrap().into()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let path = path.unwrap();
+
+    let rows: Vec<&str> = ROWS.split("\n\n").map(str::trim_end).filter(|row| !row.is_empty()).collect();
+    let mut answers = String::new();
+    for row in &rows {
+        let command = row.lines().next().unwrap().strip_prefix("$ ").unwrap();
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(directory.path())
+            .env("PATH", &path)
+            .env("LC_ALL", "C")
+            .env_remove("RUST_BACKTRACE")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(output.stdout.is_empty(), "{command} wrote to stdout");
+        // A blank line of the answer (clap writes some) is left out: it would end the row.
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let lines: Vec<&str> = stderr.lines().filter(|line| !line.is_empty()).collect();
+        answers += &format!("$ {command}\n{}\n\n", lines.join("\n"));
+    }
+    snapbox::assert_data_eq!(answers, snapbox::file!["bad_input.txt"].raw());
+    assert_eq!(contents(directory.path()), before);
+    assert!(rows.len() >= 60, "{} rows", rows.len());
+}
