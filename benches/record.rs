@@ -4,17 +4,15 @@
 //! cargo bench --bench record -- --rounds 9 --seconds 1
 //! ```
 //!
-//! A round measures every variant once for the given time. Ratios are the medians of the ratios within
-//! each round, so that a slow minute of the machine falls on both sides. The variant that begins moves on
-//! by one each round. With `--test`, each variant is only shown to run.
+//! With `--test`, each variant is only shown to run.
 
+mod rounds;
 #[path = "steps/variants.rs"]
 mod variants;
 
-use std::env;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rounds::{Args, interleave, median, print_head, ratio};
 use variants::{VARIANTS, Variant, all, check, on_threads};
 
 /// Figures of the published record: keys per second, lowest and highest.
@@ -59,38 +57,6 @@ const WIRE: Published = Published {
 /// Candidates between two looks at the clock.
 const CHUNK: u64 = 16;
 
-struct Args {
-    rounds: usize,
-    seconds: f64,
-    test: bool,
-}
-
-impl Args {
-    /// Takes what it knows and ignores the rest, which cargo and criterion's other benches use.
-    fn parse() -> Result<Self, String> {
-        let mut args = Self { rounds: 9, seconds: 1.0, test: true };
-        let mut words = env::args().skip(1);
-        while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or(format!("{word} needs a number"));
-            match word.as_str() {
-                "--rounds" => args.rounds = number(&value()?)?,
-                "--seconds" => args.seconds = number(&value()?)?,
-                // `cargo test --benches` says neither; `cargo bench -- --test` says both, `--test` first.
-                "--bench" => args.test = env::args().any(|word| word == "--test"),
-                _ => {}
-            }
-        }
-        if args.rounds == 0 || !(0.0..=3600.0).contains(&args.seconds) {
-            return Err("at least 1 round, of 0 to 3600 seconds".to_owned());
-        }
-        Ok(args)
-    }
-}
-
-fn number<N: std::str::FromStr>(word: &str) -> Result<N, String> {
-    word.parse().map_err(|_| format!("not a number: {word}"))
-}
-
 fn main() -> Result<(), String> {
     let args = Args::parse()?;
     check();
@@ -101,23 +67,17 @@ fn main() -> Result<(), String> {
         println!("record: {VARIANTS} variants agree and run");
         return Ok(());
     }
-    print_head(&args);
+    print_head("record", &args);
+    println!("published  January 2026, 4-vCPU EPYC Genoa, 1 thread and 4 threads; ratios of mid-ranges");
     for threads in [1, 2] {
         print_table(threads, &measure(&all(), threads, args.rounds, args.seconds));
     }
     Ok(())
 }
 
-/// Keys per second of each variant in each round: `[variant][round]`.
+/// Keys per second of each variant in each round.
 fn measure(variants: &[Variant; VARIANTS], threads: usize, rounds: usize, seconds: f64) -> Vec<Vec<f64>> {
-    let mut rates = vec![Vec::new(); VARIANTS];
-    for round in 0..rounds {
-        for turn in 0..VARIANTS {
-            let index = (round + turn) % VARIANTS;
-            rates[index].push(rate(&variants[index], threads, Duration::from_secs_f64(seconds)));
-        }
-    }
-    rates
+    interleave(VARIANTS, rounds, |index| rate(&variants[index], threads, Duration::from_secs_f64(seconds)))
 }
 
 /// Keys per second of all threads together, each over its own time.
@@ -134,42 +94,6 @@ fn rate(variant: &Variant, threads: usize, time: Duration) -> f64 {
         }
     });
     spans.iter().map(|span| span.keys as f64 / (span.to - span.from).as_secs_f64()).sum()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
-}
-
-/// The median over the rounds of the ratio within a round.
-fn ratio(over: &[f64], under: &[f64]) -> f64 {
-    let ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
-    median(&ratios)
-}
-
-fn print_head(args: &Args) {
-    let said = |program: &str, words: &[&str]| {
-        let output = Command::new(program).args(words).output().ok()?;
-        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
-    };
-    let line = |name: &str, value: Option<String>| {
-        println!("{name:<11}{}", value.unwrap_or_else(|| "unknown".to_owned()));
-    };
-    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
-        let model = text.lines().find(|line| line.starts_with("model name"))?;
-        Some(model.split_once(": ")?.1.to_owned())
-    });
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    line("date", said("date", &["-u", "+%F"]));
-    line("commit", said("git", &["describe", "--always", "--dirty"]));
-    let command =
-        format!("cargo bench --bench record -- --rounds {} --seconds {}", args.rounds, args.seconds);
-    line("command", Some(command));
-    line("processor", processor.map(|model| format!("{model}, {cores} hardware threads")));
-    line("compiler", said("rustc", &["--version"]));
-    println!("published  January 2026, 4-vCPU EPYC Genoa, 1 thread and 4 threads; ratios of mid-ranges");
 }
 
 fn print_table(threads: usize, rates: &[Vec<f64>]) {

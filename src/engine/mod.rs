@@ -4,7 +4,7 @@
 //! A hit is a claim. It becomes a find only when [`crate::search`] has proved it, so an engine may be as
 //! clever as it likes.
 //!
-//! A new engine implements the two traits and is entered in [`ENGINES`]. Whatever its kind, it has to
+//! A new engine implements the two traits and is entered in `ENGINES`. Whatever its kind, it has to
 //! reproduce known vectors before its first use ([`select`]).
 
 mod reference;

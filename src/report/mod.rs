@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 use vanity_ed25519::key::{Format, Kept};
@@ -32,6 +33,9 @@ const LISTED: usize = 10;
 /// Without a live line, the time until the first line of progress, and the longest time between two.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 const LINE_EVERY: Duration = Duration::from_secs(60);
+
+/// Columns that the live line leaves free: room for the `^C` of the terminal, which would else wrap.
+const LIVE_MARGIN: usize = 3;
 
 /// The time over which the shown rate is averaged, in ticks of progress.
 const RATE_TICKS: usize = 30;
@@ -92,11 +96,11 @@ impl<'a> Report<'a> {
             self.recent.pop_front();
         }
         if let Some(live) = &self.live {
-            live.set_message(self.status(progress));
-            live.tick();
+            let width = usize::from(Term::stderr().size().1).saturating_sub(LIVE_MARGIN);
+            live.set_message(fitting(&self.status(progress), width));
         } else if progress.elapsed >= self.line_due {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
-            self.note(self.status(progress));
+            self.note(self.status(progress).join(", "));
         }
     }
 
@@ -177,25 +181,23 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// Rate, keys tried, chance by now.
-    fn status(&self, progress: &Progress) -> String {
+    /// Rate, chance by now, keys tried and the rest, the more important first.
+    fn status(&self, progress: &Progress) -> Vec<String> {
         let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
         let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
             (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
         });
-        let mut status = format!(
-            "{} keys/s, {} tried",
-            rough(keys as f64 / time.as_secs_f64().max(1e-9)),
-            rough(progress.attempts as f64)
-        );
+        let mut status = vec![format!("{} keys/s", rough(keys as f64 / time.as_secs_f64().max(1e-9)))];
         if let Some(chance) = self.outlook.chance(progress.attempts) {
-            status += &format!(", {} chance by now", percent(chance));
+            status.push(format!("{} chance by now", percent(chance)));
         }
         let (found, wanted) = self.outlook.found_of();
         if wanted > 1 {
-            status += &format!(", {} of {} found", exact(found), exact(wanted));
+            status.push(format!("{} of {} found", exact(found), exact(wanted)));
         }
-        status + &format!(", {}", clock(progress.elapsed))
+        status.push(format!("{} tried", rough(progress.attempts as f64)));
+        status.push(clock(progress.elapsed));
+        status
     }
 
     /// Where the first matching pattern stands in a public line.
@@ -312,8 +314,21 @@ fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
     )
 }
 
+/// As many of the parts as fit into `width` columns.
+fn fitting(parts: &[String], width: usize) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let separator = if line.is_empty() { "" } else { ", " };
+        if line.len() + separator.len() + part.len() > width {
+            break;
+        }
+        line = line + separator + part;
+    }
+    line
+}
+
 fn live_line() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+    let style = ProgressStyle::with_template("{msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
     ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
 }
@@ -333,6 +348,15 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_live_line_never_wraps() {
+        let parts = ["58,000 keys/s", "63 % chance by now", "10 s"].map(String::from);
+        assert_eq!(fitting(&parts, 80), "58,000 keys/s, 63 % chance by now, 10 s");
+        assert_eq!(fitting(&parts, 38), "58,000 keys/s, 63 % chance by now");
+        assert_eq!(fitting(&parts, 20), "58,000 keys/s");
+        assert_eq!(fitting(&parts, 5), "");
+    }
 
     #[test]
     fn paths_survive_a_shell() {

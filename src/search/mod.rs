@@ -1,8 +1,8 @@
 //! The search: workers, their seeds, and the proof of every hit.
 //!
-//! Each worker thread runs an engine's batches on a ChaCha20 stream of its own ([`stream`]). What an engine
-//! claims is proved by the worker itself ([`prove`]) and sent to the calling thread, which alone decides
-//! whether a find is still wanted ([`tally`]), hands it to the [`Observer`], and ends the search.
+//! Each worker thread runs an engine's batches on a ChaCha20 stream of its own (`stream`). What an engine
+//! claims is proved by the worker itself (`prove`) and sent to the calling thread, which alone decides
+//! whether a find is still wanted (`tally`), hands it to the [`Observer`], and ends the search.
 
 mod measure;
 mod prove;

@@ -1,7 +1,7 @@
 //! Two scalar multiplications of curve25519-dalek under names that a disassembly can be searched for.
 //!
-//! `cargo run --example mul_base -- <seed in hex>` prints the public key of the seed by either. What
-//! instructions each of them reaches is what `benches/no-vector-field.sh` counts.
+//! `cargo run --release --example mul_base <seed in hex>` prints the public key of the seed by either. What
+//! instructions each of them reaches is what `check.sh` counts.
 
 use std::hint::black_box;
 use std::process::ExitCode;

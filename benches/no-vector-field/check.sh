@@ -2,7 +2,7 @@
 # Does key generation's fixed-base multiplication use vector field arithmetic? Counted in machine code.
 #
 # The published record of January 2026 withdrew its claim that dalek's AVX2 back end speeds key generation
-# up. This builds examples/mul_base.rs with the release profile, walks the calls from each of its two
+# up. This builds mul_base.rs beside it with the release profile, walks the calls from each of its two
 # multiplications and counts what the functions reached hold. The variable-base multiplication, for which
 # dalek has a vector back end, is the control: it shows that the count would find one.
 #
@@ -16,7 +16,7 @@
 # Needs cargo, objdump (binutils) and awk, on x86-64. Exits 1 if the fixed-base multiplication reaches
 # vector field arithmetic, or if the control does not.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 target=${CARGO_TARGET_DIR:-target}/no-vector-field
 env -u CARGO_BUILD_TARGET CARGO_PROFILE_RELEASE_STRIP=none \
