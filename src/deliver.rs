@@ -6,7 +6,7 @@ use vanity_ed25519::key::{EncodeError, StoreError};
 use vanity_ed25519::search::{Find, Observer, Progress, Summary};
 
 use crate::cli;
-use crate::report::Report;
+use crate::report::{Delivered, Report};
 
 /// Keeps finds as the plan says, and has them reported.
 pub struct Delivery<'a> {
@@ -39,11 +39,11 @@ impl Observer for Delivery<'_> {
         let format = self.plan.format;
         let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format);
         let reported = match kept.map_err(Undelivered::Store)? {
-            Some(kept) => self.report.found(find, comment, Ok(kept)),
+            Some(kept) => self.report.found(find, comment, Delivered::Files(kept)),
             None => {
                 let format = self.plan.destination.format(format);
                 let text = find.seed.private_text(format, comment).map_err(Undelivered::Encode)?;
-                self.report.found(find, comment, Err(&text))
+                self.report.found(find, comment, Delivered::Stdout(&text))
             }
         };
         reported.map_err(Undelivered::Stdout)

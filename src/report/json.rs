@@ -1,9 +1,10 @@
 //! What a script reads: one JSON object a line.
 
 use serde_json::{Value, json};
-use vanity_ed25519::key::Kept;
 use vanity_ed25519::pattern::{Odds, Pattern};
 use vanity_ed25519::search::{End, Find, Measured, Summary};
+
+use super::Delivered;
 
 pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
     let odds = pattern.odds();
@@ -18,8 +19,7 @@ pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
     })
 }
 
-/// A find, with the file of its private key or, if there is none, with the private key itself.
-pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, kept: Result<&Kept, &str>) -> Value {
+pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, delivered: &Delivered) -> Value {
     let matched: Vec<&str> = find.patterns.iter().map(|&id| patterns[id].text()).collect();
     let mut found = json!({
         "type": "found",
@@ -30,12 +30,12 @@ pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, kept: Result<
         "attempts": find.attempts,
         "seconds": find.elapsed.as_secs_f64(),
     });
-    match kept {
-        Ok(kept) => {
+    match delivered {
+        Delivered::Files(kept) => {
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
-        Err(private_key) => found["private_key"] = private_key.into(),
+        Delivered::Stdout(private_key) => found["private_key"] = (*private_key).into(),
     }
     found
 }

@@ -40,6 +40,14 @@ const LIVE_MARGIN: usize = 3;
 /// The time over which the shown rate is averaged, in ticks of progress.
 const RATE_TICKS: usize = 30;
 
+/// Where a private key went.
+pub enum Delivered<'a> {
+    /// Into files, by now durable.
+    Files(Kept),
+    /// Into no file: its text goes to stdout with the report.
+    Stdout(&'a str),
+}
+
 /// Tells what one search does.
 pub struct Report<'a> {
     plan: &'a cli::Search,
@@ -104,25 +112,19 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A find that is kept in files, or whose private key is `Err` here to be written to stdout.
-    pub fn found(&mut self, find: &Find, comment: &str, kept: Result<Kept, &str>) -> io::Result<()> {
+    /// A find, and where it is.
+    pub fn found(&mut self, find: &Find, comment: &str, delivered: Delivered) -> io::Result<()> {
         self.outlook.count(&find.patterns, find.attempts);
         let line = find.public_key.line(comment);
-        if self.plan.show.json {
-            self.print_json(&json::found(
-                &self.plan.patterns,
-                find,
-                &line,
-                kept.as_ref().map_err(|key| *key),
-            ))?;
-        } else if let Err(private_key) = &kept {
-            self.print(private_key)?;
-        } else {
-            let line = self.out.highlight(&line, self.matched(find));
-            self.print(&(line + "\n"))?;
-        }
-        if !self.plan.show.json && kept.is_err() {
-            self.note(self.err.highlight(&line, self.matched(find)));
+        match &delivered {
+            _ if self.plan.show.json => {
+                self.print_json(&json::found(&self.plan.patterns, find, &line, &delivered))?;
+            }
+            Delivered::Files(_) => self.print(&(self.out.highlight(&line, self.matched(find)) + "\n"))?,
+            Delivered::Stdout(private_key) => {
+                self.print(private_key)?;
+                self.note(self.err.highlight(&line, self.matched(find)));
+            }
         }
         let found: Vec<&str> = find.patterns.iter().map(|&id| self.plan.patterns[id].text()).collect();
         self.note(format_args!(
@@ -132,7 +134,7 @@ impl<'a> Report<'a> {
             clock(find.elapsed),
             find.public_key.fingerprint()
         ));
-        if let Ok(kept) = kept {
+        if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
                 "private key in {}, public key in {}",
                 quoted(&kept.private_file),
