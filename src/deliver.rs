@@ -1,5 +1,6 @@
 //! A find goes to its destination first; only then is it told.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
 use vanity_ed25519::key::{EncodeError, StoreError};
@@ -38,15 +39,14 @@ impl Observer for Delivery<'_> {
         let comment = self.plan.comment.as_deref().unwrap_or(pattern);
         let format = self.plan.format;
         let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format);
-        let reported = match kept.map_err(Undelivered::Store)? {
-            Some(kept) => self.report.found(find, comment, Delivered::Files(kept)),
-            None => {
-                let format = self.plan.destination.format(format);
-                let text = find.seed.private_text(format, comment).map_err(Undelivered::Encode)?;
-                self.report.found(find, comment, Delivered::Stdout(&text))
-            }
-        };
-        reported.map_err(Undelivered::Stdout)
+        if let Some(kept) = kept.map_err(Undelivered::Store)? {
+            let file = kept.private_file.clone();
+            let told = self.report.found(find, comment, Delivered::Files(kept));
+            return told.map_err(|error| Undelivered::Untold(error, file));
+        }
+        let format = self.plan.destination.format(format);
+        let text = find.seed.private_text(format, comment).map_err(Undelivered::Encode)?;
+        self.report.found(find, comment, Delivered::Stdout(&text)).map_err(Undelivered::Lost)
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -63,6 +63,10 @@ pub enum Undelivered {
     Encode(EncodeError),
     /// stdout takes no more.
     Stdout(io::Error),
+    /// stdout takes no more; the private key is in this file.
+    Untold(io::Error, PathBuf),
+    /// stdout, where the private key should have gone, takes no more.
+    Lost(io::Error),
 }
 
 impl Undelivered {
@@ -70,9 +74,12 @@ impl Undelivered {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint(),
-            Self::Encode(_) => None,
-            Self::Stdout(_) => {
-                Some("keys that were already reported are kept; --output PATH writes to a file".into())
+            Self::Encode(_) | Self::Stdout(_) => None,
+            Self::Untold(_, file) => {
+                Some(format!("the key that was just found is kept in '{}'", file.display()))
+            }
+            Self::Lost(_) => {
+                Some("the key that was just found is lost; --output PATH writes to a file".to_owned())
             }
         }
     }
@@ -83,7 +90,9 @@ impl fmt::Display for Undelivered {
         match self {
             Self::Store(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Stdout(error) => write!(f, "cannot write to stdout: {error}"),
+            Self::Stdout(error) | Self::Untold(error, _) | Self::Lost(error) => {
+                write!(f, "cannot write to stdout: {error}")
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use vanity_ed25519::engine;
 use vanity_ed25519::key::forbid_core_dumps;
-use vanity_ed25519::search::{End, Measure, Search, SearchError, Signal, Stop, Unmeasured};
+use vanity_ed25519::search::{End, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness};
 
 use cli::{Plan, Refusal};
 use deliver::{Delivery, Undelivered};
@@ -40,6 +40,10 @@ fn main() -> ExitCode {
 fn run() -> u8 {
     if let Err(error) = forbid_core_dumps() {
         complain(format_args!("warning: core dumps could not be switched off: {error}"));
+    }
+    if let Err(error) = check_randomness() {
+        complain(Failure::new(SearchError::<Undelivered>::Randomness(error)));
+        return FAILURE;
     }
     let outcome = match cli::plan(std::env::args_os()) {
         Ok(Plan::Print(text)) => print(&text),
@@ -114,8 +118,12 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 fn refuse(refusal: Refusal) -> u8 {
     match refusal {
         Refusal::Clap(answer) => {
-            let _ = answer.print();
-            answer.exit_code() as u8
+            let printed = answer.print();
+            if answer.use_stderr() || printed.is_ok() {
+                return answer.exit_code() as u8;
+            }
+            printed.unwrap_or_else(|error| complain(Failure::from(Undelivered::Stdout(error))));
+            FAILURE
         }
         Refusal::Complaints(complaints) => {
             complaints.iter().for_each(complain);
@@ -130,13 +138,13 @@ fn refuse(refusal: Refusal) -> u8 {
 
 /// Writes to stderr, if it can be written to.
 fn complain(what: impl Display) {
-    let paint = Paint::new(clap::ColorChoice::Auto, &io::stderr());
+    let paint = Paint::new(cli::color(), &io::stderr());
     let text = what.to_string();
     let painted = match text.strip_prefix("error:") {
         Some(rest) => paint.error("error:") + rest,
         None => text,
     };
-    let _ = writeln!(io::stderr(), "{painted}");
+    let _ = io::stderr().write_all((painted + "\n").as_bytes());
 }
 
 /// Why a search that could be carried out was not.

@@ -187,7 +187,7 @@ pub(super) struct Args {
     #[arg(short = 'h', long, action = ArgAction::Help, help_heading = "About")]
     help: Option<bool>,
 
-    /// Print the version (-V: the number alone)
+    /// Print the version (-V: in short)
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "About")]
     version: Option<bool>,
 
@@ -204,9 +204,22 @@ impl Args {
     /// Reads the command line. The error is clap's, which also stands for `--help` and `--version`.
     pub fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         use clap::FromArgMatches as _;
-        let command = Self::command().long_version(long_version());
+        let args: Vec<OsString> = args.collect();
+        let command = Self::command().long_version(long_version()).color(color(&args));
         Self::from_arg_matches(&command.try_get_matches_from(args)?)
     }
+}
+
+/// The value of `--color`, for complaints about a command line that is not understood.
+pub(super) fn color(args: &[OsString]) -> ColorChoice {
+    use clap::ValueEnum as _;
+    let args = args.iter().take_while(|arg| *arg != "--").map(|arg| arg.to_string_lossy());
+    let args: Vec<_> = args.collect();
+    let mut values = args.iter().enumerate().filter_map(|(at, arg)| match arg.strip_prefix("--color")? {
+        "" => args.get(at + 1).map(AsRef::as_ref),
+        value => value.strip_prefix('='),
+    });
+    values.next_back().and_then(|value| ColorChoice::from_str(value, false).ok()).unwrap_or_default()
 }
 
 /// Version, engines, and what the processor can do.
@@ -239,6 +252,15 @@ pub(super) fn man() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_colour_is_known_before_the_rest() {
+        let of = |line: &str| color(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(of("x --nonsense --color never"), ColorChoice::Never);
+        assert_eq!(of("x --color=never --color=always"), ColorChoice::Always);
+        assert_eq!(of("x -- --color never"), ColorChoice::Auto);
+        assert_eq!(of("x --color"), ColorChoice::Auto);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -82,6 +82,11 @@ impl From<Complaint> for Refusal {
     }
 }
 
+/// How complaints about the command line are coloured, whatever else is wrong with it.
+pub fn color() -> clap::ColorChoice {
+    args::color(&std::env::args_os().collect::<Vec<_>>())
+}
+
 /// Reads the command line and checks all of it; a `Plan` can be carried out.
 pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let args = Args::read(typed).map_err(Refusal::Clap)?;

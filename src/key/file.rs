@@ -320,7 +320,7 @@ mod tests {
         let path = directory.path().join("gone/key");
         let error = write_new(&path, Access::Owner, b"new").unwrap_err();
         assert!(matches!(error, FileError::Write(..)), "{error}");
-        assert!(error.to_string().starts_with(&format!("cannot write {}", path.display())), "{error}");
+        assert!(error.to_string().starts_with(&format!("cannot write '{}'", path.display())), "{error}");
         assert_eq!(names(directory.path()), [""; 0]);
     }
 

@@ -315,15 +315,15 @@ mod tests {
             let path = if name.is_empty() { PathBuf::new() } else { path(name) };
             assert!(refusal(path).ends_with("does not name a file"), "{name}");
         }
-        assert!(refusal(path("directory")).ends_with("/directory is a directory"));
+        assert!(refusal(path("directory")).ends_with("/directory' is a directory"));
         for (name, taken) in
             [("file", "file"), ("half", "half.pub"), ("dangling", "dangling"), ("other", "other.pub")]
         {
-            assert!(refusal(path(name)).ends_with(&format!("/{taken} already exists")), "{name}");
+            assert!(refusal(path(name)).ends_with(&format!("/{taken}' already exists")), "{name}");
         }
         assert!(refusal(path("gone/key")).starts_with("there is no directory"));
-        assert!(refusal(path("file/key")).ends_with("/file is not a directory"));
-        assert!(refusal(path("file/a/key")).ends_with("/file/a is not a directory"));
+        assert!(refusal(path("file/key")).ends_with("/file' is not a directory"));
+        assert!(refusal(path("file/a/key")).ends_with("/file/a' is not a directory"));
         assert!(refusal(path(&long)).starts_with("cannot write"));
 
         assert_eq!(count(directory.path()), before);
@@ -336,9 +336,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_directory_that_takes_no_files_is_refused_beforehand() {
         let error = Destination::File("/proc/key".into()).prepare().unwrap_err();
-        assert!(error.to_string().starts_with("cannot create files in /proc: "), "{error}");
+        assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
         let error = Destination::Directory("/proc".into()).prepare().unwrap_err();
-        assert!(error.to_string().starts_with("cannot create files in /proc: "), "{error}");
+        assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
     }
 
     #[test]
@@ -354,10 +354,10 @@ mod tests {
         fs::write(path("file"), "old").unwrap();
         symlink("nowhere", path("dangling")).unwrap();
         for (name, end) in [
-            ("a/b", "/a\""),
-            ("dangling", "/dangling\""),
-            ("file", "/file is not a directory"),
-            ("file/keys", "/file/keys is not a directory"),
+            ("a/b", "/a'"),
+            ("dangling", "/dangling'"),
+            ("file", "/file' is not a directory"),
+            ("file/keys", "/file/keys' is not a directory"),
         ] {
             let error = Destination::Directory(path(name)).prepare().unwrap_err().to_string();
             assert!(error.ends_with(end), "{error}");
@@ -390,7 +390,7 @@ mod tests {
         let (seed, public) = key();
         fs::write(directory.path().join("key.pub"), "old").unwrap();
         let error = Destination::File(path.clone()).keep(&seed, &public, "", "me", None).unwrap_err();
-        assert!(error.to_string().starts_with(&format!("the private key is in {}", path.display())));
+        assert!(error.to_string().starts_with(&format!("the private key is in '{}'", path.display())));
         assert!(error.hint().unwrap().ends_with(&public.line("me")));
         assert_eq!(fs::read_to_string(&path).unwrap(), *seed.private_text(Format::Openssh, "me").unwrap());
         assert_eq!(fs::read(directory.path().join("key.pub")).unwrap(), b"old");

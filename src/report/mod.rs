@@ -4,25 +4,25 @@
 //! everything else, and a failure to write that is nobody's concern.
 
 mod json;
+mod live;
 mod number;
 mod outlook;
 mod paint;
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
-use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
-use vanity_ed25519::key::{Format, Kept};
+use vanity_ed25519::key::{Destination, Format, Kept};
 use vanity_ed25519::pattern::Pattern;
 use vanity_ed25519::search::{End, Find, Measured, Progress, Summary};
 use vanity_ed25519::wire;
 
 use crate::cli::{self, Show};
+use live::Live;
 use number::{clock, exact, percent, rough, time};
 use outlook::Outlook;
 pub use paint::Paint;
@@ -33,9 +33,6 @@ const LISTED: usize = 10;
 /// Without a live line, the time until the first line of progress, and the longest time between two.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 const LINE_EVERY: Duration = Duration::from_secs(60);
-
-/// Columns that the live line leaves free: room for the `^C` of the terminal, which would else wrap.
-const LIVE_MARGIN: usize = 3;
 
 /// The time over which the shown rate is averaged, in ticks of progress.
 const RATE_TICKS: usize = 30;
@@ -55,7 +52,7 @@ pub struct Report<'a> {
     err: Paint,
     out: Paint,
     /// The line that is rewritten in place, if stderr is a terminal that can.
-    live: Option<ProgressBar>,
+    live: Option<Live>,
     /// When the next line of progress is due where there is no live line.
     line_due: Duration,
     outlook: Outlook,
@@ -68,12 +65,11 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     pub fn new(plan: &'a cli::Search) -> Self {
         let Show { quiet, color, .. } = plan.show;
-        let live = !quiet && io::stderr().is_terminal() && !paint::is_dumb();
         Self {
             plan,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
-            live: live.then(live_line),
+            live: if quiet { None } else { Live::new() },
             line_due: FIRST_LINE,
             outlook: Outlook::new(&plan.patterns, plan.quota),
             recent: std::collections::VecDeque::with_capacity(RATE_TICKS + 1),
@@ -83,6 +79,9 @@ impl<'a> Report<'a> {
 
     /// The odds of every pattern, and how long they take at this rate.
     pub fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
+        if self.plan.destination == Destination::Stream && is_null(&io::stdout()) {
+            self.note("warning: stdout is closed or the null device: the private key goes nowhere");
+        }
         if self.plan.show.json {
             for pattern in &self.plan.patterns {
                 self.print_json(&json::estimate(pattern, keys_per_second))?;
@@ -104,8 +103,7 @@ impl<'a> Report<'a> {
             self.recent.pop_front();
         }
         if let Some(live) = &self.live {
-            let width = usize::from(Term::stderr().size().1).saturating_sub(LIVE_MARGIN);
-            live.set_message(fitting(&self.status(progress), width));
+            live.show(&self.status(progress));
         } else if progress.elapsed >= self.line_due {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
             self.note(self.status(progress).join(", "));
@@ -148,7 +146,7 @@ impl<'a> Report<'a> {
     /// The search is over.
     pub fn summary(&mut self, summary: &Summary) -> io::Result<()> {
         if let Some(live) = self.live.take() {
-            live.finish_and_clear();
+            live.end();
         }
         if self.plan.show.json {
             let summary = json::summary(summary, self.plan.engine.name(), self.plan.threads.get());
@@ -164,7 +162,7 @@ impl<'a> Report<'a> {
             let chance = self.outlook.chance(summary.attempts);
             let chance = chance
                 .map_or(String::new(), |chance| format!("; the chance of the next was {}", percent(chance)));
-            self.note(format_args!("{ended}: {} of {} keys found{chance}", exact(found), exact(wanted)));
+            self.note(format_args!("{ended}: {} of {} found{chance}", exact(found), plural(wanted, "key")));
         }
         self.note(self.err.faint(format_args!(
             "{} keys tried in {}, {} a second by {} on {}",
@@ -237,9 +235,11 @@ impl<'a> Report<'a> {
         if self.plan.show.quiet {
             return;
         }
-        let write = || _ = writeln!(io::stderr(), "{line}");
+        // In one piece, so that it stays one line beside what other processes write.
+        let line = format!("{line}\n");
+        let write = || _ = io::stderr().write_all(line.as_bytes());
         match &self.live {
-            Some(live) => live.suspend(write),
+            Some(live) => live.above(write),
             None => write(),
         }
     }
@@ -247,7 +247,7 @@ impl<'a> Report<'a> {
     /// A result on stdout.
     fn print(&self, text: &str) -> io::Result<()> {
         match &self.live {
-            Some(live) => live.suspend(|| print(text.as_bytes())),
+            Some(live) => live.above(|| print(text.as_bytes())),
             None => print(text.as_bytes()),
         }
     }
@@ -316,23 +316,19 @@ fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
     )
 }
 
-/// As many of the parts as fit into `width` columns.
-fn fitting(parts: &[String], width: usize) -> String {
-    let mut line = String::new();
-    for part in parts {
-        let separator = if line.is_empty() { "" } else { ", " };
-        if line.len() + separator.len() + part.len() > width {
-            break;
-        }
-        line = line + separator + part;
-    }
-    line
+/// Whether what is written to `stream` is thrown away.
+#[cfg(unix)]
+fn is_null(stream: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |file: std::fs::File| file.metadata().map(|metadata| metadata.rdev());
+    let stream = stream.as_fd().try_clone_to_owned().and_then(|fd| device(fd.into()));
+    // A closed stdout was replaced by the null device before the program began.
+    matches!((stream, std::fs::File::open("/dev/null").and_then(device)), (Ok(a), Ok(b)) if a == b)
 }
 
-fn live_line() -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+#[cfg(not(unix))]
+fn is_null<T>(_: &T) -> bool {
+    false
 }
 
 fn plural(number: u64, what: &str) -> String {
@@ -350,15 +346,6 @@ fn quoted(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_live_line_never_wraps() {
-        let parts = ["58,000 keys/s", "63 % chance by now", "10 s"].map(String::from);
-        assert_eq!(fitting(&parts, 80), "58,000 keys/s, 63 % chance by now, 10 s");
-        assert_eq!(fitting(&parts, 38), "58,000 keys/s, 63 % chance by now");
-        assert_eq!(fitting(&parts, 20), "58,000 keys/s");
-        assert_eq!(fitting(&parts, 5), "");
-    }
 
     #[test]
     fn paths_survive_a_shell() {

@@ -24,6 +24,7 @@ use crate::wire;
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
 pub use stop::{Signal, Stop};
 use stream::SeedStream;
+pub use stream::check_randomness;
 use tally::Tally;
 
 /// The most worker threads.

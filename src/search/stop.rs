@@ -47,7 +47,8 @@ impl Stop {
     }
 
     /// A request that SIGINT and SIGTERM make for the whole process. A second signal, when the first has not
-    /// ended the process yet, ends it at once.
+    /// ended the process yet, ends it at once. From then on, too, writing beyond the limit of a file's size is
+    /// an error of the write and no longer the end of the process (SIGXFSZ).
     ///
     /// # Errors
     ///
@@ -61,6 +62,8 @@ impl Stop {
             signal_hook::flag::register(number, Arc::clone(&second))?;
             signal_hook::flag::register_usize(number, Arc::clone(&stop.0), number as usize)?;
         }
+        #[cfg(unix)]
+        signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
         Ok(stop)
     }
 

@@ -6,6 +6,15 @@ use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
 
+/// Fails if the operating system gives no randomness, which is better known before anything else is done.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub fn check_randomness() -> Result<(), getrandom::Error> {
+    getrandom::fill(&mut [0; 32])
+}
+
 /// One worker's seeds: the output of ChaCha20 under 256 bits of its own from the operating system, never
 /// twice the same place. The state is wiped on drop.
 pub(super) struct SeedStream(Box<ChaCha20Rng>);

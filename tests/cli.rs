@@ -1,0 +1,328 @@
+//! The command line as scripts see it: exit status, streams, JSON.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod program;
+mod require;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use program::{
+    PROGRAM, body, check_pair, check_secret, command, comment, derived, names, objects, of_type, positive,
+    program, public_line, run, succeed, text, whole,
+};
+use tempfile::TempDir;
+
+/// Twenty letters: no machine finds them.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+#[test]
+fn a_request_that_contradicts_itself_is_refused() {
+    let directory = TempDir::new().unwrap();
+    for (args, complaint) in [
+        (&["--nonsense", "ab"][..], "unexpected argument '--nonsense'"),
+        (&["--prefix", "--suffix", "ab"], "'--prefix' cannot be used with '--suffix'"),
+        (&["--leet", "--regex", "ab"], "'--leet' cannot be used with '--regex'"),
+        (&["-o", "x", "-d", "y", "ab"], "'--output <PATH>' cannot be used with '--output-dir <DIR>'"),
+        (&["-o", "x", "-n", "2", "ab"], "--output names one file, and 2 keys are asked for"),
+        (&["-o", "x", "ab", "cd"], "--output names one file, and 2 keys are asked for"),
+        (&[], "there is no pattern"),
+    ] {
+        let ran = run(program(args).current_dir(&directory));
+        assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(complaint), "{args:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{args:?}");
+    }
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_timeout_ends_the_search_with_status_3() {
+    let ran = run(&mut program(&["--timeout", "300ms", "--json", NEVER]));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("the time is over: 0 of 1 keys found"), "{}", ran.stderr);
+    let objects = objects(&ran.stdout);
+    let summary = objects.last().unwrap();
+    assert_eq!(text(summary, "type"), "summary");
+    assert_eq!(text(summary, "reason"), "timeout");
+    assert_eq!(whole(summary, "found"), 0);
+    assert!(whole(summary, "attempts") >= 1);
+    assert!(positive(summary, "seconds") >= 0.3);
+    assert_eq!(of_type(&objects, "found").len(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_stdout_is_a_failure_that_is_told() {
+    for args in [
+        &["ab"][..],
+        &["--json", "ab"],
+        &["--estimate", "ab"],
+        &["--bench", "0.1", "ab"],
+        &["--man"],
+        &["--completions", "bash"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = run(program(args).stdout(full));
+        assert_eq!(ran.status, Some(1), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("error: cannot write to stdout: "), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("SHA256:"), "{args:?} tells of a key that is lost: {}", ran.stderr);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_stdout_loses_no_file() {
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let ran = run(program(&["abc", "-o"]).arg(&private).stdout(full));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("error: cannot write to stdout: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("is kept in '{}'", private.display())), "{}", ran.stderr);
+    check_pair(&private);
+}
+
+#[test]
+fn without_a_file_stdout_is_the_key_and_stderr_the_rest() {
+    for args in [&["abc"][..], &["-o", "-", "abc"]] {
+        let ran = succeed(&mut program(args));
+        // Three lines of PEM, else this panics.
+        let key = derived(&ran.stdout);
+        let line = public_line(&ran.stderr);
+        assert_eq!(line, key.line("abc"));
+        assert!(body(line).to_lowercase().contains("abc"), "{line}");
+        assert!(ran.stderr.contains(&key.fingerprint()), "{}", ran.stderr);
+        assert!(ran.stderr.contains(" keys tried in "), "{}", ran.stderr);
+        assert!(!ran.stderr.contains('\x1b') && !ran.stderr.contains('\r'), "{:?}", ran.stderr);
+        assert!(!ran.stderr.contains(ran.stdout.lines().nth(1).unwrap()), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("PRIVATE KEY"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn with_a_file_stdout_is_the_public_line_alone() {
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let ran = succeed(program(&["abc", "-o"]).arg(&private));
+    let line = check_pair(&private);
+    assert_eq!(ran.stdout, format!("{line}\n"));
+    assert!(ran.stderr.contains(" SHA256:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(private.to_str().unwrap()), "{}", ran.stderr);
+    check_secret(&ran, &fs::read_to_string(&private).unwrap());
+}
+
+#[test]
+fn quiet_leaves_stderr_empty() {
+    let directory = TempDir::new().unwrap();
+    assert_eq!(succeed(&mut program(&["-q", "ab"])).stderr, "");
+    assert_eq!(succeed(&mut program(&["-q", "--json", "ab"])).stderr, "");
+    let ran = succeed(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
+    assert_eq!(ran.stderr, "");
+    // But not of errors.
+    let ran = run(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("already exists"), "{ran:?}");
+}
+
+#[test]
+fn json_tells_everything_in_order() {
+    let ran = succeed(&mut program(&["--json", "-n", "3", "-t", "2", "ab", "+a"]));
+    let objects = objects(&ran.stdout);
+    let order: Vec<&str> = objects.iter().map(|object| text(object, "type")).collect();
+    let found = of_type(&objects, "found");
+    assert_eq!(order[..3], ["estimate", "estimate", "found"]);
+    assert!(order[2..order.len() - 1].iter().all(|name| *name == "found"), "{order:?}");
+    assert_eq!(order[order.len() - 1], "summary");
+
+    for (object, pattern) in objects.iter().zip(["ab", "+a"]) {
+        assert_eq!(text(object, "pattern"), pattern);
+        let probability = positive(object, "probability");
+        assert!(probability < 1.0, "{object}");
+        assert!((positive(object, "expected_attempts") * probability - 1.0).abs() < 1e-9, "{object}");
+        assert!(positive(object, "seconds_50") < positive(object, "seconds_95"), "{object}");
+    }
+    let summary = objects.last().unwrap();
+    for object in &found {
+        let private = text(object, "private_key");
+        let key = derived(private);
+        let line = text(object, "public_key");
+        assert_eq!(line, key.line(text(object, "pattern")));
+        assert!(body(line).to_lowercase().contains(text(object, "pattern")), "{object}");
+        assert_eq!(text(object, "fingerprint"), key.fingerprint());
+        assert!((1..=whole(summary, "attempts")).contains(&whole(object, "attempts")), "{object}");
+        assert!(positive(object, "seconds") <= positive(summary, "seconds"), "{object}");
+        assert!(object.get("private_key_file").is_none(), "{object}");
+        let seed = private.lines().nth(1).unwrap();
+        assert!(!ran.stderr.contains(seed) && !ran.stderr.contains("PRIVATE KEY"), "{}", ran.stderr);
+    }
+    assert_eq!(whole(summary, "found"), found.len() as u64);
+    assert_eq!(whole(summary, "threads"), 2);
+    assert_eq!(text(summary, "reason"), "complete");
+    let engine = text(summary, "engine");
+    assert!(vanity_ed25519::engine::names().any(|name| name == engine), "{summary}");
+    let rate = whole(summary, "attempts") as f64 / positive(summary, "seconds");
+    assert!((positive(summary, "keys_per_second") / rate - 1.0).abs() < 0.01, "{summary}");
+}
+
+#[test]
+fn json_with_a_file_holds_no_secret() {
+    let directory = TempDir::new().unwrap();
+    for (name, option) in [("id_x", "-o"), ("key.pem", "-o"), ("keys", "-d")] {
+        let path = directory.path().join(name);
+        let ran = succeed(program(&["--json", "ab", option]).arg(&path));
+        let objects = objects(&ran.stdout);
+        let found = of_type(&objects, "found");
+        assert_eq!(found.len(), 1, "{}", ran.stdout);
+        assert!(found[0].get("private_key").is_none(), "{}", ran.stdout);
+        let private = Path::new(text(found[0], "private_key_file"));
+        assert!(private == path || private.parent() == Some(&path), "{}", ran.stdout);
+        assert_eq!(check_pair(private), text(found[0], "public_key"));
+        check_secret(&ran, &fs::read_to_string(private).unwrap());
+    }
+}
+
+#[test]
+fn an_estimate_searches_nothing() {
+    let ran = succeed(&mut program(&["--estimate", "--json", NEVER, "ab"]));
+    let objects = objects(&ran.stdout);
+    assert_eq!(objects.len(), 2);
+    for (object, pattern) in objects.iter().zip([NEVER, "ab"]) {
+        assert_eq!((text(object, "type"), text(object, "pattern")), ("estimate", pattern));
+    }
+    let ran = succeed(&mut program(&["--estimate", NEVER]));
+    assert!(ran.stdout.starts_with(&format!("{NEVER}: 1 in ")), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn bench_measures_every_engine() {
+    let ran = succeed(&mut program(&["--bench", "0.5", "--json", "--threads", "1"]));
+    let objects = objects(&ran.stdout);
+    let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
+    let available = vanity_ed25519::engine::available();
+    assert_eq!(engines, available.iter().map(|engine| engine.name()).collect::<Vec<_>>());
+    for object in &objects {
+        assert_eq!(text(object, "type"), "bench");
+        assert_eq!(whole(object, "threads"), 1);
+        positive(object, "keys_per_second");
+        if positive(object, "ratio") != 1.0 {
+            assert_ne!(text(object, "engine"), "reference");
+        }
+    }
+    assert!(engines.contains(&"reference"), "{engines:?}");
+
+    let table = succeed(&mut program(&["--bench", "0.1", "-t", "1"])).stdout;
+    assert_eq!(table.lines().count(), 1 + engines.len(), "{table}");
+}
+
+#[test]
+fn the_version_names_engines_and_processor() {
+    let long = succeed(&mut program(&["--version"])).stdout;
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines[0], concat!("vanity-ed25519 ", env!("CARGO_PKG_VERSION")));
+    let engines: Vec<&str> = vanity_ed25519::engine::names().collect();
+    assert_eq!(lines[1], format!("engines: {}", engines.join(" ")));
+    let features = vanity_ed25519::simd::detected().join(" ");
+    assert_eq!(lines[2].trim_end(), format!("processor: {} {features}", std::env::consts::ARCH).trim_end());
+    assert_eq!(lines.len(), 3);
+    assert_eq!(succeed(&mut program(&["-V"])).stdout, format!("{}\n", lines[0]));
+}
+
+/// Every `--option` that stands at the head of an entry of the help text.
+fn long_options(help: &str) -> Vec<String> {
+    let heads = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let long = |line: &str| {
+        let start = line.find("--")?;
+        let name = line[start..].split(|c: char| c != '-' && !c.is_ascii_lowercase()).next()?;
+        Some(name.to_owned())
+    };
+    heads.filter_map(long).collect()
+}
+
+#[test]
+fn help_and_manual_know_every_option() {
+    let long = succeed(&mut program(&["--help"]));
+    let short = succeed(&mut program(&["-h"]));
+    assert_eq!((long.stderr.as_str(), short.stderr.as_str()), ("", ""));
+    assert!(short.stdout.len() < long.stdout.len());
+
+    let options = long_options(&long.stdout);
+    assert_eq!(options, long_options(&short.stdout));
+    assert!(options.len() > 20, "{options:?}");
+    for option in ["--patterns", "--output-dir", "--case-sensitive", "--estimate", "--help", "--man"] {
+        assert!(options.iter().any(|known| known == option), "{option} is not in {options:?}");
+    }
+
+    let manual = succeed(&mut program(&["--man"])).stdout;
+    assert!(manual.lines().any(|line| line.starts_with(".TH vanity-ed25519 1")), "{manual}");
+    let manual = manual.replace("\\-", "-");
+    for option in options {
+        assert!(manual.contains(&format!("\\fB{option}\\fR")), "{option} is not in the manual");
+    }
+}
+
+#[test]
+fn real_shells_accept_the_completions() {
+    let directory = TempDir::new().unwrap();
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let script = succeed(&mut program(&["--completions", shell]));
+        assert!(script.stdout.contains("--output-dir") || script.stdout.contains("output-dir"), "{shell}");
+        assert_eq!(script.stderr, "");
+        let file = directory.path().join(shell);
+        fs::write(&file, script.stdout).unwrap();
+        let Some(tool) = require::tool(shell) else { continue };
+        let ran = succeed(command(tool).arg(check).arg(&file));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{shell}");
+    }
+}
+
+#[test]
+fn colour_is_as_asked_for() {
+    let always = succeed(&mut program(&["--color", "always", "ab"]));
+    assert!(always.stderr.contains("\x1b["), "{:?}", always.stderr);
+    // Even then not in what others read.
+    assert!(!always.stdout.contains('\x1b'), "{:?}", always.stdout);
+    let json = succeed(&mut program(&["--color", "always", "--json", "ab"]));
+    assert!(!json.stdout.contains('\x1b'), "{:?}", json.stdout);
+    for args in [&["ab"][..], &["--color", "never", "ab"]] {
+        let ran = succeed(&mut program(args));
+        assert!(!ran.stderr.contains('\x1b') && !ran.stdout.contains('\x1b'), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn closed_streams_are_no_panic() {
+    for redirection in ["<&-", "2>&-", ">&-", "<&- >&- 2>&-"] {
+        let script = format!("exec \"$0\" ab {redirection}");
+        let ran = run(command("sh").arg("-c").arg(script).arg(PROGRAM));
+        assert!(matches!(ran.status, Some(0 | 1)), "{redirection}: {ran:?}");
+        assert!(!ran.stderr.contains("panicked"), "{redirection}: {ran:?}");
+        if redirection == "<&-" || redirection == "2>&-" {
+            derived(&ran.stdout);
+        }
+        if redirection == ">&-" {
+            assert!(ran.stderr.starts_with("warning: stdout is closed"), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn patterns_come_from_stdin() {
+    let mut child =
+        program(&["-f", "-", "--json", "-q"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"# two\nab\n\n  +a  \n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let objects = objects(std::str::from_utf8(&output.stdout).unwrap());
+    let patterns: Vec<&str> =
+        of_type(&objects, "estimate").iter().map(|object| text(object, "pattern")).collect();
+    assert_eq!(patterns, ["ab", "+a"]);
+    for object in of_type(&objects, "found") {
+        assert_eq!(comment(text(object, "public_key")), text(object, "pattern"));
+    }
+}

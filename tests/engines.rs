@@ -1,0 +1,224 @@
+//! Same seeds, same hits: every engine that this machine has, against ed25519-dalek and plain comparison.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+#[allow(dead_code, reason = "engines need no tools")]
+mod require;
+
+use std::sync::LazyLock;
+
+use ed25519_dalek::SigningKey;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use vanity_ed25519::engine::{self, Engine, Hit, SeedSource};
+use vanity_ed25519::key::PublicKey;
+use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::wire;
+
+/// Random seeds for each engine.
+const RANDOM_SEEDS: usize = 100_000;
+
+/// Every engine that there is; those that this machine cannot run are named.
+fn engines() -> Vec<Box<dyn Engine>> {
+    let mut engines = Vec::new();
+    for name in engine::names() {
+        match engine::select(name) {
+            Ok(engine) => {
+                assert_eq!(engine.name(), name);
+                engines.push(engine);
+            }
+            Err(error @ engine::EngineError::Unavailable { .. }) => {
+                println!("{error}");
+                require::missing(name);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    engines
+}
+
+/// Seeds with the keys that dalek derives: chosen ones first, then random ones.
+struct Known {
+    /// The operating system's key for ChaCha20, whose output the random seeds are.
+    random: [u8; 32],
+    pairs: Vec<([u8; 32], PublicKey)>,
+}
+
+/// The same for all tests, because deriving them takes seconds. On failure the harness shows the key.
+fn known() -> &'static Known {
+    static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).unwrap();
+        let mut seeds = chosen_seeds();
+        let chosen = seeds.len();
+        seeds.resize(chosen + RANDOM_SEEDS, [0; 32]);
+        ChaCha20Rng::from_seed(random).fill_bytes(seeds[chosen..].as_flattened_mut());
+        let derive =
+            |seed: [u8; 32]| (seed, PublicKey(SigningKey::from_bytes(&seed).verifying_key().to_bytes()));
+        Known { random, pairs: seeds.into_par_iter().map(derive).collect() }
+    });
+    println!("random seeds: ChaCha20 of {}", hex(&KNOWN.random));
+    &KNOWN
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Seeds of a single repeated byte, of a single bit, of a run of ones from either end, and counting up.
+fn chosen_seeds() -> Vec<[u8; 32]> {
+    let mut seeds: Vec<[u8; 32]> = (0..=0xff).map(|byte| [byte; 32]).collect();
+    for bit in 0..256 {
+        let mut single = [0; 32];
+        single[bit / 8] = 1 << (bit % 8);
+        let below: [u8; 32] = std::array::from_fn(|byte| match bit.saturating_sub(8 * byte) {
+            run @ 0..8 => (1 << run) - 1,
+            _ => 0xff,
+        });
+        seeds.extend([single, below, below.map(|byte| !byte)]);
+    }
+    for number in 0..=0xff {
+        let mut counting = [0; 32];
+        counting[0] = number;
+        seeds.push(counting);
+        seeds.push(std::array::from_fn(|byte| number.wrapping_add(byte as u8)));
+    }
+    seeds
+}
+
+/// Gives the known seeds in their order, again and again, and counts them.
+struct Source {
+    pairs: &'static [([u8; 32], PublicKey)],
+    given: usize,
+}
+
+impl SeedSource for Source {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        for seed in seeds {
+            *seed = self.pairs[self.given % self.pairs.len()].0;
+            self.given += 1;
+        }
+    }
+}
+
+/// Runs batches until `pairs` are used up, and hands each batch's pairs and hits, in order, to `check`.
+fn batches(
+    engine: &dyn Engine,
+    patterns: &[Pattern],
+    pairs: &'static [([u8; 32], PublicKey)],
+    mut check: impl FnMut(&[([u8; 32], PublicKey)], &[Hit]),
+) {
+    let name = engine.name();
+    let matcher = Matcher::new(patterns).unwrap();
+    let mut worker = engine.worker(&matcher);
+    let mut source = Source { pairs, given: 0 };
+    let mut hits = Vec::new();
+    while source.given < pairs.len() {
+        let before = source.given;
+        let tried = worker.batch(&mut source, &mut hits);
+        assert!(tried > 0, "{name}: an empty batch");
+        assert_eq!(tried, (source.given - before) as u64, "{name}: seeds tried and seeds taken");
+        let batch: Vec<_> = (before..source.given).map(|at| pairs[at % pairs.len()]).collect();
+        // Engines may report hits in any order; searches do not care.
+        hits.sort_by_key(|hit| hit.index);
+        for hit in &hits {
+            let seed = batch.get(usize::try_from(hit.index).unwrap()).map(|(seed, _)| seed);
+            assert_eq!(seed, Some(hit.seed.bytes()), "{name}: candidate {}", hit.index);
+        }
+        check(&batch, &hits);
+        hits.clear();
+    }
+}
+
+/// A seed and the engine that got it, for messages.
+fn named(engine: &dyn Engine, seed: &[u8; 32]) -> String {
+    format!("{}, seed {}", engine.name(), hex(seed))
+}
+
+#[test]
+fn every_candidate_has_the_key_that_dalek_derives() {
+    let everything = [Pattern::new(".", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
+    let known = known();
+    for engine in &engines() {
+        batches(&**engine, &everything, &known.pairs, |pairs, hits| {
+            let indices: Vec<u64> = hits.iter().map(|hit| hit.index).collect();
+            assert_eq!(indices, (0..pairs.len() as u64).collect::<Vec<_>>(), "{}", engine.name());
+            for ((seed, key), hit) in pairs.iter().zip(hits) {
+                assert_eq!(hit.public_key, *key, "{}", named(&**engine, seed));
+            }
+        });
+    }
+}
+
+/// Patterns of every kind, likely enough that some thousands of keys match each of the most likely.
+fn patterns() -> Vec<Pattern> {
+    let plain = Style::default();
+    let exact = Style { case_sensitive: true, ..plain };
+    let leet = Style { leet: true, ..plain };
+    let kind = |kind, style| Style { kind, ..style };
+    [
+        ("ab", plain),
+        ("aB", exact),
+        ("ale", leet),
+        ("+/", plain),
+        ("ba", kind(Kind::Prefix, plain)),
+        ("Ba", kind(Kind::Prefix, exact)),
+        ("lo", kind(Kind::Prefix, leet)),
+        ("z9", kind(Kind::Suffix, plain)),
+        ("Zq", kind(Kind::Suffix, exact)),
+        ("so", kind(Kind::Suffix, leet)),
+        ("x", kind(Kind::Word, plain)),
+        ("Y", kind(Kind::Word, exact)),
+        ("t", kind(Kind::Word, leet)),
+        ("^A.*9$", kind(Kind::Regex, exact)),
+        ("(abc|[0-9]{6}|x.y.z)", kind(Kind::Regex, plain)),
+    ]
+    .map(|(text, style)| Pattern::new(text, style).unwrap())
+    .into()
+}
+
+#[test]
+fn the_hits_are_the_keys_that_match_and_no_others() {
+    let all = patterns();
+    let known = known();
+    for engine in &engines() {
+        // All together, then some alone: an engine may treat one pattern, or one kind, in a way of its own.
+        for chosen in [&all[..], &all[..1], &all[4..5], &all[7..8], &all[10..11], &all[13..14]] {
+            let pairs =
+                if chosen.len() > 1 { &known.pairs[..] } else { &known.pairs[RANDOM_SEEDS / 10 * 9..] };
+            let mut matched = vec![0; chosen.len()];
+            batches(&**engine, chosen, pairs, |pairs, hits| {
+                let mut hits = hits.iter();
+                for (index, (seed, key)) in (0..).zip(pairs) {
+                    let text = key.text();
+                    let mut matches = false;
+                    for (pattern, count) in chosen.iter().zip(&mut matched) {
+                        let found = pattern.find(wire::body(&text)).is_some();
+                        *count += u32::from(found);
+                        matches |= found;
+                    }
+                    if matches {
+                        let hit = hits.next().map(|hit| (hit.index, hit.public_key));
+                        assert_eq!(hit, Some((index, *key)), "{}", named(&**engine, seed));
+                    }
+                }
+                let extra = hits.next().map(|hit| named(&**engine, hit.seed.bytes()));
+                assert_eq!(extra, None, "a hit that matches nothing");
+            });
+            for (pattern, count) in chosen.iter().zip(matched) {
+                let expected = pattern.odds().probability() * pairs.len() as f64;
+                // None of fewer than 20 expected ones has a chance above 1 in 10^9, and says nothing.
+                assert!(count > 0 || expected < 20.0, "{}: 0 instead of {expected}", pattern.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
+    assert!(matches!(engine::select("nonsense"), Err(engine::EngineError::Unknown(_))));
+    let first = engine::available().into_iter().next().unwrap();
+    assert_eq!(engine::select(engine::AUTO).unwrap().name(), first.name());
+}

@@ -1,0 +1,247 @@
+//! What the kernel and a terminal see: the order of system calls, no randomness, the live line.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod program;
+mod require;
+
+use std::fs;
+use std::path::Path;
+
+use program::{PROGRAM, check_pair, command, names, run, succeed};
+use tempfile::TempDir;
+
+/// A `strace` that may trace here; else the test is skipped.
+fn strace() -> Option<std::path::PathBuf> {
+    let strace = require::tool("strace")?;
+    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
+        return Some(strace);
+    }
+    require::missing("strace");
+    None
+}
+
+/// The system calls of a log of `strace -f`, each in one piece, in the order in which they ended.
+fn calls(log: &str) -> Vec<String> {
+    let mut begun = std::collections::HashMap::new();
+    let mut calls = Vec::new();
+    for line in log.lines() {
+        let (thread, call) = line.split_once(' ').unwrap();
+        let call = call.trim_start();
+        if let Some(head) = call.strip_suffix(" <unfinished ...>") {
+            begun.insert(thread, head);
+        } else if let Some((_, tail)) =
+            call.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>"))
+        {
+            calls.push(format!("{}{tail}", begun.remove(thread).unwrap_or_default()));
+        } else if call.contains('(') {
+            calls.push(call.to_owned());
+        }
+    }
+    calls
+}
+
+/// What a call gave back.
+fn result(call: &str) -> &str {
+    call.rsplit(" = ").next().unwrap_or_default().trim()
+}
+
+/// Whether the call is that one with that first argument.
+fn is(call: &str, name: &str, argument: &str) -> bool {
+    call.strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix('(')?.strip_prefix(argument))
+        .is_some_and(|rest| rest.starts_with([',', ')']))
+}
+
+/// Checks the order for the new file that gets its name at `named`, where it is made with `mode`. Gives the
+/// places of its first call and of its last.
+fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize, usize) {
+    let all = calls.join("\n");
+    let rename = &calls[named];
+    assert!(rename.starts_with("renameat2(") && rename.contains("RENAME_NOREPLACE"), "{rename}");
+    assert_eq!(result(rename), "0", "{rename}");
+
+    // It was made exclusively, with its final mode, after its directory was opened.
+    let opened = |call: &String| call.starts_with("openat(");
+    let made = calls[..named].iter().rposition(opened).unwrap_or_else(|| panic!("no file in:\n{all}"));
+    assert!(calls[made].contains("O_CREAT|O_EXCL"), "{}", calls[made]);
+    assert!(calls[made].contains(&format!(", {mode})")), "{}", calls[made]);
+    let directory = calls[..made].iter().rposition(opened).unwrap();
+    assert!(calls[directory].contains("O_RDONLY"), "{}", calls[directory]);
+
+    // All was written, then synced, before it got its name.
+    let (file, directory) = (result(&calls[made]), result(&calls[directory]));
+    let before = &calls[made..named];
+    let written = before.iter().rposition(|call| is(call, "write", file));
+    let synced = before.iter().rposition(|call| is(call, "fsync", file) && result(call) == "0");
+    assert!(written.is_some() && written < synced, "not written, then synced:\n{all}");
+    let synced = calls[named..].iter().position(|call| call.starts_with("fsync("));
+    let synced = named + synced.unwrap_or_else(|| panic!("no fsync of the directory in:\n{all}"));
+    assert!(is(&calls[synced], "fsync", directory), "{} is not of {directory}:\n{all}", calls[synced]);
+    assert_eq!(result(&calls[synced]), "0");
+
+    // A process that cannot be traced shows its names to root alone.
+    let names: Vec<&str> = rename.split('"').skip(1).step_by(2).collect();
+    if let [temporary, new] = names[..] {
+        assert_eq!(new, path);
+        assert_eq!(Path::new(temporary).parent(), Path::new(path).parent());
+        assert!(calls[made].contains(&format!("\"{temporary}\"")), "{}", calls[made]);
+    }
+    (made, synced)
+}
+
+#[test]
+fn a_key_is_durable_before_it_is_told() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let logs = TempDir::new().unwrap();
+    let log = logs.path().join("log");
+    let private = directory.path().join("id_x");
+    let trace = "trace=openat,write,fsync,link,linkat,rename,renameat,renameat2";
+    let ran = succeed(
+        command(&strace).args(["-f", "-e", trace, "-o"]).arg(&log).args([PROGRAM, "ab", "-o"]).arg(&private),
+    );
+    assert_eq!(ran.stdout, check_pair(&private) + "\n");
+
+    let calls = calls(&fs::read_to_string(&log).unwrap());
+    let is_naming = |call: &String| call.starts_with("rename") || call.starts_with("link");
+    let naming: Vec<usize> = (0..calls.len()).filter(|&at| is_naming(&calls[at])).collect();
+    let [named, public_named] = naming[..] else { panic!("not two new names:\n{}", calls.join("\n")) };
+    let path = private.to_str().unwrap();
+    let (begun, durable) = check_order(&calls, named, path, "0600");
+    let (public_begun, public_durable) = check_order(&calls, public_named, &format!("{path}.pub"), "0644");
+    assert!(durable < public_begun, "the public file came first:\n{}", calls.join("\n"));
+
+    let said: Vec<usize> =
+        (0..calls.len()).filter(|&at| is(&calls[at], "write", "1") || is(&calls[at], "write", "2")).collect();
+    assert!(!said.iter().any(|at| (begun..public_durable).contains(at)), "{}", calls.join("\n"));
+    let told = said.iter().find(|&&at| is(&calls[at], "write", "1")).unwrap();
+    assert!(public_durable < *told, "told before it was durable:\n{}", calls.join("\n"));
+}
+
+/// The library that allocates memory and the standard library's hash maps ask for randomness, too, and first.
+/// So the generator fails from the first, the second, ... call on, until nobody meets the failure any more.
+#[test]
+fn without_randomness_there_is_no_key() {
+    let Some(strace) = strace() else { return };
+    let mut seeds_missed = 0;
+    for call in 1.. {
+        assert!(call < 50, "the search never succeeds");
+        let directory = TempDir::new().unwrap();
+        let private = directory.path().join("id_x");
+        let inject = format!("inject=getrandom:error=EIO:when={call}+");
+        let ran = run(command(&strace)
+            .args(["-f", "-qq", "-e", "trace=getrandom", "-e", &inject, "-o", "/dev/null"])
+            .args([PROGRAM, "-t", "1", "ab", "-o"])
+            .arg(&private));
+        if ran.status == Some(0) {
+            check_pair(&private);
+            break;
+        }
+        assert_eq!(ran.status, Some(1), "call {call}: {ran:?}");
+        assert_eq!(ran.stdout, "", "call {call}");
+        assert_eq!(names(directory.path()), [""; 0], "call {call}");
+        let told = "error: the operating system's random generator failed: ";
+        seeds_missed += u32::from(ran.stderr.contains(told));
+    }
+    // Those of the measurement before the search, and those of the search.
+    assert!(seeds_missed >= 2, "the seeds' own failure was told {seeds_missed} times");
+}
+
+/// A search that a timeout ends, with status 3, after there was time for a live line.
+const ENDED: &str = "-t 1 --timeout 500ms abcdefghijabcdefghij";
+
+/// Runs the program in a pseudo-terminal to its end with `status`; gives what the terminal was sent.
+fn in_terminal(script: &Path, env: &[(&str, &str)], args: &str, status: i32) -> String {
+    let line = format!("exec '{PROGRAM}' {args}");
+    let ran = run(command(script).args(["-qec", &line, "/dev/null"]).envs(env.iter().copied()));
+    assert_eq!(ran.status, Some(status), "{ran:?}");
+    ran.stdout
+}
+
+/// The control sequences `ESC [ ... letter` that were sent: their letters.
+fn sequences(sent: &str) -> String {
+    let letter = |rest: &str| rest.chars().find(|c| !c.is_ascii_digit() && !";?".contains(*c));
+    sent.split("\x1b[").skip(1).filter_map(letter).collect()
+}
+
+/// Whether a line was rewritten: a return that no new line follows.
+fn rewrites(sent: &str) -> bool {
+    sent.replace("\r\n", "\n").contains('\r')
+}
+
+#[test]
+fn a_terminal_has_a_live_line_and_colours() {
+    let Some(script) = require::tool("script") else { return };
+    let sent = in_terminal(&script, &[], ENDED, 3);
+    assert!(rewrites(&sent), "{sent:?}");
+    assert!(sent.contains(" keys/s, ") && sent.contains(" below 0.01 % chance by now, "), "{sent:?}");
+    assert!(sequences(&sent).contains('m'), "{sent:?}");
+    // At the end nothing stays of the live line.
+    let last = sent.trim_end().lines().last().unwrap();
+    assert!(!last.contains(" chance by now, "), "{last:?}");
+
+    let quiet = in_terminal(&script, &[], &format!("-q {ENDED}"), 3);
+    assert_eq!(quiet, "");
+}
+
+#[test]
+fn the_match_stands_out_in_a_terminal() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let sent = in_terminal(&script, &[], &format!("abc -o '{}'", private.display()), 0);
+    let line = check_pair(&private);
+    let body = line.len() - program::body(&line).len() - " abc".len();
+    let at = body + line[body..].to_lowercase().find("abc").unwrap();
+    let (before, matched, after) = (&line[..at], &line[at..at + 3], &line[at + 3..]);
+    let (_, shown) = sent.split_once(before).unwrap_or_else(|| panic!("no {before} in {sent:?}"));
+    let (painted, _) = shown.split_once(after).unwrap_or_else(|| panic!("no {after} in {sent:?}"));
+    assert!(painted.starts_with("\x1b["), "{painted:?}");
+    assert!(painted.ends_with(&format!("m{matched}\x1b[0m")), "{painted:?}");
+}
+
+#[test]
+fn a_terminal_without_colours_has_none() {
+    let Some(script) = require::tool("script") else { return };
+    for (env, option) in [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")] {
+        for (args, status) in [("ab", 0), (ENDED, 3), ("--estimate ab", 0)] {
+            let sent = in_terminal(&script, env, &format!("{option} {args}"), status);
+            assert!(!sequences(&sent).contains('m'), "{env:?} {option} {args}: {sent:?}");
+        }
+    }
+    // Asked for, they are there in spite of the surroundings.
+    let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--color always ab", 0);
+    assert!(sequences(&sent).contains('m'), "{sent:?}");
+}
+
+#[test]
+fn complaints_in_a_terminal_without_colours_have_none() {
+    let Some(script) = require::tool("script") else { return };
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        for args in ["--nonsense", "ab=", "-o /tmp ab"] {
+            let sent = in_terminal(&script, &[variable], args, 2);
+            assert_eq!(sequences(&sent), "", "{variable:?} {args}: {sent:?}");
+        }
+    }
+}
+
+#[test]
+fn complaints_obey_color() {
+    let Some(script) = require::tool("script") else { return };
+    for args in ["--nonsense", "ab=", "-o /tmp ab"] {
+        let sent = in_terminal(&script, &[], &format!("--color never {args}"), 2);
+        assert_eq!(sequences(&sent), "", "{args}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_dumb_terminal_is_only_written_on() {
+    let Some(script) = require::tool("script") else { return };
+    for (args, status) in [("ab", 0), (ENDED, 3)] {
+        let sent = in_terminal(&script, &[("TERM", "dumb")], args, status);
+        assert_eq!(sequences(&sent), "", "{sent:?}");
+        assert!(!rewrites(&sent), "{sent:?}");
+    }
+}

@@ -1,0 +1,144 @@
+//! Keys carry what was asked for: each kind of pattern, several at once, pattern files, counts.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod program;
+
+use std::fs;
+
+use program::{body, comment, derived, objects, of_type, program, succeed, text, whole};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Searches with `--json -q`; gives the finds and the summary.
+fn search(args: &[&str]) -> (Vec<Value>, Value) {
+    let ran = succeed(program(&["--json", "-q"]).args(args));
+    let mut objects = objects(&ran.stdout);
+    let summary = objects.pop().unwrap();
+    let found: Vec<Value> = of_type(&objects, "found").into_iter().cloned().collect();
+    assert_eq!(text(&summary, "reason"), "complete");
+    assert_eq!(whole(&summary, "found"), found.len() as u64);
+    for object in &found {
+        let key = derived(text(object, "private_key"));
+        assert_eq!(text(object, "public_key"), key.line(comment(text(object, "public_key"))));
+    }
+    (found, summary)
+}
+
+/// The pattern's letters as they may stand in a key that ignores case and takes digits for letters.
+fn unleet(body: &str) -> String {
+    let letter = |c: char| match c {
+        '4' => 'a',
+        '8' => 'b',
+        '3' => 'e',
+        '0' => 'o',
+        '5' => 's',
+        _ => c.to_ascii_lowercase(),
+    };
+    body.chars().map(letter).collect()
+}
+
+#[test]
+fn every_kind_of_pattern_stands_where_it_should() {
+    type Check = fn(&str) -> bool;
+    let cases: [(&[&str], Check); 11] = [
+        (&["abc"], |body| body.to_lowercase().contains("abc")),
+        (&["--anywhere", "+a"], |body| body.to_lowercase().contains("+a")),
+        (&["-s", "aB"], |body| body.contains("aB")),
+        (&["--prefix", "ab"], |body| body.to_lowercase().starts_with("ab")),
+        (&["--prefix", "-s", "Ab"], |body| body.starts_with("Ab")),
+        (&["--suffix", "a9"], |body| body.to_lowercase().ends_with("a9")),
+        (&["--suffix", "--case-sensitive", "zZ"], |body| body.ends_with("zZ")),
+        (&["--word", "a"], |body| {
+            let words: Vec<&str> = body.split(['+', '/']).collect();
+            // The first and the last are bounded on one side only.
+            words[1..words.len() - 1].iter().any(|word| word.eq_ignore_ascii_case("a"))
+        }),
+        (&["--leet", "base"], |body| unleet(body).contains("base")),
+        (&["--regex", "-s", "^A.*9$"], |body| body.starts_with('A') && body.ends_with('9')),
+        (&["--regex", "q[0-9]{2}"], |body| {
+            let digits = |rest: &str| rest.len() >= 2 && rest[..2].bytes().all(|byte| byte.is_ascii_digit());
+            body.match_indices(['q', 'Q']).any(|(at, _)| digits(&body[at + 1..]))
+        }),
+    ];
+    for (args, check) in cases {
+        let (found, _) = search(&[args, &["-n", "3"]].concat());
+        assert_eq!(found.len(), 3, "{args:?}");
+        for object in &found {
+            let line = text(object, "public_key");
+            assert!(check(body(line)), "{args:?}: {line}");
+            assert_eq!(comment(line), args[args.len() - 1]);
+        }
+    }
+}
+
+/// How often each pattern is named by the finds.
+fn counts(found: &[Value], patterns: &[&str]) -> Vec<usize> {
+    let named = |pattern: &str, object: &Value| {
+        let all = object["patterns"].as_array().unwrap();
+        assert_eq!(all[0], object["pattern"]);
+        all.iter().any(|one| one == pattern)
+    };
+    patterns.iter().map(|pattern| found.iter().filter(|object| named(pattern, object)).count()).collect()
+}
+
+#[test]
+fn each_pattern_gets_its_count() {
+    let patterns = ["ab", "cde", "a/", "a"];
+    let (found, _) = search(&["-n", "3", "ab", "cde", "a/", "a"]);
+    assert_eq!(counts(&found, &patterns), [3, 3, 3, 3]);
+    for object in &found {
+        let body = body(text(object, "public_key")).to_lowercase();
+        for pattern in object["patterns"].as_array().unwrap() {
+            assert!(body.contains(pattern.as_str().unwrap()), "{object}");
+        }
+    }
+}
+
+#[test]
+fn any_counts_keys_in_all() {
+    let (found, _) = search(&["--any", "-n", "3", "ab", "cd", "abcdefghijabcdefghij"]);
+    assert_eq!(found.len(), 3);
+    for object in &found {
+        let body = body(text(object, "public_key")).to_lowercase();
+        assert!(body.contains("ab") || body.contains("cd"), "{object}");
+    }
+}
+
+#[test]
+fn no_key_comes_twice() {
+    let (found, _) = search(&["-n", "200", "-t", "4", "ab"]);
+    let mut seeds: Vec<[u8; 32]> =
+        found.iter().map(|object| program::seed(text(object, "private_key"))).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), 200);
+}
+
+#[test]
+fn a_pattern_file_holds_one_a_line() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("patterns");
+    let content = "\u{feff}# names\r\n\r\nab\r\n   \r\n  cd\t\r\n#ef\r\n+a";
+    fs::write(&file, content).unwrap();
+    let (found, _) = search(&["-n", "2", "-f", file.to_str().unwrap()]);
+    assert_eq!(counts(&found, &["ab", "cd", "+a"]), [2, 2, 2]);
+
+    // With arguments and a second file, all of them count.
+    let other = directory.path().join("other");
+    fs::write(&other, "yz\n").unwrap();
+    let (found, _) = search(&["xy", "-f", file.to_str().unwrap(), "-f", other.to_str().unwrap()]);
+    assert_eq!(counts(&found, &["xy", "ab", "cd", "+a", "yz"]), [1; 5]);
+}
+
+#[test]
+fn several_keys_go_to_one_stream() {
+    let ran = succeed(&mut program(&["-q", "-n", "3", "ab"]));
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 9, "{}", ran.stdout);
+    for pem in lines.chunks(3) {
+        let line = derived(&(pem.join("\n") + "\n")).line("");
+        assert!(body(&line).to_lowercase().contains("ab"), "{line}");
+    }
+}

@@ -1,0 +1,190 @@
+//! The program under test, and what its output and its files say, read by plain means.
+
+#![allow(dead_code, reason = "no file of tests needs all of it")]
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use vanity_ed25519::key::{PublicKey, Seed};
+
+/// The program's path.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
+
+/// The characters with which every key text begins, and the number of those that follow.
+const FIXED: &str = "AAAAC3NzaC1lZDI1NTE5AAAAI";
+const BODY_LEN: usize = 43;
+
+/// A command in which nothing of the surroundings matters but `PATH`.
+pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
+    command
+}
+
+/// The program, with these arguments.
+pub fn program(args: &[&str]) -> Command {
+    let mut command = command(PROGRAM);
+    command.args(args);
+    command
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Ran {
+    command.output().unwrap().into()
+}
+
+/// Runs a command that must succeed.
+pub fn succeed(command: &mut Command) -> Ran {
+    let ran = run(command);
+    assert_eq!(ran.status, Some(0), "{command:?}: {ran:?}");
+    ran
+}
+
+/// Every line as a JSON object, all with a `type`.
+pub fn objects(stdout: &str) -> Vec<Value> {
+    let parse = |line: &str| -> Value {
+        let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(object["type"].is_string(), "{line}");
+        object
+    };
+    stdout.lines().map(parse).collect()
+}
+
+/// The objects of one `type`.
+pub fn of_type<'a>(objects: &'a [Value], name: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["type"] == name).collect()
+}
+
+/// A field that is a text.
+pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_else(|| panic!("no text {field} in {object}"))
+}
+
+/// A field that is a whole number.
+pub fn whole(object: &Value, field: &str) -> u64 {
+    object[field].as_u64().unwrap_or_else(|| panic!("no whole number {field} in {object}"))
+}
+
+/// A field that is a number above 0.
+pub fn positive(object: &Value, field: &str) -> f64 {
+    let number = object[field].as_f64().unwrap_or_else(|| panic!("no number {field} in {object}"));
+    assert!(number > 0.0 && number.is_finite(), "{field} in {object}");
+    number
+}
+
+/// The line of `text` that is a public line.
+pub fn public_line(text: &str) -> &str {
+    let line = text.lines().find(|line| line.starts_with("ssh-ed25519 "));
+    line.unwrap_or_else(|| panic!("no public line in:\n{text}"))
+}
+
+/// The 43 characters of a public line that can be searched.
+pub fn body(line: &str) -> &str {
+    let text = line.split(' ').nth(1).unwrap_or_default();
+    assert!(line.starts_with("ssh-ed25519 ") && text.starts_with(FIXED), "{line}");
+    assert_eq!(text.len(), FIXED.len() + BODY_LEN, "{line}");
+    &text[FIXED.len()..]
+}
+
+/// The comment of a public line.
+pub fn comment(line: &str) -> &str {
+    line.splitn(3, ' ').nth(2).unwrap_or_default()
+}
+
+/// The seed in the text of a private key, whichever its form.
+pub fn seed(private: &str) -> [u8; 32] {
+    if private.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n") {
+        let key = ssh_key::PrivateKey::from_openssh(private).unwrap();
+        return key.key_data().ed25519().unwrap().private.to_bytes();
+    }
+    let lines: Vec<&str> = private.lines().collect();
+    assert!(private.ends_with('\n'), "{private:?}");
+    let ["-----BEGIN PRIVATE KEY-----", base64, "-----END PRIVATE KEY-----"] = lines[..] else {
+        panic!("neither PKCS#8 nor OpenSSH: {private}");
+    };
+    // RFC 8410, section 10.3: a version 1 key is these 16 bytes and the seed.
+    let der = STANDARD.decode(base64).unwrap();
+    assert_eq!(der[..16], *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20");
+    der[16..].try_into().unwrap()
+}
+
+/// The public key that a private key's text leads to.
+pub fn derived(private: &str) -> PublicKey {
+    Seed::new(seed(private)).public_key()
+}
+
+/// The permissions of a file.
+pub fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().mode() & 0o7777
+}
+
+/// The names in a directory, sorted.
+pub fn names(directory: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = fs::read_dir(directory).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+/// `.pub` added to a whole name.
+pub fn public_path(private: &Path) -> PathBuf {
+    format!("{}.pub", private.display()).into()
+}
+
+/// Checks that the pair of files that begins with `private` is whole and belongs together. Gives the
+/// public line.
+pub fn check_pair(private: &Path) -> String {
+    let public = fs::read_to_string(public_path(private)).unwrap();
+    let line = public.strip_suffix('\n').unwrap();
+    let key = derived(&fs::read_to_string(private).unwrap());
+    assert_eq!(line, key.line(comment(line)));
+    assert_eq!(mode(private), 0o600, "{private:?}");
+    assert_eq!(mode(&public_path(private)) & 0o022, 0, "{private:?}");
+    line.to_owned()
+}
+
+/// Checks that every `found` object's key is on disk, whole, and that `directory` holds nothing else.
+pub fn check_finds(found: &[&Value], directory: &Path) {
+    for object in found {
+        let private = Path::new(text(object, "private_key_file"));
+        assert_eq!(private.parent(), Some(directory), "{object}");
+        assert_eq!(check_pair(private), text(object, "public_key"));
+    }
+    assert_eq!(names(directory).len(), 2 * found.len(), "{:?}", names(directory));
+}
+
+/// Checks that neither stream gives anything away of a private key.
+pub fn check_secret(ran: &Ran, private: &str) {
+    let seed = seed(private);
+    let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let lines = private.lines().filter(|line| !line.starts_with('-')).map(str::to_owned);
+    let encodings = [hex, STANDARD.encode(seed).trim_end_matches('=').to_owned()];
+    let texts = ["PRIVATE KEY".to_owned()].into_iter().chain(encodings).chain(lines);
+    for text in texts {
+        assert!(!ran.stdout.contains(&text), "stdout has {text}:\n{}", ran.stdout);
+        assert!(!ran.stderr.contains(&text), "stderr has {text}:\n{}", ran.stderr);
+    }
+}
