@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgGroup, ColorChoice, CommandFactory as _, Parser};
 use vanity_ed25519::{engine, simd};
 
+use crate::report::paint;
+
 const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
 
 const EXAMPLES: &str = "\
@@ -205,7 +207,12 @@ impl Args {
     pub fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         use clap::FromArgMatches as _;
         let args: Vec<OsString> = args.collect();
-        let command = Self::command().long_version(long_version()).color(color(&args));
+        let command = Self::command().long_version(long_version());
+        // Left to itself, clap takes a CI's environment for a terminal with colours.
+        let command = match color(&args) {
+            ColorChoice::Auto if paint::is_unwanted() => command.color(ColorChoice::Never),
+            choice => command.color(choice),
+        };
         Self::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 }

@@ -7,7 +7,7 @@ mod json;
 mod live;
 mod number;
 mod outlook;
-mod paint;
+pub mod paint;
 
 use std::fmt::Display;
 use std::io::{self, Write as _};

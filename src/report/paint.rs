@@ -19,11 +19,7 @@ impl Paint {
         let enabled = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                stream.is_terminal()
-                    && !is_dumb()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-            }
+            ColorChoice::Auto => stream.is_terminal() && !is_unwanted(),
         };
         Self { enabled }
     }
@@ -52,6 +48,11 @@ impl Paint {
     fn paint(self, style: Style, text: impl Display) -> String {
         if self.enabled { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
+}
+
+/// Whether the surroundings ask for no colours.
+pub fn is_unwanted() -> bool {
+    is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Whether the terminal cannot move its cursor.

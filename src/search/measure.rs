@@ -15,7 +15,7 @@ pub const ROUNDS: u32 = 5;
 pub struct Measure<'a> {
     /// What the searches look for; their matches are proved and dropped.
     pub patterns: &'a [Pattern],
-    /// Worker threads, at most [`super::MAX_THREADS`].
+    /// Worker threads.
     pub threads: NonZeroUsize,
     /// Ends the measurement.
     pub stop: &'a Stop,

@@ -42,7 +42,7 @@ pub struct Search<'a> {
     pub engine: &'a dyn Engine,
     /// What to look for, all in the same pass.
     pub patterns: &'a [Pattern],
-    /// Worker threads, at most [`MAX_THREADS`].
+    /// Worker threads; never more than [`MAX_THREADS`] are started.
     pub threads: NonZeroUsize,
     /// When the search is complete.
     pub quota: Quota,
@@ -128,7 +128,7 @@ pub trait Observer {
     /// The find could not be kept.
     fn found(&mut self, find: &Find) -> Result<(), Self::Error>;
 
-    /// Nothing new, some ten times a second.
+    /// How far the search is, some ten times a second.
     fn progress(&mut self, progress: &Progress);
 }
 
@@ -143,12 +143,13 @@ impl Search<'_> {
     /// turns out to be false.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
         let matcher = Matcher::new(self.patterns).map_err(SearchError::Patterns)?;
-        let streams: Vec<SeedStream> = (0..self.threads.get())
+        let threads = self.threads.get().min(MAX_THREADS);
+        let streams: Vec<SeedStream> = (0..threads)
             .map(|_| SeedStream::new())
             .collect::<Result<_, _>>()
             .map_err(SearchError::Randomness)?;
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.get())
+            .num_threads(threads)
             .thread_name(|number| format!("worker {number}"))
             .build()
             .map_err(SearchError::Threads)?;
@@ -248,27 +249,27 @@ impl Shared<'_> {
         observer: &mut O,
     ) -> Result<End, SearchError<O::Error>> {
         let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
+        let mut next_tick = self.began + TICK;
         let end = loop {
+            if tally.is_complete() {
+                return Ok(End::Complete);
+            }
             if let Some(signal) = stop.requested() {
                 break End::Signal(signal);
             }
             let now = Instant::now();
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
-            if left.is_some_and(|left| left.is_zero()) {
+            if deadline.is_some_and(|deadline| deadline <= now) {
                 break End::Timeout;
             }
-            match inbox.recv_timeout(left.unwrap_or(TICK).min(TICK)) {
-                Ok(message) => {
-                    self.accept(message, tally, observer)?;
-                    if tally.is_complete() {
-                        return Ok(End::Complete);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    let attempts = self.attempts.load(Relaxed);
-                    let progress = Progress { attempts, elapsed: self.began.elapsed() };
-                    observer.progress(&progress);
-                }
+            if next_tick <= now {
+                next_tick = now + TICK;
+                let attempts = self.attempts.load(Relaxed);
+                observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
+            }
+            let wake = deadline.map_or(next_tick, |deadline| deadline.min(next_tick));
+            match inbox.recv_timeout(wake.saturating_duration_since(now)) {
+                Ok(message) => self.accept(message, tally, observer)?,
+                Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone: one has panicked, and the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => break End::Complete,
             }
@@ -276,10 +277,10 @@ impl Shared<'_> {
         // What the workers have found by now is kept.
         self.ended.store(true, Relaxed);
         for message in inbox {
-            self.accept(message, tally, observer)?;
             if tally.is_complete() {
                 return Ok(End::Complete);
             }
+            self.accept(message, tally, observer)?;
         }
         Ok(end)
     }
