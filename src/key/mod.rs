@@ -9,6 +9,7 @@
 
 mod encode;
 mod file;
+pub(crate) mod known;
 mod name;
 mod process;
 mod store;
@@ -121,47 +122,18 @@ mod tests {
 
     use super::*;
 
-    fn bytes(hex: &str) -> [u8; 32] {
-        std::array::from_fn(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap())
-    }
-
-    /// RFC 8032, section 7.1: tests 1, 2, 3, 1024 and SHA(abc).
-    const VECTORS: [(&str, &str); 5] = [
-        (
-            "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
-            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
-        ),
-        (
-            "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
-            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
-        ),
-        (
-            "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-            "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
-        ),
-        (
-            "f5e5767cf153319517630f226876b86c8160cc583bc013744c6bf255f5cc0ee5",
-            "278117fc144c72340f67d0f2316e8386ceffbf2b2428c9c51fef7c597f1d426e",
-        ),
-        (
-            "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
-            "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
-        ),
-    ];
-
     #[test]
     fn the_rfc_8032_seeds_have_their_public_keys() {
-        for (seed, public) in VECTORS {
-            assert_eq!(Seed::new(bytes(seed)).public_key(), PublicKey(bytes(public)), "seed {seed}");
+        for (seed, public) in known::pairs() {
+            assert_eq!(Seed::new(seed).public_key(), PublicKey(public), "seed {seed:02x?}");
         }
     }
 
     #[test]
     fn the_scalar_bytes_clamped_times_the_base_point_are_the_public_key() {
-        for (seed, public) in VECTORS {
-            let scalar = scalar_bytes(&bytes(seed));
-            let point = EdwardsPoint::mul_base_clamped(*scalar);
-            assert_eq!(point.compress().to_bytes(), bytes(public), "seed {seed}");
+        for (seed, public) in known::pairs() {
+            let point = EdwardsPoint::mul_base_clamped(*scalar_bytes(&seed));
+            assert_eq!(point.compress().to_bytes(), public, "seed {seed:02x?}");
         }
         let mut seed = [0; 32];
         for round in 0..100 {
@@ -176,7 +148,7 @@ mod tests {
     /// The line and fingerprint that ssh-keygen prints for test 1 of RFC 8032.
     #[test]
     fn a_known_key_has_its_known_line_and_fingerprint() {
-        let key = PublicKey(bytes(VECTORS[0].1));
+        let key = PublicKey(known::pairs()[0].1);
         let bare = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
         assert_eq!(key.line(""), bare);
         assert_eq!(key.line("me@here"), format!("{bare} me@here"));
