@@ -30,7 +30,7 @@
 //! let patterns = [Pattern::new("ab", Style::default())?];
 //! assert_eq!(patterns[0].odds().expected_attempts().round(), 24.0);
 //!
-//! let engine = engine::select(engine::AUTO)?;
+//! let engine = engine::select(engine::AUTO, patterns[0].odds().expected_attempts())?;
 //! let search = Search {
 //!     engine: &*engine,
 //!     patterns: &patterns,
@@ -55,14 +55,16 @@
 //! | --- | --- | --- |
 //! | 4 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
+//! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
 //! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
-//! | 1 | [`simd`] | what the processor can do |
+//! | 1 | [`simd`] | what the processor can do, and the only `unsafe` |
 //!
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
 //! `report` tells of them.
 
+pub mod curve;
 pub mod engine;
 pub mod key;
 pub mod pattern;

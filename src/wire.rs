@@ -122,6 +122,16 @@ pub fn text(key: &[u8; KEY_LEN]) -> Text {
     text
 }
 
+/// The body position that holds the highest bit of a key, the sign of x.
+pub const SIGN_POSITION: usize = 41;
+
+/// The symbol at [`SIGN_POSITION`] when the sign bit is set, whatever it is in `key`: the low half of key byte 30 and
+/// the high two bits of byte 31.
+#[must_use]
+pub fn symbol_of_set_sign(key: &[u8; KEY_LEN]) -> u8 {
+    ALPHABET[usize::from((key[30] & 0x0f) << 2 | 0b10 | key[31] >> 6 & 1)]
+}
+
 /// The body of a text.
 #[must_use]
 pub fn body(text: &Text) -> &Body {
@@ -168,6 +178,19 @@ mod tests {
                 seen = seen.or(Symbols::of(body(&text(&key))[position]));
             }
             assert_eq!(seen, Symbols::at(position), "body position {position}");
+        }
+    }
+
+    #[test]
+    fn the_sign_bit_touches_one_symbol() {
+        for fill in 0..=0x7f {
+            let clear = [fill; KEY_LEN];
+            let mut set = clear;
+            set[31] |= 0x80;
+            let mut expected = *body(&text(&clear));
+            expected[SIGN_POSITION] = symbol_of_set_sign(&clear);
+            assert_eq!(*body(&text(&set)), expected);
+            assert_eq!(symbol_of_set_sign(&set), symbol_of_set_sign(&clear));
         }
     }
 

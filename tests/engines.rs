@@ -24,7 +24,7 @@ const RANDOM_SEEDS: usize = 100_000;
 fn engines() -> Vec<Box<dyn Engine>> {
     let mut engines = Vec::new();
     for name in engine::names() {
-        match engine::select(name) {
+        match engine::select(name, 1e9) {
             Ok(engine) => {
                 assert_eq!(engine.name(), name);
                 engines.push(engine);
@@ -218,7 +218,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
 
 #[test]
 fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
-    assert!(matches!(engine::select("nonsense"), Err(engine::EngineError::Unknown(_))));
+    assert!(matches!(engine::select("nonsense", 1e9), Err(engine::EngineError::Unknown(_))));
     let first = engine::available().into_iter().next().unwrap();
-    assert_eq!(engine::select(engine::AUTO).unwrap().name(), first.name());
+    assert_eq!(engine::select(engine::AUTO, 1e9).unwrap().name(), first.name());
 }

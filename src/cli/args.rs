@@ -99,8 +99,8 @@ pub(super) struct Args {
 
     /// The way of searching [default: auto]
     ///
-    /// The way of searching: auto takes the fastest that works on this machine; reference is ed25519-dalek,
-    /// one key at a time, in constant time.
+    /// The way of searching: auto takes the fastest that works on this machine; portable derives keys in batches,
+    /// in variable time; reference is ed25519-dalek, one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 

@@ -105,7 +105,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let comment = values::comment(args.comment.as_deref())?;
     let patterns = read_patterns(&args, bench.is_some())?;
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO))?;
+    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO), expected_attempts(&patterns, quota))?;
     let destination = destination(&args);
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let search = Search { patterns, quota, engine, threads, timeout, destination, format, comment, show };
@@ -140,8 +140,18 @@ fn read_patterns(args: &Args, bench: bool) -> Result<Vec<Pattern>, Refusal> {
         .into())
 }
 
-fn select(name: &str) -> Result<Box<dyn Engine>, Refusal> {
-    engine::select(name).map_err(|error| match error {
+/// How many keys the search is expected to try, to within what a choice of tables needs.
+fn expected_attempts(patterns: &[Pattern], quota: Quota) -> f64 {
+    let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
+    match quota {
+        Quota::Each(count) => count as f64 * attempts.fold(0.0, f64::max),
+        Quota::Any(count) => count as f64 * attempts.fold(f64::INFINITY, f64::min),
+        Quota::Endless => f64::INFINITY,
+    }
+}
+
+fn select(name: &str, expected_attempts: f64) -> Result<Box<dyn Engine>, Refusal> {
+    engine::select(name, expected_attempts).map_err(|error| match error {
         EngineError::SelfTest(_) => Refusal::SelfTest(error),
         EngineError::Unknown(_) | EngineError::Unavailable { .. } => {
             Complaint::new(error.to_string()).hint(error.hint()).into()

@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 
 pub(super) struct Reference;
 
-pub(super) fn build() -> Result<Box<dyn Engine>, String> {
+pub(super) fn build(_: f64) -> Result<Box<dyn Engine>, String> {
     Ok(Box::new(Reference))
 }
 
@@ -53,6 +53,6 @@ impl Worker for OneByOne<'_> {
 }
 
 /// RFC 8032, section 5.1.5.
-fn public_key(seed: &[u8; 32]) -> PublicKey {
+pub(super) fn public_key(seed: &[u8; 32]) -> PublicKey {
     PublicKey(EdwardsPoint::mul_base_clamped(*scalar_bytes(seed)).compress().to_bytes())
 }

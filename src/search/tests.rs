@@ -43,7 +43,7 @@ impl Observer for Log {
 }
 
 fn reference() -> Box<dyn Engine> {
-    crate::engine::select("reference").unwrap()
+    crate::engine::select("reference", 0.0).unwrap()
 }
 
 /// The reference engine, seen through something that can count, or lie.
@@ -192,23 +192,28 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
-/// No key that matches is missed: the gaps between finds of one worker are geometric, with the odds that
-/// were computed.
+/// No key that matches is missed by any engine: the gaps between finds of one worker are geometric, with the odds
+/// that were computed.
 #[test]
 fn the_gaps_between_finds_are_geometric() {
+    for engine in crate::engine::available() {
+        check_gaps(&*engine);
+    }
+}
+
+fn check_gaps(engine: &dyn Engine) {
     const FINDS: u64 = 40_000;
     let patterns = patterns(&["^[A-D]"]);
     let p = patterns[0].odds().probability();
     assert_eq!(p, 0.25);
     let mut log = Log::default();
-    let engine = reference();
-    search(&*engine, &patterns, 1, Quota::Each(FINDS)).run(&Stop::new(), &mut log).unwrap();
+    search(engine, &patterns, 1, Quota::Each(FINDS)).run(&Stop::new(), &mut log).unwrap();
 
     let mut last = 0;
     let gaps: Vec<u64> = log.finds.iter().map(|(_, _, at)| at - std::mem::replace(&mut last, *at)).collect();
     let mean = gaps.iter().sum::<u64>() as f64 / FINDS as f64;
     // The standard error of the mean is 0.43 %: 3 % is seven of them.
-    assert!((mean * p - 1.0).abs() < 0.03, "mean gap {mean}");
+    assert!((mean * p - 1.0).abs() < 0.03, "{}: mean gap {mean}", engine.name());
 
     // Chi-square over the gaps 1, 2, ... 20 and longer. 65.4 is exceeded once in a million runs.
     const BINS: usize = 20;
@@ -221,5 +226,5 @@ fn the_gaps_between_finds_are_geometric() {
             (f64::from(seen[bin]) - expected).powi(2) / expected
         })
         .sum();
-    assert!(chi_square < 65.4, "chi-square {chi_square} with {BINS} degrees of freedom");
+    assert!(chi_square < 65.4, "{}: chi-square {chi_square}, {BINS} degrees of freedom", engine.name());
 }

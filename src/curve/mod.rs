@@ -1,0 +1,16 @@
+//! The curve: scalars to public keys, many at a time.
+//!
+//! edwards25519 is searched in its birationally equivalent Montgomery form, shifted to short Weierstrass form, where an
+//! affine addition costs five products and one square once its inversion is shared with a thousand others.
+//! `table` says what is added, `batch` does it, and `field` is the seam between instruction sets.
+
+mod batch;
+mod field;
+mod table;
+
+pub use batch::{Batch, ZeroProduct};
+pub use field::{Field, Portable};
+pub use table::Table;
+
+#[cfg(test)]
+mod tests;
