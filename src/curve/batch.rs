@@ -61,9 +61,9 @@ impl<'a, F: Field> Batch<'a, F> {
     pub fn public_keys(&mut self, scalars: &[[u8; 32]], keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
         let places = self.x.len() * F::LANES;
         assert!(scalars.len() == places && keys.len() == places, "a batch is full");
-        for (window, digits) in self.digits.chunks_exact_mut(places).enumerate() {
-            for (digit, scalar) in digits.iter_mut().zip(scalars) {
-                *digit = self.table.digit(window, scalar);
+        for (place, scalar) in scalars.iter().enumerate() {
+            for (window, digit) in self.table.digits(scalar).enumerate() {
+                self.digits[window * places + place] = digit;
             }
         }
         self.begin();

@@ -15,7 +15,7 @@
 //! Points are affine, on the curve in short Weierstrass form: x is the Montgomery u of RFC 7748 plus 486662 / 3, y is its
 //! v. There, an addition is x3 = l^2 - x1 - x2, y3 = l (x1 - x3) - y1 with l = (y2 - y1) / (x2 - x1).
 
-use zeroize::Zeroize as _;
+use zeroize::Zeroizing;
 
 use super::field::{Digit, Field, Portable, Tight51};
 
@@ -89,23 +89,25 @@ impl Table {
         &self.entries[first..first + (1 << index_bits)]
     }
 
-    /// The digit of window `at` of a scalar, of which only the 251 free bits count.
-    pub(super) fn digit(&self, at: usize, scalar: &[u8; 32]) -> Digit {
-        let Window { start, index_bits, .. } = self.windows[at];
-        let mut words = [0u8; 40];
-        words[..32].copy_from_slice(scalar);
-        // Bit i of k is bit i + 3 of the scalar. A window has at most 22 bits.
-        let from = start + 3;
-        let bits =
-            words[from / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) >> (from % 8);
-        words.zeroize();
-        let mask = (1 << index_bits) - 1;
-        if at == 0 {
-            return Digit { index: (bits & mask) as u32, negative: 0 };
+    /// The digits of a scalar, window by window; only its 251 free bits count.
+    pub(super) fn digits(&self, scalar: &[u8; 32]) -> impl Iterator<Item = Digit> {
+        let mut words = Zeroizing::new([0; 5]);
+        for (word, bytes) in words.iter_mut().zip(scalar.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
         }
-        // The leading bit is the sign; a negative digit has the complement of its other bits as index.
-        let negative = (bits >> index_bits & 1).wrapping_sub(1);
-        Digit { index: ((bits ^ negative) & mask) as u32, negative: negative as u32 }
+        self.windows.iter().enumerate().map(move |(at, window)| {
+            // Bit i of k is bit i + 3 of the scalar. A window has at most 22 bits.
+            let from = window.start + 3;
+            let two = u128::from(words[from / 64]) | u128::from(words[from / 64 + 1]) << 64;
+            let bits = (two >> (from % 64)) as u64;
+            let mask = (1 << window.index_bits) - 1;
+            if at == 0 {
+                return Digit { index: (bits & mask) as u32, negative: 0 };
+            }
+            // The leading bit is the sign; a negative digit has the complement of its other bits as index.
+            let negative = (bits >> window.index_bits & 1).wrapping_sub(1);
+            Digit { index: ((bits ^ negative) & mask) as u32, negative: negative as u32 }
+        })
     }
 
     /// Makes every entry of window 1 the entry of window 0 for `index`: a sum of both, which no real scalar can ask
