@@ -8,7 +8,12 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// The request to end a search. Clones share it.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<AtomicUsize>);
+pub struct Stop {
+    /// The number of the signal that made it, or 0.
+    signal: Arc<AtomicUsize>,
+    /// Whether somebody has asked for it since.
+    noticed: Arc<AtomicBool>,
+}
 
 /// The signals that end a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,21 +51,21 @@ impl Stop {
         Self::default()
     }
 
-    /// A request that SIGINT and SIGTERM make for the whole process. A second signal, when the first has not
-    /// ended the process yet, ends it at once. From then on, too, writing beyond the limit of a file's size is
-    /// an error of the write and no longer the end of the process (SIGXFSZ).
+    /// A request that SIGINT and SIGTERM make for the whole process. Once it is noticed, a further signal ends the
+    /// process at once; before, it adds nothing, since `timeout` and others send each signal twice.
+    ///
+    /// From now on, too, writing beyond the limit of a file's size is an error of the write and no longer the
+    /// end of the process (SIGXFSZ).
     ///
     /// # Errors
     ///
     /// The operating system refuses the handlers.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
-        let second = Arc::new(AtomicBool::new(false));
         for signal in [Signal::Interrupt, Signal::Terminate] {
             let (number, status) = (signal.number(), i32::from(signal.status()));
-            signal_hook::flag::register_conditional_shutdown(number, status, Arc::clone(&second))?;
-            signal_hook::flag::register(number, Arc::clone(&second))?;
-            signal_hook::flag::register_usize(number, Arc::clone(&stop.0), number as usize)?;
+            signal_hook::flag::register_conditional_shutdown(number, status, Arc::clone(&stop.noticed))?;
+            signal_hook::flag::register_usize(number, Arc::clone(&stop.signal), number as usize)?;
         }
         #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
@@ -69,16 +74,18 @@ impl Stop {
 
     /// Makes the request.
     pub fn request(&self, signal: Signal) {
-        self.0.store(signal.number() as usize, Relaxed);
+        self.signal.store(signal.number() as usize, Relaxed);
     }
 
     /// The signal that made the request, if it was made.
     #[must_use]
     pub fn requested(&self) -> Option<Signal> {
-        match self.0.load(Relaxed) {
-            0 => None,
-            number if number == SIGTERM as usize => Some(Signal::Terminate),
-            _ => Some(Signal::Interrupt),
-        }
+        let signal = match self.signal.load(Relaxed) {
+            0 => return None,
+            number if number == SIGTERM as usize => Signal::Terminate,
+            _ => Signal::Interrupt,
+        };
+        self.noticed.store(true, Relaxed);
+        Some(signal)
     }
 }
