@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
+use super::prefilter::Run;
 use super::{Automaton, Kind, PatternError, Reason, Style};
 use crate::wire::{self, Symbols};
 
@@ -95,6 +96,24 @@ impl Literal {
             }
             Kind::Anywhere | Kind::Regex => true,
         }
+    }
+
+    /// What a body shows where the pattern matches, and where that may begin.
+    pub(super) fn run(&self) -> Run {
+        let mut symbols: Vec<Symbols> = (0..self.text.len()).map(|at| self.symbols(at)).collect();
+        if self.style.kind == Kind::Word {
+            let delimiter =
+                DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
+            symbols.insert(0, delimiter);
+            symbols.push(delimiter);
+        }
+        let last = wire::BODY_LEN - symbols.len();
+        let starts = match self.style.kind {
+            Kind::Prefix => 0..=0,
+            Kind::Suffix => last..=last,
+            Kind::Anywhere | Kind::Word | Kind::Regex => 0..=last,
+        };
+        Run { symbols, starts }
     }
 
     /// The exact chance that a body with these symbols at its positions matches.

@@ -3,6 +3,8 @@
 //! All literals share one Aho-Corasick automaton over folded text: symbols that some literal cannot tell
 //! apart (by case, by `--leet`) are folded into one. What it reports is a candidate, which the literal's own
 //! symbol sets then confirm. Each regular expression has its own automaton.
+//!
+//! Before a key has a body, [`Matcher::may_match`] looks at its bytes and rules out most that do not match.
 
 use std::ops::Range;
 
@@ -10,15 +12,18 @@ use aho_corasick::automaton::OverlappingState;
 use aho_corasick::{AhoCorasick, BuildError};
 
 use super::literal::Literal;
+use super::prefilter::Prefilter;
 use super::regex::Regex;
 use super::{Form, Pattern};
-use crate::wire::{Body, Symbols};
+use crate::wire::{Body, KEY_LEN, Symbols};
 
 /// The place of a pattern in the list that a [`Matcher`] was built from.
 pub type PatternId = usize;
 
 /// A compiled list of patterns.
 pub struct Matcher {
+    /// What rules keys out before they have a body.
+    prefilter: Prefilter,
     /// What each byte is folded to.
     fold: [u8; 256],
     folded: AhoCorasick,
@@ -46,7 +51,29 @@ impl Matcher {
             let text = (0..literal.len()).filter_map(|at| literal.symbols(at).bytes().next());
             text.map(|byte| fold[usize::from(byte)]).collect::<Vec<_>>()
         });
-        Ok(Self { fold, folded: AhoCorasick::new(folded).map_err(TooManyPatterns)?, literals, regexes })
+        let folded = AhoCorasick::new(folded).map_err(TooManyPatterns)?;
+        let prefilter = if regexes.is_empty() {
+            Prefilter::new(literals.iter().map(|(_, literal)| literal.run()))
+        } else {
+            Prefilter::off()
+        };
+        Ok(Self { prefilter, fold, folded, literals, regexes })
+    }
+
+    /// Whether any pattern may match a key with these bits, whatever its highest one, the sign of x, is.
+    ///
+    /// `false` is certain: the body matches with neither sign. `true` says to test the body. Where nothing can be
+    /// told cheaply, as of regular expressions, every key may match.
+    #[must_use]
+    pub fn may_match(&self, key: &[u8; KEY_LEN]) -> bool {
+        let mut may_match = false;
+        self.survivors(std::slice::from_ref(key), |_| may_match = true);
+        may_match
+    }
+
+    /// Calls `each` with the place of every key that [may match](Self::may_match), in ascending order.
+    pub fn survivors(&self, keys: &[[u8; KEY_LEN]], mut each: impl FnMut(usize)) {
+        self.prefilter.survivors(keys, &mut each);
     }
 
     /// Whether any pattern matches `body`.

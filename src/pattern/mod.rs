@@ -10,6 +10,7 @@ mod error;
 mod literal;
 mod matcher;
 mod odds;
+mod prefilter;
 mod regex;
 
 use std::ops::Range;

@@ -1,6 +1,11 @@
-//! The room's own tests: odds against enumeration, the matcher against plain comparison.
+//! The room's own tests: odds against enumeration, the matcher against plain comparison, the prefilter
+//! against the matcher.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng as _;
 
 use super::*;
 
@@ -164,6 +169,151 @@ fn the_odds_of_several_patterns_count_no_key_twice() {
     assert!(close(several(&["^[AB]", "^A"]), 2.0 / 16.0));
     assert_eq!(several(&[]), None);
     assert_eq!(several(&["^A"; 33]), None);
+}
+
+/// The kinds that are no expressions.
+const LITERAL_KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
+
+fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
+    random.next_u32() as usize % end
+}
+
+fn random_keys(seed: u8, keys: usize) -> Vec<[u8; wire::KEY_LEN]> {
+    let mut random = vec![[0; wire::KEY_LEN]; keys];
+    ChaCha8Rng::from_seed([seed; 32]).fill_bytes(random.as_flattened_mut());
+    random
+}
+
+/// The key of a body, decoded after the fixed characters.
+fn key_of(body: &Body) -> [u8; wire::KEY_LEN] {
+    let blob = STANDARD_NO_PAD.decode([wire::FIXED.as_bytes(), body].concat()).unwrap();
+    *blob.last_chunk().unwrap()
+}
+
+fn with_both_signs(key: &[u8; wire::KEY_LEN]) -> [[u8; wire::KEY_LEN]; 2] {
+    let mut other = *key;
+    other[31] ^= 0x80;
+    [*key, other]
+}
+
+/// A random body that shows `literal` at `at`; `None` if character 0 cannot be what that takes.
+fn planted(literal: &Literal, kind: Kind, at: usize, random: &mut ChaCha8Rng) -> Option<Body> {
+    let mut key = [0; wire::KEY_LEN];
+    random.fill_bytes(&mut key);
+    let mut body = *wire::body(&wire::text(&key));
+    for offset in 0..literal.len() {
+        let symbols = literal.symbols(offset).and(Symbols::at(at + offset));
+        let symbols: Vec<u8> = symbols.bytes().collect();
+        body[at + offset] = *symbols.get(below(random, symbols.len().max(1)))?;
+    }
+    if kind == Kind::Word {
+        body[at - 1] = b"+/"[below(random, 2)];
+        body[at + literal.len()] = b"+/"[below(random, 2)];
+    }
+    Some(body)
+}
+
+/// Every kind and length, with and without case and leet, alone and together with others, at every place.
+#[test]
+fn a_key_that_shows_a_pattern_passes_with_either_sign() {
+    let mut random = ChaCha8Rng::from_seed([1; 32]);
+    let mut tested = 0;
+    for (len, kind) in (1..=wire::BODY_LEN).flat_map(|len| LITERAL_KINDS.map(|kind| (len, kind))) {
+        let mut patterns = Vec::new();
+        while patterns.len() < 3 {
+            let text: String = (0..len).map(|_| char::from(wire::ALPHABET[below(&mut random, 64)])).collect();
+            let style = style(kind, below(&mut random, 2) == 0, below(&mut random, 2) == 0);
+            match Pattern::new(&text, style) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(_) if kind == Kind::Word && len > wire::BODY_LEN - 3 => break,
+                Err(_) => {}
+            }
+        }
+        let Some(first) = patterns.first() else { continue };
+        let Form::Literal(literal) = &first.form else { unreachable!() };
+        let (alone, together) = (Matcher::new(&patterns[..1]).unwrap(), Matcher::new(&patterns).unwrap());
+        let places = match kind {
+            Kind::Prefix => 0..=0,
+            Kind::Suffix => wire::BODY_LEN - len..=wire::BODY_LEN - len,
+            // Character 0 is no delimiter, and one stands behind.
+            Kind::Word => 2..=wire::BODY_LEN - len - 1,
+            _ => 0..=wire::BODY_LEN - len,
+        };
+        for at in places {
+            let Some(body) = planted(literal, kind, at, &mut random) else { continue };
+            assert!(first.find(&body).is_some(), "{} at {at} is planted", first.text());
+            for key in with_both_signs(&key_of(&body)) {
+                assert!(alone.may_match(&key), "{} at {at}, alone", first.text());
+                assert!(together.may_match(&key), "{} at {at}, with others", first.text());
+                tested += 1;
+            }
+        }
+    }
+    assert!(tested > 2000, "{tested} keys");
+}
+
+/// Patterns so short that random keys match them.
+#[test]
+fn no_random_key_that_matches_is_refused() {
+    let exact = |text| Pattern::new(text, style(Kind::Anywhere, true, false)).unwrap();
+    let leet = |text, kind| Pattern::new(text, style(kind, false, true)).unwrap();
+    let lists = [
+        vec![pattern("abcd", Kind::Anywhere), pattern("abc", Kind::Prefix), pattern("ba", Kind::Prefix)],
+        vec![pattern("ab", Kind::Suffix), pattern("z9k", Kind::Suffix), pattern("x", Kind::Suffix)],
+        vec![leet("lo", Kind::Suffix), exact("z/Qw")],
+        vec![leet("s", Kind::Word), pattern("abc", Kind::Word)],
+        vec![pattern("x", Kind::Word)],
+        vec![pattern("ab.d", Kind::Regex), pattern("kettle", Kind::Anywhere)],
+    ];
+    let keys = random_keys(2, 50_000);
+    for list in lists {
+        let matcher = Matcher::new(&list).unwrap();
+        let mut survivors = Vec::new();
+        matcher.survivors(&keys, |index| survivors.push(index));
+        let passing: Vec<usize> = (0..keys.len()).filter(|&index| matcher.may_match(&keys[index])).collect();
+        assert_eq!(survivors, passing, "one key and many");
+        let mut matches = 0;
+        for (index, key) in keys.iter().enumerate() {
+            let is_match = |key| matcher.is_match(wire::body(&wire::text(key)));
+            if with_both_signs(key).iter().any(is_match) {
+                assert!(survivors.binary_search(&index).is_ok(), "{}: {key:02x?}", list[0].text());
+                matches += 1;
+            }
+        }
+        assert!(matches > 10, "{}: {matches} matches", list[0].text());
+    }
+}
+
+/// The share of random keys that may match, in percent.
+fn percent_passing(patterns: &[Pattern]) -> f64 {
+    let keys = random_keys(3, 100_000);
+    let mut passing = 0;
+    Matcher::new(patterns).unwrap().survivors(&keys, |_| passing += 1);
+    f64::from(passing) / keys.len() as f64 * 100.0
+}
+
+#[test]
+fn few_random_keys_pass() {
+    let one = |text, kind| percent_passing(&[pattern(text, kind)]);
+    assert!(one("kettle", Kind::Anywhere) < 0.1);
+    assert!(one("ket", Kind::Prefix) < 0.1);
+    assert!(one("ket", Kind::Suffix) < 1.0);
+    assert!(one("word", Kind::Anywhere) < 2.0, "no body begins with w");
+    assert!(one("kettl", Kind::Word) < 0.1);
+    let ten = [
+        "kettle", "basin", "window", "garden", "pepper", "harbour", "meadow", "copper", "lantern", "thimble",
+    ];
+    assert!(percent_passing(&ten.map(|text| pattern(text, Kind::Anywhere))) < 2.0);
+    assert_eq!(percent_passing(&[]), 0.0, "nothing is looked for");
+}
+
+#[test]
+fn every_key_passes_where_nothing_can_be_told() {
+    let all = |patterns: &[Pattern]| percent_passing(patterns) == 100.0;
+    let kettle = || pattern("kettle", Kind::Anywhere);
+    assert!(all(&[pattern("a", Kind::Anywhere)]));
+    assert!(all(&[pattern("a", Kind::Suffix), kettle()]), "the last character is in no window");
+    assert!(all(&[kettle(), pattern("^A", Kind::Regex)]));
 }
 
 fn any_style() -> impl Strategy<Value = Style> {
