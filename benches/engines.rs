@@ -23,7 +23,7 @@ fn engines(criterion: &mut Criterion) {
     let matcher = Matcher::new(&[pattern]).expect("one pattern is not too many");
     let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
     let mut group = criterion.benchmark_group("engines");
-    for engine in engine::available() {
+    for engine in engine::available(None) {
         let mut worker = engine.worker(&matcher);
         let mut hits = Vec::new();
         let batch = worker.batch(&mut seeds, &mut hits);

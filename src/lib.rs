@@ -30,7 +30,8 @@
 //! let patterns = [Pattern::new("ab", Style::default())?];
 //! assert_eq!(patterns[0].odds().expected_attempts().round(), 24.0);
 //!
-//! let engine = engine::select(engine::AUTO, patterns[0].odds().expected_attempts())?;
+//! let sizing = engine::Sizing::for_attempts(patterns[0].odds().expected_attempts());
+//! let engine = engine::select(engine::AUTO, sizing)?;
 //! let search = Search {
 //!     engine: &*engine,
 //!     patterns: &patterns,
@@ -69,5 +70,6 @@ pub mod engine;
 pub mod key;
 pub mod pattern;
 pub mod search;
+pub mod sha512;
 pub mod simd;
 pub mod wire;

@@ -48,7 +48,7 @@ fn run() -> u8 {
     let outcome = match cli::plan(std::env::args_os()) {
         Ok(Plan::Print(text)) => print(&text),
         Ok(Plan::Estimate(plan)) => estimate(&plan),
-        Ok(Plan::Bench(plan, time)) => bench(&plan, time),
+        Ok(Plan::Bench(plan, how)) => bench(&plan, &how),
         Ok(Plan::Search(plan)) => search(&plan),
         Err(refusal) => return refuse(refusal),
     };
@@ -92,10 +92,11 @@ fn estimate(plan: &cli::Search) -> Result<u8, Failure> {
     measured(measure.rate(&*plan.engine, ESTIMATE_TIME), |rate| report::estimate(plan, rate))
 }
 
-fn bench(plan: &cli::Search, time: Duration) -> Result<u8, Failure> {
+fn bench(plan: &cli::Search, bench: &cli::Bench) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
-    measured(measure.compare(&engine::available(), time), |figures| report::bench(plan, &figures))
+    let engines = engine::available(bench.table_memory);
+    measured(measure.compare(&engines, bench.time), |figures| report::bench(plan, &figures))
 }
 
 /// Reports figures, unless a signal came first.

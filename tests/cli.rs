@@ -204,7 +204,7 @@ fn bench_measures_every_engine() {
     let ran = succeed(&mut program(&["--bench", "0.5", "--json", "--threads", "1"]));
     let objects = objects(&ran.stdout);
     let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
-    let available = vanity_ed25519::engine::available();
+    let available = vanity_ed25519::engine::available(None);
     assert_eq!(engines, available.iter().map(|engine| engine.name()).collect::<Vec<_>>());
     for object in &objects {
         assert_eq!(text(object, "type"), "bench");
@@ -218,6 +218,40 @@ fn bench_measures_every_engine() {
 
     let table = succeed(&mut program(&["--bench", "0.1", "-t", "1"])).stdout;
     assert_eq!(table.lines().count(), 1 + engines.len(), "{table}");
+}
+
+/// Takes the instruction sets away one after the other: `auto` takes the next engine, which finds keys, whatever the
+/// memory for its tables.
+#[test]
+fn every_path_of_dispatch_finds_keys() {
+    let ladder = [
+        ("avx512ifma", ""),
+        ("avx512f", "avx512ifma"),
+        ("avx2", "avx512ifma,avx512f"),
+        ("portable", "avx512ifma,avx512f,avx2"),
+        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx"),
+    ];
+    let there: Vec<&str> =
+        vanity_ed25519::engine::available(None).iter().map(|engine| engine.name()).collect();
+    for (engine, without) in ladder.into_iter().filter(|(engine, _)| there.contains(engine)) {
+        for memory in ["16KiB", "64KiB", "1MiB", "30MB"] {
+            let args = ["--json", "--table-memory", memory, "-n", "3", "abcd"];
+            let ran = succeed(program(&args).env("VANITY_WITHOUT", without));
+            let objects = objects(&ran.stdout);
+            assert_eq!(objects.len(), 5, "{}", ran.stdout);
+            let summary = &objects[4];
+            assert_eq!(
+                (text(summary, "type"), text(summary, "engine")),
+                ("summary", engine),
+                "without {without}"
+            );
+        }
+        let masked = program(&["--version"]).env("VANITY_WITHOUT", without).output().unwrap();
+        let features = String::from_utf8(masked.stdout).unwrap();
+        for set in without.split(',').filter(|set| !set.is_empty()) {
+            assert!(!features.lines().last().unwrap().split(' ').any(|feature| feature == set), "{features}");
+        }
+    }
 }
 
 #[test]

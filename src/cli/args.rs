@@ -99,10 +99,19 @@ pub(super) struct Args {
 
     /// The way of searching [default: auto]
     ///
-    /// The way of searching: auto takes the fastest that works on this machine; portable derives keys in batches,
-    /// in variable time; reference is ed25519-dalek, one key at a time, in constant time.
+    /// The way of searching: auto takes the fastest that works on this machine; avx512ifma, avx512f, avx2 and portable
+    /// derive keys in batches by these instructions, in variable time; reference is curve25519-dalek, one key at
+    /// a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
+
+    /// The most memory for tables: 64KiB, 30MiB [default: by caches and odds]
+    ///
+    /// The most memory that tables of the engines that work in batches may take, for all threads together: 64KiB, 30MiB. Larger
+    /// tables make a faster search, up to about 30MiB. Without this option they have at most the size of the
+    /// processor's last-level cache, and less for a short search.
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
+    pub table_memory: Option<String>,
 
     /// Stop after so long: 90s, 15min, 2h
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search")]

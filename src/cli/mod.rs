@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use vanity_ed25519::engine::{self, Engine, EngineError};
+use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
 use vanity_ed25519::key::{Destination, Format, StoreError};
 use vanity_ed25519::pattern::{Kind, Pattern, Style};
 use vanity_ed25519::search::Quota;
@@ -27,10 +27,18 @@ pub enum Plan {
     Print(Vec<u8>),
     /// Print the odds and exit.
     Estimate(Search),
-    /// Measure every engine for so long and exit.
-    Bench(Search, Duration),
+    /// Measure every engine and exit.
+    Bench(Search, Bench),
     /// Search.
     Search(Search),
+}
+
+/// How engines are measured.
+pub struct Bench {
+    /// For how long each.
+    pub time: Duration,
+    /// The most bytes for tables, if it was said.
+    pub table_memory: Option<usize>,
 }
 
 /// What to search for, how, and what becomes of it.
@@ -100,18 +108,20 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let bench = values::bench(args.bench.as_deref())?;
     let count = values::count(args.count.as_deref())?;
     let threads = values::threads(args.threads.as_deref())?;
+    let table_memory = values::table_memory(args.table_memory.as_deref())?;
     let timeout = values::timeout(args.timeout.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
     let patterns = read_patterns(&args, bench.is_some())?;
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO), expected_attempts(&patterns, quota))?;
+    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, quota), table_memory };
+    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO), sizing)?;
     let destination = destination(&args);
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let search = Search { patterns, quota, engine, threads, timeout, destination, format, comment, show };
 
     match bench {
-        Some(time) => Ok(Plan::Bench(search, time)),
+        Some(time) => Ok(Plan::Bench(search, Bench { time, table_memory })),
         None if args.estimate => Ok(Plan::Estimate(search)),
         None => {
             check_destination(&search)?;
@@ -150,8 +160,8 @@ fn expected_attempts(patterns: &[Pattern], quota: Quota) -> f64 {
     }
 }
 
-fn select(name: &str, expected_attempts: f64) -> Result<Box<dyn Engine>, Refusal> {
-    engine::select(name, expected_attempts).map_err(|error| match error {
+fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, Refusal> {
+    engine::select(name, sizing).map_err(|error| match error {
         EngineError::SelfTest(_) => Refusal::SelfTest(error),
         EngineError::Unknown(_) | EngineError::Unavailable { .. } => {
             Complaint::new(error.to_string()).hint(error.hint()).into()

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use bytesize::ByteSize;
+use vanity_ed25519::engine;
 use vanity_ed25519::key::Format;
 use vanity_ed25519::search::MAX_THREADS;
 
@@ -38,6 +40,15 @@ pub(super) fn timeout(typed: Option<&str>) -> Result<Option<Duration>, Complaint
     duration.ok().filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
         Complaint::new(format!("--timeout is a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
+    })
+}
+
+pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    let size = typed.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
+    size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).map(Some).ok_or_else(|| {
+        Complaint::new(format!("--table-memory is a size of at least 16KiB, not {}", quoted(typed)))
+            .hint("write a number and a unit, such as 64KiB or 30MiB")
     })
 }
 

@@ -2,14 +2,17 @@
 //!
 //! edwards25519 is searched in its birationally equivalent Montgomery form, shifted to short Weierstrass form, where an
 //! affine addition costs five products and one square once its inversion is shared with a thousand others.
-//! `table` says what is added, `batch` does it, and `field` is the seam between instruction sets.
+//! `table` says what is added, `addition` how, `batch` does it, and `field` is the seam between instruction sets.
 
+mod addition;
 mod batch;
 mod field;
+mod memory;
 mod table;
 
+pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
-pub use field::{Field, Portable};
+pub use field::{Element, Field, Fma, Ifma, Portable};
 pub use table::Table;
 
 #[cfg(test)]

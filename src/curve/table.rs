@@ -13,34 +13,28 @@
 //! has one bit less, holds both signs, and absorbs the constant.
 //!
 //! Points are affine, on the curve in short Weierstrass form: x is the Montgomery u of RFC 7748 plus 486662 / 3, y is its
-//! v. There, an addition is x3 = l^2 - x1 - x2, y3 = l (x1 - x3) - y1 with l = (y2 - y1) / (x2 - x1).
+//! v. They are added as `addition` says.
 
-use zeroize::Zeroizing;
-
-use super::field::{Digit, Field, Portable, Tight51};
+use super::addition::{Addition, Point, SHIFT, with_sign};
+use super::field::{Element, Field, Portable};
+use super::memory::Rows;
+use crate::simd::{Row, Scalar, Words};
 
 /// The free bits of a scalar, and one for the first window, which has one bit less than its share.
 const SHARES: usize = 252;
 
 /// The Montgomery coefficient A.
-pub(super) const A: u32 = 486_662;
+pub(super) const A: u64 = 486_662;
 
 /// The base point's v (RFC 7748, section 4.1), in words; its u is 9.
 const BASE_V: [u64; 4] =
     [0x29e9_c5a2_7ece_d3d9, 0x923d_4d7e_6d7c_61b2, 0xe01e_dd2c_7748_d14c, 0x20ae_19a1_b8a0_86b4];
 
-/// An affine point: x and y below p, in 64 bytes, which is one line of the cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub struct Entry {
-    pub(super) x: [u64; 4],
-    pub(super) y: [u64; 4],
-}
-
 /// The tables of all windows.
 pub struct Table {
     windows: Vec<Window>,
-    entries: Vec<Entry>,
+    /// An affine point each, which is one line of the cache: four words of x, four of y + [`SHIFT`], both below 2^255.
+    entries: Rows,
 }
 
 /// A run of neighbouring bits of k.
@@ -55,19 +49,20 @@ struct Window {
 }
 
 impl Table {
-    /// Builds the tables of `windows` windows of nearly the same width.
+    /// Builds the tables of `windows` windows of nearly the same width, by the back end `field`.
     ///
     /// # Panics
     ///
     /// Unless there are 12 to 126 windows.
     #[must_use]
-    pub fn new(windows: usize) -> Self {
+    pub fn new<F: Field>(field: F, windows: usize) -> Self {
         let windows = layout(windows);
         let last = windows[windows.len() - 1];
-        let mut table = Self { entries: Vec::with_capacity(last.first + (1 << last.index_bits)), windows };
+        let entries = Rows::new(last.first + (1 << last.index_bits));
+        let mut table = Self { entries, windows };
         let doubles = doubles_of_4b();
         for at in 0..table.windows.len() {
-            table.fill(at, &doubles);
+            table.fill(field, at, &doubles);
         }
         table
     }
@@ -75,7 +70,7 @@ impl Table {
     /// The bytes that the tables of `windows` windows take.
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
-        layout(windows).iter().map(|window| size_of::<Entry>() << window.index_bits).sum()
+        layout(windows).iter().map(|window| size_of::<Row>() << window.index_bits).sum()
     }
 
     /// How many windows there are.
@@ -84,30 +79,54 @@ impl Table {
     }
 
     /// The entries of window `at`.
-    pub(super) fn window(&self, at: usize) -> &[Entry] {
+    #[inline(always)]
+    pub(super) fn window(&self, at: usize) -> &[Row] {
         let Window { first, index_bits, .. } = self.windows[at];
-        &self.entries[first..first + (1 << index_bits)]
+        &self.entries.rows()[first..first + (1 << index_bits)]
     }
 
-    /// The digits of a scalar, window by window; only its 251 free bits count.
-    pub(super) fn digits(&self, scalar: &[u8; 32]) -> impl Iterator<Item = Digit> {
-        let mut words = Zeroizing::new([0; 5]);
-        for (word, bytes) in words.iter_mut().zip(scalar.as_chunks().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        self.windows.iter().enumerate().map(move |(at, window)| {
-            // Bit i of k is bit i + 3 of the scalar. A window has at most 22 bits.
-            let from = window.start + 3;
-            let two = u128::from(words[from / 64]) | u128::from(words[from / 64 + 1]) << 64;
-            let bits = (two >> (from % 64)) as u64;
-            let mask = (1 << window.index_bits) - 1;
+    /// The points of one window that the digits ask for: twice the index of an entry, and 1 for its negative.
+    #[inline(always)]
+    #[must_use]
+    pub fn fetch<F: Field>(&self, field: F, window: usize, digits: &[u32]) -> Point<F> {
+        let (simd, entries) = (field.simd(), self.window(window));
+        let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.columns(|lane| &entries[(digits[lane] >> 1) as usize]);
+        let negative = simd.and(simd.load_halves(digits), simd.splat(1));
+        let sign = simd.sub(simd.splat(0), negative);
+        let y = with_sign(field, [y0, y1, y2, y3], sign);
+        Point { x: field.tight([x0, x1, x2, x3]), y: field.tight(y) }
+    }
+
+    /// The digits of scalars, window by window: twice the index of an entry, and 1 if its negative is to be added. Of
+    /// a scalar, given in little-endian words, only the 251 free bits count.
+    ///
+    /// Since each addition gives the negative of its sum, every second window has the other sign.
+    #[inline(always)]
+    pub(super) fn digits<S: Words>(
+        &self,
+        simd: S,
+        scalar: &[S::Word; 4],
+        mut digit: impl FnMut(usize, S::Word),
+    ) {
+        for (at, window) in self.windows.iter().enumerate() {
+            // Bit i of k is bit i + 3 of the scalar. Shifted one bit less, the index is doubled.
+            let from = window.start + 2;
+            let mut bits = simd.shr_by(scalar[from / 64], (from % 64) as u32);
+            if let Some(next) = scalar.get(from / 64 + 1) {
+                bits = simd.or(bits, simd.shl_by(*next, 64 - (from % 64) as u32));
+            }
+            let index = (2 << window.index_bits) - 2;
             if at == 0 {
-                return Digit { index: (bits & mask) as u32, negative: 0 };
+                digit(at, simd.and(bits, simd.splat(index)));
+                continue;
             }
             // The leading bit is the sign; a negative digit has the complement of its other bits as index.
-            let negative = (bits >> window.index_bits & 1).wrapping_sub(1);
-            Digit { index: ((bits ^ negative) & mask) as u32, negative: negative as u32 }
-        })
+            let leading = simd.and(simd.shr_by(bits, window.index_bits as u32 + 1), simd.splat(1));
+            let negative = simd.sub(leading, simd.splat(1));
+            let signed =
+                simd.and(simd.xor(simd.and(bits, simd.splat(index)), negative), simd.splat(index | 1));
+            digit(at, simd.xor(signed, simd.splat(u64::from(at % 2 == 0))));
+        }
     }
 
     /// Makes every entry of window 1 the entry of window 0 for `index`: a sum of both, which no real scalar can ask
@@ -116,22 +135,23 @@ impl Table {
     pub(crate) fn spoil(&mut self, index: usize) {
         let Window { first, index_bits, .. } = self.windows[1];
         let entry = self.window(0)[index];
-        self.entries[first..first + (1 << index_bits)].fill(entry);
+        self.entries.rows_mut()[first..first + (1 << index_bits)].fill(entry);
     }
 
     /// Fills one window: from n entries follow n more, by adding the same point to each.
-    fn fill(&mut self, at: usize, doubles: &[Entry]) {
+    fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[Row]) {
         let Window { start, index_bits, first } = self.windows[at];
-        self.entries.push(if at == 0 {
+        let entries = &mut self.entries.rows_mut()[first..first + (1 << index_bits)];
+        entries[0] = if at == 0 {
             // With all s_i = -1, H_252 + H_251 - H_0 - (2^w - 1) H_0 = H_252 + H_251 - H_w.
             let constant = add(&doubles[252], &doubles[251]);
             add(&constant, &negative(&doubles[index_bits]))
         } else {
             doubles[start]
-        });
+        };
         for bit in 0..index_bits {
-            let known = first..self.entries.len();
-            add_to_all(&mut self.entries, known, &doubles[start + bit + 1]);
+            let (known, rest) = entries.split_at_mut(1 << bit);
+            add_to_all(field, known, &doubles[start + bit + 1], &mut rest[..1 << bit]);
         }
     }
 }
@@ -150,77 +170,99 @@ fn layout(windows: usize) -> Vec<Window> {
     (0..windows).map(window).collect()
 }
 
+/// A / 3, by which x and the Montgomery u differ.
+pub(super) fn shift_of_x() -> Element {
+    Element::new(A) / Element::new(3)
+}
+
 /// H_i = 2^i (4B) for i up to 252.
-fn doubles_of_4b() -> Vec<Entry> {
-    let third = words(invert(&Portable.small(3)));
-    let third = Portable.mul(&Tight51::from_words(&third).into(), &Portable.small(A).into());
-    let x = Portable.carry(&Portable.add(&Portable.small(9), &third));
-    let base = Entry { x: words(x), y: BASE_V };
+fn doubles_of_4b() -> Vec<Row> {
+    let base = row(Element::new(9) + shift_of_x(), Element(BASE_V));
     std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect()
 }
 
-/// Appends `entries[known] + point`. The sums share one inversion.
-fn add_to_all(entries: &mut Vec<Entry>, known: std::ops::Range<usize>, point: &Entry) {
-    let field = Portable;
-    let (x2, y2) = (Tight51::from_words(&point.x), Tight51::from_words(&point.y));
-    let mut product = field.small(1);
-    let mut before = Vec::with_capacity(known.len());
-    for entry in &entries[known.clone()] {
-        before.push(product);
-        let difference = field.sub(&x2, &Tight51::from_words(&entry.x));
-        product = field.mul(&product.into(), &difference);
+/// `sums[i] = known[i] + point`. The sums share one inversion.
+fn add_to_all<F: Field>(field: F, known: &[Row], point: &Row, sums: &mut [Row]) {
+    let simd = field.simd();
+    let lanes = <F::Simd as Words>::LANES;
+    simd.run(
+        #[inline(always)]
+        || {
+            let point = at(field, |_| point);
+            let mut product = field.one();
+            // Where fewer entries are left than there are lanes, the first stand in for the others.
+            let mut additions = Vec::with_capacity(known.len().div_ceil(lanes));
+            for known in known.chunks(lanes) {
+                let known = at(field, |lane| &known[lane % known.len()]);
+                additions.push(Addition::open(field, &known, &point, &mut product));
+            }
+            let mut inverse = inverse(field, &product);
+            for (addition, sums) in additions.iter_mut().zip(sums.chunks_mut(lanes)).rev() {
+                addition.find_slope(field, &mut inverse);
+                addition.find_x(field);
+                addition.find_y(field);
+                put(field, &addition.negative_sum(), sums);
+            }
+        },
+    );
+}
+
+/// The points of rows.
+#[inline(always)]
+fn at<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a Row) -> Point<F> {
+    let [x0, x1, x2, x3, y0, y1, y2, y3] = field.simd().columns(row);
+    Point { x: field.tight([x0, x1, x2, x3]), y: field.tight([y0, y1, y2, y3]) }
+}
+
+/// Writes the negatives of points to rows, of as many lanes as there are rows.
+#[inline(always)]
+fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [Row]) {
+    let simd = field.simd();
+    let zero = field.constant(Element::new(0));
+    let x = field.words(&field.carry(&field.sub(&point.x, &zero)));
+    let y = field.words(&field.carry(&field.sub(&point.y, &zero)));
+    let y = with_sign(field, y, simd.splat(u64::MAX));
+    let mut columns = [[0; 8]; 8];
+    for (column, word) in columns.iter_mut().zip(x.into_iter().chain(y)) {
+        simd.store(word, column);
     }
-    let mut inverse = invert(&product);
-    let start = entries.len();
-    entries.resize(start + known.len(), *point);
-    for (at, before) in known.clone().zip(before).rev() {
-        let (x1, y1) = (Tight51::from_words(&entries[at].x), Tight51::from_words(&entries[at].y));
-        let of_this = field.mul(&inverse.into(), &before.into());
-        inverse = field.mul(&inverse.into(), &field.sub(&x2, &x1));
-        let slope = field.mul(&field.sub(&y2, &y1), &of_this.into());
-        entries[start + at - known.start] = along(&slope, &x1, &y1, &x2);
+    for (lane, row) in rows.iter_mut().enumerate() {
+        *row = Row(columns.map(|column| column[lane]));
     }
 }
 
-fn add(a: &Entry, b: &Entry) -> Entry {
-    let mut entries = vec![*a];
-    add_to_all(&mut entries, 0..1, b);
-    entries[1]
+fn add(a: &Row, b: &Row) -> Row {
+    let mut sum = [*a];
+    add_to_all(Portable(Scalar::plain()), &[*a], b, &mut sum);
+    sum[0]
 }
 
-/// l = (3 x^2 + a) / 2y, with the Weierstrass a = 1 - A^2 / 3. In terms of u this is 3 u^2 + 2 A u + 1.
-fn double(point: &Entry) -> Entry {
-    let field = Portable;
-    let (x, y) = (Tight51::from_words(&point.x), Tight51::from_words(&point.y));
-    let mul = |a: &Tight51, b: &Tight51| field.mul(&(*a).into(), &(*b).into());
-    let add = |a: &Tight51, b: &Tight51| field.carry(&field.add(a, b));
-    let square = field.square(&x.into());
-    let third = invert(&field.small(3));
-    let a_squared = mul(&field.small(A), &field.small(A));
-    let a = field.carry(&field.sub(&field.small(1), &mul(&a_squared, &third)));
-    let numerator = add(&add(&add(&square, &square), &square), &a);
-    let slope = mul(&numerator, &invert(&add(&y, &y)));
-    along(&slope, &x, &y, &x)
+/// l = (3 x^2 + a) / 2y, with the Weierstrass a = 1 - A^2 / 3; then as for an addition.
+fn double(point: &Row) -> Row {
+    let (x, y) = coordinates(point);
+    let a = Element::new(1) - Element::new(A) * shift_of_x();
+    let slope = (Element::new(3) * x * x + a) / (y + y);
+    let doubled = slope * slope - x - x;
+    row(doubled, slope * (x - doubled) - y)
 }
 
-/// The third point on the line through (x1, y1) and a point at x2, mirrored.
-fn along(slope: &Tight51, x1: &Tight51, y1: &Tight51, x2: &Tight51) -> Entry {
-    let field = Portable;
-    let x3 = field.carry(&field.sub_both(&field.square(&(*slope).into()), x1, x2));
-    let y3 = field.sub(&field.mul(&(*slope).into(), &field.sub(x1, &x3)), y1);
-    Entry { x: words(x3), y: words(field.carry(&y3)) }
+fn negative(point: &Row) -> Row {
+    let (x, y) = coordinates(point);
+    row(x, Element::new(0) - y)
 }
 
-fn negative(point: &Entry) -> Entry {
-    let y = Portable.sub(&Portable.small(0), &Tight51::from_words(&point.y));
-    Entry { x: point.x, y: words(Portable.carry(&y)) }
+fn row(x: Element, y: Element) -> Row {
+    let ([x0, x1, x2, x3], [y0, y1, y2, y3]) = (x.0, (y + Element::new(SHIFT)).0);
+    Row([x0, x1, x2, x3, y0, y1, y2, y3])
 }
 
-fn words(a: Tight51) -> [u64; 4] {
-    a.to_words()
+fn coordinates(point: &Row) -> (Element, Element) {
+    let [x0, x1, x2, x3, y0, y1, y2, y3] = point.0;
+    // The y of an entry may be one that is not below p, as the sum makes it.
+    (Element([x0, x1, x2, x3]), Element([y0, y1, y2, y3]) - Element::new(SHIFT))
 }
 
 /// 1 / a for what is never 0: small constants, and differences of x between different multiples of 4B.
-fn invert(a: &Tight51) -> Tight51 {
-    Portable.invert(a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
+fn inverse<F: Field>(field: F, a: &F::Product) -> F::Product {
+    field.invert(a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
 }

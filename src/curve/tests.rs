@@ -4,6 +4,7 @@ use curve25519_dalek::EdwardsPoint;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
+use crate::simd::{Scalar, Words};
 
 /// What dalek says, without the sign of x.
 fn expected(scalar: &[u8; 32]) -> [u8; 32] {
@@ -35,47 +36,81 @@ fn scalars(count: usize) -> Vec<[u8; 32]> {
     (0..count).map(|_| scalar()).collect()
 }
 
+/// The keys of scalars, the last vector filled up with the first scalar.
+fn keys<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, ZeroProduct> {
+    let simd = field.simd();
+    let lanes = <F::Simd as Words>::LANES;
+    let mut batch = Batch::new(field, table, scalars.len());
+    for (group, scalars) in scalars.chunks(lanes).enumerate() {
+        simd.run(|| {
+            batch.set(group, &simd.columns_of_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
+        });
+    }
+    let mut keys = vec![[0; 32]; scalars.len().next_multiple_of(lanes)];
+    batch.public_keys(&mut keys)?;
+    keys.truncate(scalars.len());
+    Ok(keys)
+}
+
 fn check<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) {
-    let mut keys = vec![[0; 32]; scalars.len()];
-    Batch::new(field, table, scalars.len()).public_keys(scalars, &mut keys).unwrap();
-    for (scalar, key) in scalars.iter().zip(&keys) {
-        assert_eq!(*key, expected(scalar), "{} windows, scalar {scalar:02x?}", table.windows());
+    for (scalar, key) in scalars.iter().zip(keys(field, table, scalars).unwrap()) {
+        assert_eq!(key, expected(scalar), "{} windows, scalar {scalar:02x?}", table.windows());
     }
 }
 
-#[test]
-fn every_width_of_window_gives_dalek_s_keys() {
-    let scalars = scalars(200);
+fn check_all<F: Field>(field: F) {
+    let all = scalars(200);
     for windows in [126, 63, 50, 42, 36, 28, 25, 21, 19] {
-        check(Portable, &Table::new(windows), &scalars);
+        check(field, &Table::new(field, windows), &all);
+    }
+    let table = Table::new(field, 28);
+    for scalars in (1..=2 * <F::Simd as Words>::LANES + 1).map(scalars) {
+        check(field, &table, &scalars);
+    }
+    check(field, &table, &scalars(5000));
+    a_zero_product_is_noticed(field);
+    // A table is the same, whoever built it.
+    let other = Table::new(Portable(Scalar::plain()), 28);
+    for window in 0..28 {
+        for (a, b) in table.window(window).iter().zip(other.window(window)) {
+            assert_eq!(a.0, b.0);
+        }
     }
 }
 
-#[test]
-fn every_size_of_batch_gives_dalek_s_keys() {
-    let table = Table::new(28);
-    for vectors in 1..=5 {
-        check(Portable, &table, &scalars(vectors * Portable::LANES));
-    }
-    check(Portable, &table, &scalars(5000));
-}
-
-#[test]
-fn a_zero_product_is_noticed() {
-    let mut table = Table::new(63);
+fn a_zero_product_is_noticed<F: Field>(field: F) {
+    let mut table = Table::new(field, 63);
     table.spoil(5);
-    let mut scalar = [0; 32];
-    scalar[0] = 5 << 3;
-    let scalars = [[9; 32], scalar, [9; 32], [9; 32]];
-    let mut keys = [[0; 32]; 4];
-    assert_eq!(Batch::new(Portable, &table, 4).public_keys(&scalars, &mut keys), Err(ZeroProduct));
+    let mut spoilt = [0; 32];
+    spoilt[0] = 5 << 3;
+    for lane in 0..2 * <F::Simd as Words>::LANES {
+        let mut scalars = vec![[9; 32]; 2 * <F::Simd as Words>::LANES];
+        assert!(keys(field, &table, &scalars).is_ok());
+        scalars[lane] = spoilt;
+        assert_eq!(keys(field, &table, &scalars), Err(ZeroProduct));
+    }
+}
+
+#[test]
+fn every_back_end_gives_dalek_s_keys() {
+    check_all(Portable(Scalar::plain()));
+    check_all(Portable(Scalar::detect()));
+    check_all(Ifma(Scalar::detect()));
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::simd::tests::on;
+        use crate::simd::{Avx2, Avx512f, Avx512ifma};
+        on(Avx2::detect(), |simd| check_all(Fma(simd)));
+        on(Avx512f::detect(), |simd| check_all(Fma(simd)));
+        on(Avx512ifma::detect(), |simd| check_all(Ifma(simd)));
+    }
 }
 
 #[test]
 fn tables_have_the_size_that_is_told_beforehand() {
     for (windows, bytes) in [(63, 63 * 8 * 64), (28, 28 * 256 * 64), (21, 21 * 2048 * 64)] {
         assert_eq!(Table::bytes(windows), bytes);
-        let table = Table::new(windows);
+        let table = Table::new(Portable(Scalar::plain()), windows);
         assert_eq!((0..windows).map(|at| size_of_val(table.window(at))).sum::<usize>(), bytes);
     }
     // The largest that is of use: 12 windows of 21 bits.

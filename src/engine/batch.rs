@@ -1,49 +1,107 @@
 //! The batch engine: many keys at once, by affine additions from large tables that share their inversions.
 //!
 //! [`crate::curve`] does the arithmetic and leaves one bit of each key open, the sign of x. It stands in one character
-//! of the body, so a candidate is tested with both; only one that passes is derived once more to know the sign.
+//! of the body, so a candidate is tested with both, unless its bytes rule out both; only one that passes is derived once
+//! more to know the sign.
 
-use zeroize::Zeroize as _;
-
-use super::{Engine, Hit, SeedSource, Worker, reference};
-use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
-use crate::key::{PublicKey, Seed, scalar_bytes};
+use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
+use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, ZeroProduct};
+use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
+use crate::sha512;
+use crate::simd::{Missing, Row, Scalar, Words, last_level_cache, wipe};
 use crate::wire;
 
-pub(super) const NAME: &str = "portable";
+/// Keys in a batch: some milliseconds of work, enough for the inversions to be shared among many, and few enough for the
+/// second-level cache (4096 are 3 to 5 % slower).
+const KEYS: usize = 2048;
 
-/// Keys in a batch: some 4 ms of work. With 4096, the second-level cache is felt (7 %).
-const KEYS: usize = 1024;
+/// The numbers of windows worth having: tables from 16 KiB, which the first-level cache holds, to 115 MB.
+const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
 
-/// The numbers of windows worth having, each with the expected number of keys from which on its larger table
-/// pays: 2.7 MB, 9.2 MB and 28 MB are built in 13, 32 and 96 ms, and a key then takes 3.5, 3.1 and 2.9 us.
-const WINDOWS: [(f64, usize); 3] = [(250_000.0, 16), (40_000.0, 18), (0.0, 21)];
+/// The most memory that tables take unless more is allowed. More windows than 14 gain next to nothing.
+const MOST_MEMORY: usize = 128 << 20;
+
+/// The last-level cache where the system does not tell.
+const USUAL_CACHE: usize = 32 << 20;
+
+/// More keys than anyone waits for.
+const ENDLESS: f64 = 1e18;
+
+/// What making an entry of a table costs, in additions.
+const COST_OF_ENTRY: f64 = 1.5;
 
 /// The engine of one back end.
 struct Batched<F> {
+    name: &'static str,
     field: F,
     table: Table,
 }
 
-/// With the table that suits so many keys.
-pub(super) fn build(expected_attempts: f64) -> Result<Box<dyn Engine>, String> {
-    let suits = |(from, _): &&(f64, usize)| expected_attempts >= *from;
-    let windows = WINDOWS.iter().find(suits).map_or(WINDOWS[0].1, |(_, windows)| *windows);
-    Ok(Box::new(Batched { field: Portable, table: Table::new(windows) }))
+/// Ordinary words.
+pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("portable", Ok(Portable(Scalar::detect())), sizing)
+}
+
+/// Four lanes.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("avx2", crate::simd::Avx2::detect().map(Fma), sizing)
+}
+
+/// Eight lanes.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn avx512f(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("avx512f", crate::simd::Avx512f::detect().map(Fma), sizing)
+}
+
+/// Eight lanes with 52-bit products.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("avx512ifma", crate::simd::Avx512ifma::detect().map(Ifma), sizing)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use {absent as avx2, absent as avx512f, absent as avx512ifma};
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn absent(_: Sizing) -> Result<Box<dyn Engine>, String> {
+    Err("this is no x86-64 processor".to_owned())
+}
+
+fn build<F: Field>(
+    name: &'static str,
+    field: Result<F, Missing>,
+    sizing: Sizing,
+) -> Result<Box<dyn Engine>, String> {
+    let field = field.map_err(|missing| missing.to_string())?;
+    Ok(Box::new(Batched { name, field, table: Table::new(field, windows(sizing)) }))
+}
+
+/// The number of windows with which building the table and trying the expected keys costs least, within the memory
+/// allowed; that is the last-level cache's unless it was said, since every thread reads at random.
+fn windows(sizing: Sizing) -> usize {
+    let most =
+        sizing.table_memory.unwrap_or_else(|| last_level_cache().unwrap_or(USUAL_CACHE).min(MOST_MEMORY));
+    let cost = |windows: usize| {
+        let entries = (Table::bytes(windows) / size_of::<Row>()) as f64;
+        COST_OF_ENTRY * entries + sizing.expected_attempts.min(ENDLESS) * windows as f64
+    };
+    let allowed = WINDOWS.iter().copied().filter(|&windows| Table::bytes(windows) <= most);
+    allowed.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(WINDOWS[0])
 }
 
 impl<F: Field> Engine for Batched<F> {
     fn name(&self) -> &'static str {
-        NAME
+        self.name
     }
 
     fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
         Box::new(Together {
             matcher,
+            field: self.field,
             batch: Batch::new(self.field, &self.table, KEYS),
             seeds: vec![[0; 32]; KEYS],
-            scalars: vec![[0; 32]; KEYS],
             keys: vec![[0; 32]; KEYS],
         })
     }
@@ -51,38 +109,58 @@ impl<F: Field> Engine for Batched<F> {
 
 struct Together<'a, F: Field> {
     matcher: &'a Matcher,
+    field: F,
     batch: Batch<'a, F>,
     seeds: Vec<[u8; 32]>,
-    scalars: Vec<[u8; 32]>,
     /// The public keys, the sign of x left 0.
     keys: Vec<[u8; 32]>,
 }
 
-impl<F: Field> Worker for Together<'_, F> {
-    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        seeds.fill(&mut self.seeds);
-        for (scalar, seed) in self.scalars.iter_mut().zip(&self.seeds) {
-            *scalar = *scalar_bytes(seed);
-        }
-        if self.batch.public_keys(&self.scalars, &mut self.keys) == Err(ZeroProduct) {
+impl<F: Field> Together<'_, F> {
+    /// The public keys of the seeds.
+    fn derive(&mut self) {
+        let simd = self.field.simd();
+        let Self { seeds, batch, .. } = self;
+        let lanes = <F::Simd as Words>::LANES;
+        simd.run(
+            #[inline(always)]
+            || {
+                for (group, seeds) in seeds.chunks_exact(lanes).enumerate() {
+                    let scalars = sha512::scalars(
+                        simd,
+                        #[inline(always)]
+                        |lane| &seeds[lane],
+                    );
+                    batch.set(group, &scalars);
+                }
+            },
+        );
+        if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
             for (key, seed) in self.keys.iter_mut().zip(&self.seeds) {
                 *key = reference::public_key(seed).0;
                 key[31] &= 0x7f;
             }
         }
-        for (index, (key, seed)) in (0..).zip(self.keys.iter().zip(&self.seeds)) {
-            if may_match(self.matcher, key) {
-                hits.extend(hit(self.matcher, index, seed, key));
+    }
+}
+
+impl<F: Field> Worker for Together<'_, F> {
+    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        seeds.fill(&mut self.seeds);
+        self.derive();
+        self.matcher.survivors(&self.keys, |index| {
+            let (key, seed) = (&self.keys[index], &self.seeds[index]);
+            if matches_with_a_sign(self.matcher, key) {
+                hits.extend(hit(self.matcher, index as u64, seed, key));
             }
-        }
-        self.seeds.as_flattened_mut().zeroize();
-        self.scalars.as_flattened_mut().zeroize();
+        });
+        wipe(&mut self.seeds);
         KEYS as u64
     }
 }
 
 /// Whether a key matches with one sign or the other.
-fn may_match(matcher: &Matcher, key: &[u8; 32]) -> bool {
+fn matches_with_a_sign(matcher: &Matcher, key: &[u8; 32]) -> bool {
     let mut body = *wire::body(&wire::text(key));
     matcher.is_match(&body) || {
         body[wire::SIGN_POSITION] = wire::symbol_of_set_sign(key);
@@ -105,8 +183,13 @@ mod tests {
 
     #[test]
     fn every_table_passes() {
-        for (expected_attempts, _) in WINDOWS {
-            assert_eq!(self_test::run(&*build(expected_attempts).unwrap()), Ok(()));
+        for windows in WINDOWS {
+            let table_memory = Some(Table::bytes(windows));
+            let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
+            assert_eq!(super::windows(sizing), windows);
+            let field = Portable(Scalar::detect());
+            let engine = Batched { name: "portable", field, table: Table::new(field, windows) };
+            assert_eq!(self_test::run(&engine), Ok(()));
         }
     }
 
@@ -114,11 +197,13 @@ mod tests {
     #[test]
     fn a_batch_with_a_zero_product_is_done_again() {
         let spoilt = |digit| {
-            let mut table = Table::new(63);
+            let field = Portable(Scalar::plain());
+            let mut table = Table::new(field, 63);
             table.spoil(digit);
-            self_test::run(&Batched { field: Portable, table })
+            self_test::run(&Batched { name: "spoilt", field, table })
         };
-        let digits = crate::key::known::pairs().map(|(seed, _)| usize::from(scalar_bytes(&seed)[0] >> 3 & 7));
+        let digits = crate::key::known::pairs()
+            .map(|(seed, _)| usize::from(crate::key::scalar_bytes(&seed)[0] >> 3 & 7));
         let unused = (0..8).find(|digit| !digits.contains(digit)).unwrap();
         assert!(spoilt(unused).is_err(), "the spoilt window is used, and no denominator is 0");
         assert_eq!(spoilt(digits[0]), Ok(()));

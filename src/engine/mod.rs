@@ -50,6 +50,27 @@ pub struct Hit {
     pub public_key: PublicKey,
 }
 
+/// What the size of tables depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizing {
+    /// The expected number of keys to try: a short search does not wait for a large table.
+    pub expected_attempts: f64,
+    /// The most bytes that tables may take, but never less than [`LEAST_TABLE_MEMORY`]. Without it they go by the
+    /// processor's caches.
+    pub table_memory: Option<usize>,
+}
+
+/// The bytes of the smallest tables.
+pub const LEAST_TABLE_MEMORY: usize = 16 << 10;
+
+impl Sizing {
+    /// By the caches, for a search of so many keys.
+    #[must_use]
+    pub const fn for_attempts(expected_attempts: f64) -> Self {
+        Self { expected_attempts, table_memory: None }
+    }
+}
+
 /// Below so many expected attempts the reference engine is done before another one has begun: its rate is 40,000
 /// keys a second or more, and tables and self-test take some 40 ms.
 const FEW_ATTEMPTS: f64 = 2000.0;
@@ -58,16 +79,19 @@ const FEW_ATTEMPTS: f64 = 2000.0;
 pub const AUTO: &str = "auto";
 
 /// Every engine, the fastest first; the last is the oracle and the yardstick of all others.
-const ENGINES: [Entry; 2] = [
-    Entry { name: batch::NAME, build: batch::build },
+const ENGINES: [Entry; 5] = [
+    Entry { name: "avx512ifma", build: batch::avx512ifma },
+    Entry { name: "avx512f", build: batch::avx512f },
+    Entry { name: "avx2", build: batch::avx2 },
+    Entry { name: "portable", build: batch::portable },
     Entry { name: reference::NAME, build: reference::build },
 ];
 
 /// An engine that can be chosen.
 struct Entry {
     name: &'static str,
-    /// Builds it for so many expected attempts, or says why this machine cannot run it.
-    build: fn(f64) -> Result<Box<dyn Engine>, String>,
+    /// Builds it, or says why this machine cannot run it.
+    build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
 }
 
 /// The names that [`select`] knows besides [`AUTO`].
@@ -75,20 +99,20 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ENGINES.iter().map(|entry| entry.name)
 }
 
-/// The engine called `name`, after its self-test, with tables that suit a search of `expected_attempts` keys. For
+/// The engine called `name`, after its self-test, with tables of a suitable size. For
 /// [`AUTO`] it is the fastest that is there and passes; a search of few keys does not wait for tables.
 ///
 /// # Errors
 ///
 /// There is no such engine, this machine cannot run it, or it computed a wrong key.
-pub fn select(name: &str, expected_attempts: f64) -> Result<Box<dyn Engine>, EngineError> {
-    if name == AUTO && expected_attempts < FEW_ATTEMPTS {
-        return select(reference::NAME, expected_attempts);
+pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    if name == AUTO && sizing.expected_attempts < FEW_ATTEMPTS {
+        return select(reference::NAME, sizing);
     }
     if name == AUTO {
         let mut first = None;
         for name in names() {
-            match select(name, expected_attempts) {
+            match select(name, sizing) {
                 Ok(engine) => return Ok(engine),
                 Err(error) => first = first.or(Some(error)),
             }
@@ -98,15 +122,17 @@ pub fn select(name: &str, expected_attempts: f64) -> Result<Box<dyn Engine>, Eng
     let Some(&Entry { name, build }) = ENGINES.iter().find(|entry| entry.name == name) else {
         return Err(EngineError::Unknown(name.to_owned()));
     };
-    let engine = build(expected_attempts).map_err(|why| EngineError::Unavailable { name, why })?;
+    let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
     self_test::run(&*engine)?;
     Ok(engine)
 }
 
-/// All engines that work on this machine, in the order of [`names`], with the tables of a long search.
+/// All engines that work on this machine, in the order of [`names`], with the tables of a long search within so many
+/// bytes.
 #[must_use]
-pub fn available() -> Vec<Box<dyn Engine>> {
-    names().filter_map(|name| select(name, f64::INFINITY).ok()).collect()
+pub fn available(table_memory: Option<usize>) -> Vec<Box<dyn Engine>> {
+    let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
+    names().filter_map(|name| select(name, sizing).ok()).collect()
 }
 
 /// Why an engine is refused.
@@ -129,7 +155,7 @@ impl EngineError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
-        let works = |name: &&str| select(name, 0.0).is_ok();
+        let works = |name: &&str| select(name, Sizing::for_attempts(0.0)).is_ok();
         let there = names().filter(works).collect::<Vec<_>>().join(", ");
         format!("this machine has: {AUTO}, {there}")
     }

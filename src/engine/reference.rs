@@ -7,7 +7,7 @@
 use curve25519_dalek::EdwardsPoint;
 use zeroize::Zeroize as _;
 
-use super::{Engine, Hit, SeedSource, Worker};
+use super::{Engine, Hit, SeedSource, Sizing, Worker};
 use crate::key::{PublicKey, Seed, scalar_bytes};
 use crate::pattern::Matcher;
 use crate::wire;
@@ -19,7 +19,7 @@ const BATCH: usize = 256;
 
 pub(super) struct Reference;
 
-pub(super) fn build(_: f64) -> Result<Box<dyn Engine>, String> {
+pub(super) fn build(_: Sizing) -> Result<Box<dyn Engine>, String> {
     Ok(Box::new(Reference))
 }
 

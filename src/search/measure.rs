@@ -135,7 +135,7 @@ mod tests {
         let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
         let stop = Stop::new();
         let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-        let engines = [engine::select("reference", 0.0).unwrap()];
+        let engines = [engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()];
         let measured = measure.compare(&engines, Duration::from_millis(100)).unwrap();
         assert_eq!(measured[0].engine, "reference");
         assert_eq!(measured[0].ratio, Spread { min: 1.0, median: 1.0, max: 1.0 });

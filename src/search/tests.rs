@@ -43,7 +43,7 @@ impl Observer for Log {
 }
 
 fn reference() -> Box<dyn Engine> {
-    crate::engine::select("reference", 0.0).unwrap()
+    crate::engine::select("reference", crate::engine::Sizing::for_attempts(0.0)).unwrap()
 }
 
 /// The reference engine, seen through something that can count, or lie.
@@ -196,7 +196,7 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
 /// that were computed.
 #[test]
 fn the_gaps_between_finds_are_geometric() {
-    for engine in crate::engine::available() {
+    for engine in crate::engine::available(None) {
         check_gaps(&*engine);
     }
 }

@@ -1,0 +1,29 @@
+//! The back ends of this machine, for benches that measure each of them.
+
+use vanity_ed25519::curve::{Field, Portable};
+use vanity_ed25519::simd::Scalar;
+
+/// What is done with a back end.
+pub trait BackEnd {
+    /// Does it.
+    fn measure<F: Field>(&mut self, name: &str, field: F);
+}
+
+/// Does it with all that the processor has.
+pub fn each_back_end(what: &mut impl BackEnd) {
+    what.measure("portable", Portable(Scalar::detect()));
+    #[cfg(target_arch = "x86_64")]
+    {
+        use vanity_ed25519::curve::{Fma, Ifma};
+        use vanity_ed25519::simd::{Avx2, Avx512f, Avx512ifma};
+        if let Ok(simd) = Avx2::detect() {
+            what.measure("avx2", Fma(simd));
+        }
+        if let Ok(simd) = Avx512f::detect() {
+            what.measure("avx512f", Fma(simd));
+        }
+        if let Ok(simd) = Avx512ifma::detect() {
+            what.measure("avx512ifma", Ifma(simd));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The parts of a key under criterion, for every back end, one thread: products, SHA-512, entries of the table, inversion, and
+//! the curve's part as a whole.
+//!
+//! ```text
+//! cargo bench --bench parts -- avx2
+//! ```
+//!
+//! Each rate is in elements a second: a vector counts as many as it has lanes.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use vanity_ed25519::curve::{Batch, Field, Table};
+use vanity_ed25519::sha512;
+use vanity_ed25519::simd::Words;
+
+mod back_ends;
+
+use back_ends::{BackEnd, each_back_end};
+
+/// Keys in a batch.
+const KEYS: usize = 2048;
+
+/// Windows: tables of 9 MB.
+const WINDOWS: usize = 18;
+
+/// Vectors for each measurement of a part, which then do not depend on each other.
+const VECTORS: usize = 64;
+
+struct Parts<'a>(&'a mut Criterion);
+
+impl BackEnd for Parts<'_> {
+    fn measure<F: Field>(&mut self, name: &str, field: F) {
+        let simd = field.simd();
+        let lanes = <F::Simd as Words>::LANES;
+        let mut group = self.0.benchmark_group(name);
+        group.throughput(Throughput::Elements((VECTORS * lanes) as u64));
+        let mut products = [field.one(); VECTORS];
+        group.bench_function("mul", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || {
+                        for product in &mut products {
+                            *product = field.mul(product, &(*product).into());
+                        }
+                    },
+                );
+                black_box(&mut products);
+            });
+        });
+        group.bench_function("square", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || {
+                        for product in &mut products {
+                            *product = field.square(product);
+                        }
+                    },
+                );
+                black_box(&mut products);
+            });
+        });
+
+        let mut seeds: Vec<[u8; 32]> = (0..KEYS).map(|at| [at as u8; 32]).collect();
+        let mut scalars = [[0; 8]; 4];
+        group.bench_function("sha512", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || {
+                        for seeds in seeds[..VECTORS * lanes].chunks_exact(lanes) {
+                            let words = sha512::scalars(
+                                simd,
+                                #[inline(always)]
+                                |lane| &seeds[lane],
+                            );
+                            simd.store(words[0], &mut scalars[0]);
+                            simd.store(words[3], &mut scalars[3]);
+                        }
+                    },
+                );
+                black_box((&mut seeds, &mut scalars));
+            });
+        });
+
+        let table = Table::new(field, WINDOWS);
+        let digits: Vec<u32> = (0..KEYS as u32).map(|at| at.wrapping_mul(2_654_435_761) >> 20).collect();
+        group.bench_function("fetch", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || {
+                        for digits in digits[..VECTORS * lanes].chunks_exact(lanes) {
+                            black_box(&table.fetch(field, 1, digits));
+                        }
+                    },
+                );
+            });
+        });
+
+        group.throughput(Throughput::Elements(lanes as u64));
+        group.bench_function("invert", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || field.invert(black_box(&products[0])).is_some(),
+                )
+            });
+        });
+
+        let mut batch = Batch::new(field, &table, KEYS);
+        let mut keys = vec![[0; 32]; KEYS];
+        group.throughput(Throughput::Elements(KEYS as u64));
+        group.bench_function("curve", |bencher| {
+            bencher.iter(|| {
+                simd.run(
+                    #[inline(always)]
+                    || {
+                        for (at, seeds) in seeds.chunks_exact(lanes).enumerate() {
+                            batch.set(at, &simd.columns_of_bytes(|lane| &seeds[lane]));
+                        }
+                    },
+                );
+                assert!(batch.public_keys(&mut keys).is_ok());
+            });
+        });
+        group.finish();
+    }
+}
+
+fn parts(criterion: &mut Criterion) {
+    each_back_end(&mut Parts(criterion));
+}
+
+criterion_group!(benches, parts);
+criterion_main!(benches);

@@ -1,0 +1,300 @@
+//! Five signed 51-bit limbs held as double-precision numbers; products by fused multiply-add.
+//!
+//! The product of two integers has up to 102 bits, of which a double holds 53. Added to a number whose last place is worth
+//! 2^51, the product is rounded to its high part; what that leaves is an integer of 51 bits:
+//!
+//! ```text
+//! h = fma(a, b, HIGH)              = HIGH + high,   high a multiple of 2^51, exact
+//! l = fma(a, b, (HIGH + LOW) - h)  = LOW + a b - high,   within 2^50 of LOW, exact
+//! ```
+//!
+//! As bit patterns, h and l are `HIGH.to_bits() + high / 2^51` and `LOW.to_bits() + low`: columns of a product are sums of
+//! bit patterns, as integers, and one constant for each column takes all the offsets away. This needs |a b| <= 2^102,
+//! so differences of carried limbs may be multiplied as they are. (Niall Emmart, Fangyu Zheng, Charles Weems: Faster
+//! Modular Exponentiation Using Double Precision Floating Point Arithmetic on the GPU, ARITH 2018.)
+//!
+//! A tight limb u is kept as the double 2^52 + u, whose bit pattern ends in the integer u; a difference of two such is the
+//! limbs' own.
+
+use super::radix51::{self, LIMB, P, five, times_19};
+use super::{Field, Word};
+use crate::simd::Doubles;
+
+/// The back end of processors that have fused multiply-add.
+#[derive(Clone, Copy, Debug)]
+pub struct Fma<S>(pub S);
+
+/// 1.5 2^103, whose last place is worth 2^51.
+const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
+
+/// 1.5 2^52, whose last place is worth 1.
+const LOW: f64 = 3.0 * (1u64 << 51) as f64;
+
+/// 2^52: with a limb added, the limb is the lower bits of the pattern.
+pub(super) const UNIT: f64 = (1u64 << 52) as f64;
+
+/// What carries from below may add to a limb: at most [`CARRY`] to four of them, 19 times as much to the lowest.
+pub(super) const EXCESS: u64 = 1 << 12;
+
+/// Columns, before and after 2^255 = 19 has brought the upper ones down, stay within this times 2^51 of 0: the worst
+/// has 1 low and 0 high parts, and 19 times 4 and 5 of them, each within 2^50 and a little; 2 more are added or taken.
+const SPAN: u64 = 90;
+
+/// [`OFFSET`] is this many p.
+const TIMES_P: u64 = 96;
+
+/// Added to columns, which makes them positive and leaves the value alone modulo p.
+const OFFSET: [u64; 5] = [TIMES_P * P[0], TIMES_P * P[1], TIMES_P * P[2], TIMES_P * P[3], TIMES_P * P[4]];
+
+/// The largest carry out of a column.
+const CARRY: u64 = SPAN + TIMES_P + 1;
+
+const _: () = assert!(SPAN << 51 < OFFSET[0]);
+const _: () = assert!(19 * CARRY < EXCESS);
+// (2^50 + e) (2^51 + e), a product and a difference, stays below 2^102.
+const _: () = assert!(((1 << 50) + EXCESS as u128) * ((1 << 51) + EXCESS as u128) < 1 << 102);
+
+/// Five numbers 2^52 + u with u from 0 to 2^51 + [`EXCESS`].
+#[derive(Clone, Copy, Debug)]
+pub struct Tight<D>(pub(super) [D; 5]);
+
+/// Five integers within 2^51 + [`EXCESS`] of 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Loose<D>(pub(super) [D; 5]);
+
+/// Five integers within 2^50 + [`EXCESS`] of 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<D>(pub(super) [D; 5]);
+
+/// The bit patterns of two tight elements, added.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum<W>(pub(super) [W; 5]);
+
+impl<D> From<Product<D>> for Loose<D> {
+    fn from(product: Product<D>) -> Self {
+        Self(product.0)
+    }
+}
+
+impl<S: Doubles> Fma<S> {
+    #[inline(always)]
+    fn number(self, value: f64) -> S::Double {
+        self.0.double(self.0.splat(value.to_bits()))
+    }
+
+    /// Adds a b: the bit patterns of l to column `at`, those of h to the one above.
+    #[inline(always)]
+    fn accumulate(self, columns: &mut [S::Word; 10], at: usize, a: S::Double, b: &S::Double) {
+        let sums = (columns[at], columns[at + 1]);
+        let sums = self.0.accumulate(sums, a, b, self.number(HIGH), self.number(HIGH + LOW));
+        (columns[at], columns[at + 1]) = sums;
+    }
+
+    /// The columns of a b, reduced by 2^255 = 19, each with `plus` added.
+    #[inline(always)]
+    fn product(self, a: &[S::Double; 5], b: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
+        self.columns(
+            #[inline(always)]
+            |columns, at| {
+                for i in 0..5 {
+                    if let Some(j @ 0..5) = at.checked_sub(i) {
+                        self.accumulate(columns, at, a[i], &b[j]);
+                    }
+                }
+            },
+            [1, 2, 3, 4, 5, 4, 3, 2, 1, 0],
+            plus,
+        )
+    }
+
+    /// The same of a^2.
+    #[inline(always)]
+    fn squared(self, a: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
+        let twice = five!(at => self.0.plus(a[at], a[at]));
+        self.columns(
+            #[inline(always)]
+            |columns, at| {
+                for i in 0..5 {
+                    if let Some(j @ 0..5) = at.checked_sub(i)
+                        && i <= j
+                    {
+                        self.accumulate(columns, at, a[j], if i < j { &twice[i] } else { &a[i] });
+                    }
+                }
+            },
+            [1, 1, 2, 2, 3, 2, 2, 1, 1, 0],
+            plus,
+        )
+    }
+
+    /// Adds up the columns, of so many `products` each, and brings the upper ones down.
+    ///
+    /// The lower columns start from 19 times the upper ones, so that few are under way at a time. The upper ones start
+    /// from constants: what every column has too much, and what it shall have besides, divided by 19 modulo 2^64.
+    #[inline(always)]
+    fn columns(
+        self,
+        add: impl Fn(&mut [S::Word; 10], usize),
+        products: [u64; 10],
+        plus: u64,
+    ) -> [S::Word; 5] {
+        let simd = self.0;
+        // The patterns of zeros: of the low parts of a column, and of the high parts of the one below.
+        let zeros = |at: usize| {
+            let highs = if at == 0 { 0 } else { products[at - 1] };
+            products[at].wrapping_mul(LOW.to_bits()).wrapping_add(highs.wrapping_mul(HIGH.to_bits()))
+        };
+        let start = |at: usize| {
+            let zeros = zeros(at).wrapping_add(zeros(at + 5).wrapping_mul(19));
+            OFFSET[at].wrapping_add(plus).wrapping_sub(zeros)
+        };
+        let start_above = |at: usize| simd.splat(start(at).wrapping_mul(INVERSE_OF_19));
+        let mut columns = [
+            simd.splat(0),
+            simd.splat(0),
+            simd.splat(0),
+            simd.splat(0),
+            simd.splat(start(4)),
+            start_above(0),
+            start_above(1),
+            start_above(2),
+            start_above(3),
+            simd.splat(0),
+        ];
+        add(&mut columns, 4);
+        for at in 5..9 {
+            add(&mut columns, at);
+            columns[at - 5] = times_19(simd, columns[at]);
+        }
+        columns[4] = simd.add(columns[4], times_19(simd, columns[9]));
+        for at in 0..4 {
+            add(&mut columns, at);
+        }
+        five!(at => columns[at])
+    }
+
+    /// Positive columns to limbs from 0 to 2^51 + [`EXCESS`], as bit patterns of 2^52 and so much more. All carries
+    /// are taken at once, since they are small.
+    #[inline(always)]
+    fn limbs(self, columns: [S::Word; 5]) -> [S::Word; 5] {
+        let simd = self.0;
+        let carries = five!(at => simd.shr::<51>(columns[at]));
+        let around = times_19(simd, carries[4]);
+        five!(at => {
+            let limb = simd.and(columns[at], simd.splat(LIMB));
+            let number = simd.or(limb, simd.splat(UNIT.to_bits()));
+            simd.add(number, if at == 0 { around } else { carries[at - 1] })
+        })
+    }
+
+    #[inline(always)]
+    fn to_tight(self, columns: [S::Word; 5]) -> Tight<S::Double> {
+        let limbs = self.limbs(columns);
+        Tight(five!(at => self.0.double(limbs[at])))
+    }
+
+    /// Of columns to which 2^50 was added, so that limbs lie about 0.
+    #[inline(always)]
+    fn to_product(self, columns: [S::Word; 5]) -> Product<S::Double> {
+        let middle = self.number(UNIT + CENTRE as f64);
+        let limbs = self.limbs(columns);
+        Product(five!(at => self.0.minus(self.0.double(limbs[at]), middle)))
+    }
+}
+
+/// 19 times this is 1 modulo 2^64.
+const INVERSE_OF_19: u64 = 0x86bc_a1af_286b_ca1b;
+
+const _: () = assert!(INVERSE_OF_19.wrapping_mul(19) == 1);
+
+/// The middle of a limb.
+const CENTRE: u64 = 1 << 50;
+
+impl<S: Doubles> Field for Fma<S> {
+    type Simd = S;
+    type Tight = Tight<S::Double>;
+    type Loose = Loose<S::Double>;
+    type Product = Product<S::Double>;
+    type Sum = Sum<S::Word>;
+
+    #[inline(always)]
+    fn simd(self) -> S {
+        self.0
+    }
+
+    #[inline(always)]
+    fn tight(self, words: [S::Word; 4]) -> Tight<S::Double> {
+        let (simd, unit) = (self.0, self.0.splat(UNIT.to_bits()));
+        let limbs = radix51::split(simd, words);
+        Tight(five!(at => simd.double(simd.or(limbs[at], unit))))
+    }
+
+    #[inline(always)]
+    fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
+        Loose(five!(at => self.0.minus(a.0[at], b.0[at])))
+    }
+
+    #[inline(always)]
+    fn sum(self, a: &Self::Tight, b: &Self::Tight) -> Self::Sum {
+        Sum(five!(at => self.0.add(self.0.bits(a.0[at]), self.0.bits(b.0[at]))))
+    }
+
+    #[inline(always)]
+    fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
+        let simd = self.0;
+        // One pattern of 2^52 less two.
+        let constant = OFFSET.map(|offset| offset.wrapping_add(CENTRE).wrapping_add(UNIT.to_bits()));
+        self.to_product(five!(at => {
+            simd.sub(simd.add(simd.bits(a.0[at]), simd.splat(constant[at])), b.0[at])
+        }))
+    }
+
+    #[inline(always)]
+    fn carry(self, a: &Self::Loose) -> Self::Product {
+        let simd = self.0;
+        // Rounded to multiples of 2^51.
+        let high = self.number(HIGH);
+        let over = five!(at => simd.minus(simd.plus(a.0[at], high), high));
+        let below = 1.0 / (1u64 << 51) as f64;
+        Product(five!(at => {
+            let rest = simd.minus(a.0[at], over[at]);
+            let (from, worth) = if at == 0 { (over[4], 19.0 * below) } else { (over[at - 1], below) };
+            simd.fma(from, self.number(worth), rest)
+        }))
+    }
+
+    #[inline(always)]
+    fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
+        self.to_product(self.product(&a.0, &b.0, CENTRE))
+    }
+
+    #[inline(always)]
+    fn square(self, a: &Self::Product) -> Self::Product {
+        self.to_product(self.squared(&a.0, CENTRE))
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
+        let simd = self.0;
+        let columns = self.product(&a.0, &b.0, UNIT.to_bits().wrapping_neg());
+        self.to_tight(five!(at => simd.add(columns[at], simd.bits(c.0[at]))))
+    }
+
+    #[inline(always)]
+    fn square_sub(self, a: &Self::Product, b: &Self::Sum) -> Self::Tight {
+        let simd = self.0;
+        let columns = self.squared(&a.0, UNIT.to_bits().wrapping_mul(2));
+        self.to_tight(five!(at => simd.sub(columns[at], b.0[at])))
+    }
+
+    #[inline(always)]
+    fn words(self, a: &Self::Product) -> [Word<Self>; 4] {
+        let simd = self.0;
+        // Integers, p added so that they are positive. The value, within 1.1 2^254 of 0 before, is then below 2p.
+        let integers = five!(at => {
+            let pattern = simd.bits(simd.plus(a.0[at], self.number(LOW)));
+            simd.add(pattern, simd.splat(P[at].wrapping_sub(LOW.to_bits())))
+        });
+        radix51::canonical(simd, integers)
+    }
+}

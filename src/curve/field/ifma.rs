@@ -1,0 +1,249 @@
+//! Five 52-bit limbs; products by the 52-bit multiply-add of AVX-512 IFMA.
+//!
+//! `madd52lo` and `madd52hi` add the low and the high 52 bits of a product of 52-bit limbs to a word, so that a column of a
+//! product is a chain of such additions. They take no notice of the upper 12 bits of their factors: a limb from which the
+//! carry was taken need not be masked to be multiplied, only to be added. 2^260 = 608 modulo p brings the upper columns
+//! down. (Shay Gueron, Vlad Krasnov: Accelerating Big Integer Arithmetic Using Intel IFMA Extensions, ARITH 2016.)
+
+use super::radix51::{self, five};
+use super::{Field, Word};
+use crate::simd::Madd52;
+
+/// The back end of processors that have AVX-512 IFMA.
+#[derive(Clone, Copy, Debug)]
+pub struct Ifma<S>(pub S);
+
+/// The largest limb.
+pub(super) const LIMB: u64 = (1 << 52) - 1;
+
+/// The bits of the top limb that are below 2^255 = 2^(208 + 47).
+const TOP_BITS: u32 = 47;
+
+/// Half of 2^260 modulo p. The top column is brought down by it twice: 608 times the column may be over 52 bits.
+const HALF_FOLD: u64 = 304;
+
+/// Tight and product top limbs stay below this: what is left below 2^255, and a carry.
+pub(super) const TOP: u64 = (1 << TOP_BITS) + (1 << 6);
+
+/// Top limbs of differences stay below this: two more p.
+pub(super) const LOOSE_TOP: u64 = TOP + (1 << 48);
+
+// The high part of the product of the two, brought down by half, fits into 52 bits.
+const _: () = assert!(((TOP as u128 * LOOSE_TOP as u128) >> 52) * (HALF_FOLD as u128) < 1 << 52);
+
+/// 2p = 2^256 - 38 in the lowest and the top limb.
+const TWO_P: [u64; 2] = [38, 1 << 48];
+
+/// 8p = 2^258 - 152, written with limbs that are larger than sums of two.
+const EIGHT_P: [u64; 5] = [(1 << 54) - 152, (1 << 54) - 4, (1 << 54) - 4, (1 << 54) - 4, (1 << 50) - 4];
+
+/// Limbs from 0 to [`LIMB`], the top one below [`TOP`].
+#[derive(Clone, Copy, Debug)]
+pub struct Tight<W>(pub(super) [W; 5]);
+
+/// Limbs in the low 52 bits of words, the top one below [`LOOSE_TOP`].
+#[derive(Clone, Copy, Debug)]
+pub struct Loose<W>(pub(super) [W; 5]);
+
+/// Limbs in the low 52 bits of words, the top one below [`TOP`].
+#[derive(Clone, Copy, Debug)]
+pub struct Product<W>(pub(super) [W; 5]);
+
+/// Limbs below 2^53, the top one below 2 [`TOP`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sum<W>(pub(super) [W; 5]);
+
+impl<W> From<Product<W>> for Loose<W> {
+    fn from(product: Product<W>) -> Self {
+        Self(product.0)
+    }
+}
+
+impl<S: Madd52> Ifma<S> {
+    /// The ten columns of a b, the lower five added to those given.
+    #[inline(always)]
+    fn columns(self, a: &[S::Word; 5], b: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
+        let (simd, zero) = (self.0, self.0.splat(0));
+        let mut columns = [lower[0], lower[1], lower[2], lower[3], lower[4], zero, zero, zero, zero, zero];
+        for i in 0..5 {
+            for j in 0..5 {
+                columns[i + j] = simd.madd52lo(columns[i + j], a[i], b[j]);
+            }
+            for j in 0..5 {
+                columns[i + j + 1] = simd.madd52hi(columns[i + j + 1], a[i], b[j]);
+            }
+        }
+        columns
+    }
+
+    /// The same of a^2: products of different limbs once, doubled.
+    #[inline(always)]
+    fn square_columns(self, a: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
+        let simd = self.0;
+        let mut columns = [simd.splat(0); 10];
+        for i in 0..5 {
+            for j in i + 1..5 {
+                columns[i + j] = simd.madd52lo(columns[i + j], a[i], a[j]);
+                columns[i + j + 1] = simd.madd52hi(columns[i + j + 1], a[i], a[j]);
+            }
+        }
+        for column in &mut columns {
+            *column = simd.add(*column, *column);
+        }
+        for at in 0..5 {
+            columns[at] = simd.add(columns[at], lower[at]);
+        }
+        for i in 0..5 {
+            columns[2 * i] = simd.madd52lo(columns[2 * i], a[i], a[i]);
+            columns[2 * i + 1] = simd.madd52hi(columns[2 * i + 1], a[i], a[i]);
+        }
+        columns
+    }
+
+    /// Brings down the upper columns. A column is below 2^57: nine parts of 52 bits, and what was added.
+    #[inline(always)]
+    fn fold(self, columns: &[S::Word; 10]) -> [S::Word; 5] {
+        let simd = self.0;
+        let (once, half) = (simd.splat(2 * HALF_FOLD), simd.splat(HALF_FOLD));
+        let mut lower = [columns[0], columns[1], columns[2], columns[3], columns[4]];
+        for at in 0..4 {
+            lower[at] = simd.madd52lo(lower[at], columns[at + 5], once);
+            lower[at + 1] = simd.madd52hi(lower[at + 1], columns[at + 5], once);
+            let over = simd.shr::<52>(columns[at + 5]);
+            lower[at + 1] = simd.madd52lo(lower[at + 1], over, once);
+        }
+        lower[4] = simd.madd52lo(lower[4], columns[9], half);
+        lower[4] = simd.madd52lo(lower[4], columns[9], half);
+        lower
+    }
+
+    /// Carries from limb to limb, what is over 2^255 first: limbs of the result are the low 52 bits of its words. The
+    /// columns are below 2^58, so that the top limb takes no more than a carry of 6 bits.
+    #[inline(always)]
+    fn carry_up(self, columns: &[S::Word; 5]) -> [S::Word; 5] {
+        let simd = self.0;
+        let mut limbs = *columns;
+        let over = simd.shr::<TOP_BITS>(limbs[4]);
+        limbs[4] = simd.and(limbs[4], simd.splat((1 << TOP_BITS) - 1));
+        limbs[0] = simd.madd52lo(limbs[0], over, simd.splat(19));
+        for at in 0..4 {
+            limbs[at + 1] = simd.add(limbs[at + 1], simd.shr::<52>(limbs[at]));
+        }
+        limbs
+    }
+
+    /// The limbs without what their words hold above them.
+    #[inline(always)]
+    fn masked(self, limbs: &[S::Word; 5]) -> [S::Word; 5] {
+        let (simd, limb) = (self.0, self.0.splat(LIMB));
+        [
+            simd.and(limbs[0], limb),
+            simd.and(limbs[1], limb),
+            simd.and(limbs[2], limb),
+            simd.and(limbs[3], limb),
+            limbs[4],
+        ]
+    }
+
+    #[inline(always)]
+    fn zero(self) -> [S::Word; 5] {
+        [self.0.splat(0); 5]
+    }
+}
+
+impl<S: Madd52> Field for Ifma<S> {
+    type Simd = S;
+    type Tight = Tight<S::Word>;
+    type Loose = Loose<S::Word>;
+    type Product = Product<S::Word>;
+    type Sum = Sum<S::Word>;
+
+    #[inline(always)]
+    fn simd(self) -> S {
+        self.0
+    }
+
+    #[inline(always)]
+    fn tight(self, [a, b, c, d]: [S::Word; 4]) -> Tight<S::Word> {
+        let simd = self.0;
+        Tight(self.masked(&[
+            a,
+            simd.or(simd.shr::<52>(a), simd.shl::<12>(b)),
+            simd.or(simd.shr::<40>(b), simd.shl::<24>(c)),
+            simd.or(simd.shr::<28>(c), simd.shl::<36>(d)),
+            simd.shr::<16>(d),
+        ]))
+    }
+
+    /// The value is positive, with two p added, and so is the top limb once every carry, of either sign, has reached it.
+    #[inline(always)]
+    fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
+        let simd = self.0;
+        let mut limbs = [
+            simd.sub(a.0[0], simd.add(b.0[0], simd.splat(TWO_P[0]))),
+            simd.sub(a.0[1], b.0[1]),
+            simd.sub(a.0[2], b.0[2]),
+            simd.sub(a.0[3], b.0[3]),
+            simd.sub(simd.add(a.0[4], simd.splat(TWO_P[1])), b.0[4]),
+        ];
+        for at in 0..4 {
+            limbs[at + 1] = simd.add(limbs[at + 1], simd.sar::<52>(limbs[at]));
+        }
+        Loose(limbs)
+    }
+
+    #[inline(always)]
+    fn sum(self, a: &Self::Tight, b: &Self::Tight) -> Self::Sum {
+        Sum(five!(at => self.0.add(a.0[at], b.0[at])))
+    }
+
+    #[inline(always)]
+    fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
+        let simd = self.0;
+        let limbs = five!(at => simd.sub(simd.add(a.0[at], simd.splat(EIGHT_P[at])), b.0[at]));
+        Product(self.carry_up(&limbs))
+    }
+
+    #[inline(always)]
+    fn carry(self, a: &Self::Loose) -> Self::Product {
+        Product(self.carry_up(&self.masked(&a.0)))
+    }
+
+    #[inline(always)]
+    fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
+        Product(self.carry_up(&self.fold(&self.columns(&a.0, &b.0, &self.zero()))))
+    }
+
+    #[inline(always)]
+    fn square(self, a: &Self::Product) -> Self::Product {
+        Product(self.carry_up(&self.fold(&self.square_columns(&a.0, &self.zero()))))
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
+        let columns = self.columns(&a.0, &b.0, &c.0);
+        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
+    }
+
+    #[inline(always)]
+    fn square_sub(self, a: &Self::Product, b: &Self::Sum) -> Self::Tight {
+        let simd = self.0;
+        let minus = five!(at => simd.sub(simd.splat(EIGHT_P[at]), b.0[at]));
+        let columns = self.square_columns(&a.0, &minus);
+        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
+    }
+
+    #[inline(always)]
+    fn words(self, a: &Self::Product) -> [Word<Self>; 4] {
+        let simd = self.0;
+        let [a, b, c, d, e] = self.masked(&a.0);
+        // Below 2^255 + 2^215, which is below 2p.
+        let words = [
+            simd.or(a, simd.shl::<52>(b)),
+            simd.or(simd.shr::<12>(b), simd.shl::<40>(c)),
+            simd.or(simd.shr::<24>(c), simd.shl::<28>(d)),
+            simd.or(simd.shr::<36>(d), simd.shl::<16>(e)),
+        ];
+        radix51::canonical(simd, radix51::split(simd, words))
+    }
+}

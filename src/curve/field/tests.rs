@@ -1,0 +1,341 @@
+//! Every back end against big integers, with limbs at the bounds of their types.
+//!
+//! `VANITY_CASES` sets how many cases of each operation are tried in each back end.
+
+use std::ops::RangeInclusive;
+
+use num_bigint::{BigInt, BigUint};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+
+use super::*;
+use crate::simd::{Doubles, Madd52, Scalar};
+
+/// Cases, unless the environment says otherwise.
+const CASES: usize = 20_000;
+
+/// The most lanes.
+const LANES: usize = 8;
+
+/// Five limbs in every lane.
+type Limbs = [[i64; LANES]; 5];
+
+/// How limbs are put in and taken out.
+trait Probe: Field {
+    /// Bits from limb to limb.
+    const RADIX: u32;
+    /// What limb `at` may be in a tight element, a loose one, a product, a sum.
+    fn ranges(at: usize) -> [RangeInclusive<i64>; 4];
+    fn put_tight(self, limbs: &Limbs) -> Self::Tight;
+    fn put_loose(self, limbs: &Limbs) -> Self::Loose;
+    fn put_product(self, limbs: &Limbs) -> Self::Product;
+    fn put_sum(self, limbs: &Limbs) -> Self::Sum;
+    fn get_tight(self, a: &Self::Tight) -> Limbs;
+    fn get_loose(self, a: &Self::Loose) -> Limbs;
+    fn get_product(self, a: &Self::Product) -> Limbs;
+    fn get_sum(self, a: &Self::Sum) -> Limbs;
+}
+
+fn vectors<S: Words>(simd: S, limbs: &Limbs, word: impl Fn(usize, i64) -> u64) -> [S::Word; 5] {
+    std::array::from_fn(|at| simd.load(&limbs[at].map(|limb| word(at, limb))))
+}
+
+fn lanes<S: Words>(simd: S, vectors: &[S::Word; 5], limb: impl Fn(usize, u64) -> i64) -> Limbs {
+    std::array::from_fn(|at| {
+        let mut words = [0; LANES];
+        simd.store(vectors[at], &mut words);
+        words.map(|word| limb(at, word))
+    })
+}
+
+impl Probe for Portable {
+    const RADIX: u32 = 51;
+
+    fn ranges(_: usize) -> [RangeInclusive<i64>; 4] {
+        [portable::TIGHT, portable::LOOSE, portable::TIGHT, 2 * portable::TIGHT - 1]
+            .map(|bound| 0..=bound.cast_signed() - 1)
+    }
+
+    fn put_tight(self, limbs: &Limbs) -> Self::Tight {
+        portable::Tight51(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+    }
+
+    fn put_loose(self, limbs: &Limbs) -> Self::Loose {
+        portable::Loose51(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+    }
+
+    fn put_product(self, limbs: &Limbs) -> Self::Product {
+        self.put_tight(limbs)
+    }
+
+    fn put_sum(self, limbs: &Limbs) -> Self::Sum {
+        self.put_loose(limbs)
+    }
+
+    fn get_tight(self, a: &Self::Tight) -> Limbs {
+        lanes(self.0, &a.0, |_, word| word.cast_signed())
+    }
+
+    fn get_loose(self, a: &Self::Loose) -> Limbs {
+        lanes(self.0, &a.0, |_, word| word.cast_signed())
+    }
+
+    fn get_product(self, a: &Self::Product) -> Limbs {
+        self.get_tight(a)
+    }
+
+    fn get_sum(self, a: &Self::Sum) -> Limbs {
+        self.get_loose(a)
+    }
+}
+
+impl<S: Doubles> Probe for Fma<S> {
+    const RADIX: u32 = 51;
+
+    fn ranges(_: usize) -> [RangeInclusive<i64>; 4] {
+        let excess = fma::EXCESS.cast_signed();
+        let (limb, half) = ((1 << 51) + excess, (1 << 50) + excess);
+        [0..=limb, -limb..=limb, -half..=half, 0..=2 * limb]
+    }
+
+    fn put_tight(self, limbs: &Limbs) -> Self::Tight {
+        let words = vectors(self.0, limbs, |_, limb| (fma::UNIT + limb as f64).to_bits());
+        fma::Tight(words.map(|word| self.0.double(word)))
+    }
+
+    fn put_loose(self, limbs: &Limbs) -> Self::Loose {
+        let words = vectors(self.0, limbs, |_, limb| (limb as f64).to_bits());
+        fma::Loose(words.map(|word| self.0.double(word)))
+    }
+
+    fn put_product(self, limbs: &Limbs) -> Self::Product {
+        fma::Product(self.put_loose(limbs).0)
+    }
+
+    fn put_sum(self, limbs: &Limbs) -> Self::Sum {
+        let two_units = fma::UNIT.to_bits().wrapping_mul(2);
+        fma::Sum(vectors(self.0, limbs, |_, limb| two_units.wrapping_add_signed(limb)))
+    }
+
+    fn get_tight(self, a: &Self::Tight) -> Limbs {
+        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), |_, word| (f64::from_bits(word) - fma::UNIT) as i64)
+    }
+
+    fn get_loose(self, a: &Self::Loose) -> Limbs {
+        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), |_, word| {
+            let number = f64::from_bits(word);
+            assert_eq!(number.fract(), 0.0);
+            number as i64
+        })
+    }
+
+    fn get_product(self, a: &Self::Product) -> Limbs {
+        self.get_loose(&(*a).into())
+    }
+
+    fn get_sum(self, a: &Self::Sum) -> Limbs {
+        let two_units = fma::UNIT.to_bits().wrapping_mul(2);
+        lanes(self.0, &a.0, |_, word| word.wrapping_sub(two_units).cast_signed())
+    }
+}
+
+/// What a word may hold above its limb where only the low 52 bits count.
+fn dirt(limb: i64) -> u64 {
+    limb.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) << 52
+}
+
+impl<S: Madd52> Probe for Ifma<S> {
+    const RADIX: u32 = 52;
+
+    fn ranges(at: usize) -> [RangeInclusive<i64>; 4] {
+        let (limb, top) = (ifma::LIMB.cast_signed(), ifma::TOP.cast_signed() - 1);
+        let loose_top = ifma::LOOSE_TOP.cast_signed() - 1;
+        if at == 4 {
+            [0..=top, 0..=loose_top, 0..=top, 0..=2 * top]
+        } else {
+            [0..=limb, 0..=limb, 0..=limb, 0..=2 * limb]
+        }
+    }
+
+    fn put_tight(self, limbs: &Limbs) -> Self::Tight {
+        ifma::Tight(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+    }
+
+    fn put_loose(self, limbs: &Limbs) -> Self::Loose {
+        let dirty = |at, limb: i64| limb.cast_unsigned() | if at < 4 { dirt(limb) } else { 0 };
+        ifma::Loose(vectors(self.0, limbs, dirty))
+    }
+
+    fn put_product(self, limbs: &Limbs) -> Self::Product {
+        ifma::Product(self.put_loose(limbs).0)
+    }
+
+    fn put_sum(self, limbs: &Limbs) -> Self::Sum {
+        ifma::Sum(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+    }
+
+    fn get_tight(self, a: &Self::Tight) -> Limbs {
+        lanes(self.0, &a.0, |_, word| word.cast_signed())
+    }
+
+    fn get_loose(self, a: &Self::Loose) -> Limbs {
+        lanes(self.0, &a.0, |at, word| (if at < 4 { word & ifma::LIMB } else { word }).cast_signed())
+    }
+
+    fn get_product(self, a: &Self::Product) -> Limbs {
+        self.get_loose(&(*a).into())
+    }
+
+    fn get_sum(self, a: &Self::Sum) -> Limbs {
+        lanes(self.0, &a.0, |_, word| word.cast_signed())
+    }
+}
+
+fn p() -> BigInt {
+    (BigInt::from(1) << 255) - 19
+}
+
+/// The value in one lane.
+fn value<F: Probe>(limbs: &Limbs, lane: usize) -> BigInt {
+    limbs.iter().rev().fold(BigInt::default(), |sum, limb| (sum << F::RADIX) + limb[lane])
+}
+
+/// Limbs at both ends of their range, near them, and anywhere.
+fn limbs(random: &mut ChaCha20Rng, ranges: impl Fn(usize) -> RangeInclusive<i64>) -> Limbs {
+    std::array::from_fn(|at| {
+        let range = ranges(at);
+        let (low, high) = range.into_inner();
+        std::array::from_fn(|_| {
+            let any = random.next_u64();
+            match any % 8 {
+                0 | 1 => low,
+                2..=4 => high,
+                5 => high - (any >> 32 & 63).cast_signed(),
+                6 => low + (any >> 32 & 63).cast_signed(),
+                _ => low + (random.next_u64() % (high - low + 1).cast_unsigned()).cast_signed(),
+            }
+        })
+    })
+}
+
+fn check<F: Probe>(field: F) {
+    let cases = std::env::var("VANITY_CASES").map_or(CASES, |cases| cases.parse().unwrap());
+    let mut random = ChaCha20Rng::from_seed([5; 32]);
+    let p = p();
+    for _ in 0..cases.div_ceil(<F::Simd as Words>::LANES) {
+        let [a, b] = [(); 2].map(|()| limbs(&mut random, |at| F::ranges(at)[0].clone()));
+        let loose = limbs(&mut random, |at| F::ranges(at)[1].clone());
+        let product = limbs(&mut random, |at| F::ranges(at)[2].clone());
+        let sum = limbs(&mut random, |at| F::ranges(at)[3].clone());
+        let (va, vb) = (field.put_tight(&a), field.put_tight(&b));
+        let (vl, vp, vs) = (field.put_loose(&loose), field.put_product(&product), field.put_sum(&sum));
+        let results = [
+            ("sub", 1, field.get_loose(&field.sub(&va, &vb))),
+            ("sum", 3, field.get_sum(&field.sum(&va, &vb))),
+            ("sub_sum", 2, field.get_product(&field.sub_sum(&va, &vs))),
+            ("carry", 2, field.get_product(&field.carry(&vl))),
+            ("mul", 2, field.get_product(&field.mul(&vp, &vl))),
+            ("square", 2, field.get_product(&field.square(&vp))),
+            ("mul_add", 0, field.get_tight(&field.mul_add(&vp, &vl, &va))),
+            ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
+        ];
+        let mut words = [[0; LANES]; 4];
+        words.iter_mut().zip(field.words(&vp)).for_each(|(lanes, word)| field.simd().store(word, lanes));
+        for lane in 0..<F::Simd as Words>::LANES {
+            let of = |limbs| value::<F>(limbs, lane);
+            let (a, b, loose, product, sum) = (of(&a), of(&b), of(&loose), of(&product), of(&sum));
+            let expected = [
+                &a - &b,
+                &a + &b,
+                &a - &sum,
+                loose.clone(),
+                &product * &loose,
+                &product * &product,
+                &product * &loose + &a,
+                &product * &product - &sum,
+            ];
+            for ((name, kind, result), expected) in results.iter().zip(expected) {
+                for (at, limb) in result.iter().enumerate() {
+                    assert!(
+                        F::ranges(at)[*kind].contains(&limb[lane]),
+                        "{name}: limb {at} is {}",
+                        limb[lane]
+                    );
+                }
+                assert_eq!((of(result) - expected) % &p, BigInt::default(), "{name}");
+            }
+            let canonical = BigInt::from(from_words(words.map(|word| word[lane])));
+            assert!(canonical < p);
+            assert_eq!((canonical - product) % &p, BigInt::default(), "words");
+        }
+    }
+    round_trips(field);
+}
+
+fn from_words(words: [u64; 4]) -> BigUint {
+    words.iter().rev().fold(BigUint::default(), |sum, word| (sum << 64) + *word)
+}
+
+/// Words become elements and come back; inverses times their elements are 1; 0 has none.
+fn round_trips<F: Field>(field: F) {
+    let simd = field.simd();
+    let back = |a: &F::Product| {
+        let mut words = [[0; LANES]; 4];
+        words.iter_mut().zip(field.words(a)).for_each(|(lanes, word)| simd.store(word, lanes));
+        words
+    };
+    let top = u64::MAX >> 1;
+    let p = [u64::MAX - 18, u64::MAX, u64::MAX, top];
+    // A different element in every lane, among them 0, 1 and those around p.
+    let elements: [[u64; 4]; LANES] = [
+        [1, 0, 0, 0],
+        [p[0] - 1, p[1], p[2], p[3]],
+        [2, 3, 5, 7],
+        [u64::MAX, 0, u64::MAX, 0],
+        [0, 0, 0, 1 << 62],
+        [0, u64::MAX, 0, top],
+        [9, 0, 0, 0],
+        [0x0123_4567_89ab_cdef; 4].map(|word: u64| word >> 1),
+    ];
+    let columns: [[u64; LANES]; 4] = std::array::from_fn(|at| elements.map(|element| element[at]));
+    let product = field.product(columns.map(|column| simd.load(&column)));
+    let lanes = <F::Simd as Words>::LANES;
+    for (word, column) in back(&product).iter().zip(&columns) {
+        assert_eq!(word[..lanes], column[..lanes]);
+    }
+    let inverse = field.invert(&product).unwrap();
+    let one = back(&field.mul(&product, &inverse.into()));
+    assert!((0..lanes).all(|lane| one.map(|word| word[lane]) == [1, 0, 0, 0]));
+
+    for zero in [[0; 4], p] {
+        for lane in 0..lanes {
+            let mut columns = columns;
+            columns.iter_mut().zip(zero).for_each(|(column, word)| column[lane] = word);
+            let product = field.product(columns.map(|column| simd.load(&column)));
+            assert_eq!(back(&product).map(|word| word[lane]), [0; 4]);
+            assert!(field.invert(&product).is_none());
+        }
+    }
+}
+
+#[test]
+fn every_back_end_computes_like_big_integers_at_the_bounds() {
+    check(Portable(Scalar::detect()));
+    check(Ifma(Scalar::detect()));
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::simd::tests::on;
+        use crate::simd::{Avx2, Avx512f, Avx512ifma};
+        on(Avx2::detect(), |simd| check(Fma(simd)));
+        on(Avx512f::detect(), |simd| check(Fma(simd)));
+        on(Avx512ifma::detect(), |simd| check(Ifma(simd)));
+    }
+}
+
+#[test]
+fn elements_divide_and_subtract() {
+    let (a, b) = (Element::new(1) / Element::new(3), Element::new(7));
+    assert_eq!(a + a + a, Element::new(1));
+    assert_eq!(a * b / b, a);
+    assert_eq!(Element::new(2) - b + b, Element::new(2));
+}

@@ -1,0 +1,87 @@
+//! The constants of SHA-512 (FIPS 180-4, sections 4.2.3 and 5.3.5): fractions of roots of the first primes.
+
+/// The first 64 bits of the fractions of the cube roots of the first 80 primes.
+pub(super) const ROUND: [u64; 80] = fractions(3);
+
+/// The first 64 bits of the fractions of the square roots of the first 8 primes.
+pub(super) const INITIAL: [u64; 8] = fractions(2);
+
+/// The first 64 bits of the fractions of the `degree`-th roots of the first `N` primes.
+const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
+    let mut fractions = [0; N];
+    let (mut at, mut number) = (0, 2);
+    while at < N {
+        if is_prime(number) {
+            fractions[at] = root(number, degree) as u64;
+            at += 1;
+        }
+        number += 1;
+    }
+    fractions
+}
+
+const fn is_prime(number: u64) -> bool {
+    let mut divisor = 2;
+    while divisor * divisor <= number {
+        if number.is_multiple_of(divisor) {
+            return false;
+        }
+        divisor += 1;
+    }
+    true
+}
+
+/// The largest x with x^degree at most number 2^(64 degree): the root times 2^64, rounded down. The
+/// roots wanted are below 2^5.
+const fn root(number: u64, degree: u32) -> u128 {
+    let (mut root, mut bit) = (0u128, 1 << 68);
+    while bit > 0 {
+        if power_is_at_most(root | bit, degree, number) {
+            root |= bit;
+        }
+        bit >>= 1;
+    }
+    root
+}
+
+/// Whether x^degree is at most number 2^(64 degree), for x below 2^69 and a degree of 2 or 3.
+const fn power_is_at_most(x: u128, degree: u32, number: u64) -> bool {
+    // The power has at most 207 bits.
+    let mut power = [1, 0, 0, 0];
+    let mut times = 0;
+    while times < degree {
+        power = product(power, x);
+        times += 1;
+    }
+    // Compared with number 2^(64 degree), whose words below the one at `degree` are 0.
+    let mut at = 3;
+    while at > degree as usize {
+        if power[at] > 0 {
+            return false;
+        }
+        at -= 1;
+    }
+    let mut rest = 0;
+    let mut below = 0;
+    while below < degree as usize {
+        rest |= power[below];
+        below += 1;
+    }
+    power[at] < number || power[at] == number && rest == 0
+}
+
+/// a x modulo 2^256, for little-endian words a and an x below 2^69.
+const fn product(a: [u64; 4], x: u128) -> [u64; 4] {
+    let (low, high) = (x as u64 as u128, x >> 64);
+    let mut product = [0; 4];
+    let (mut at, mut carry, mut before) = (0, 0u128, 0u128);
+    while at < 4 {
+        // Below 2^128: (2^64 - 1)^2 + (2^64 - 1) 2^5 + what was carried, below 2^65.
+        let column = a[at] as u128 * low + before * high + carry;
+        product[at] = column as u64;
+        carry = column >> 64;
+        before = a[at] as u128;
+        at += 1;
+    }
+    product
+}

@@ -1,0 +1,83 @@
+//! Every instruction set against published vectors and the sha2 package.
+
+use rand_core::{Rng as _, SeedableRng as _};
+use sha2::{Digest as _, Sha512};
+
+use super::*;
+use crate::simd::Scalar;
+
+/// The digests' first halves, by the lanes of `simd`.
+fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    let mut digests = Vec::new();
+    for lanes in messages.chunks(S::LANES) {
+        let words = simd.run(
+            #[inline(always)]
+            || {
+                let message = simd.columns_of_bytes(|lane| &lanes[lane % lanes.len()]);
+                digest(simd, message.map(|word| simd.swap_bytes(word)))
+            },
+        );
+        let words = words.map(|word| {
+            let mut lanes = [0; 8];
+            simd.store(word, &mut lanes);
+            lanes
+        });
+        for lane in 0..lanes.len() {
+            let bytes = words.map(|word| word[lane].to_be_bytes());
+            digests.push(*bytes.as_flattened().first_chunk().unwrap());
+        }
+    }
+    digests
+}
+
+fn check<S: Words>(simd: S) {
+    // NIST's short message of 256 bits (SHA512ShortMsg.rsp), in every lane beside others.
+    let message = *b"\x8c\xcb\x08\xd2\xa1\xa2\x82\xaa\x8c\xc9\x99\x02\xec\xaf\x0f\x67\xa9\xf2\x1c\xff\xe2\x80\x05\xcb\x27\xfc\xf1\x29\xe9\x63\xf9\x9d";
+    let known = *b"\x45\x51\xde\xf2\xf9\x12\x73\x86\xee\xa8\xd4\xda\xe1\xea\x8d\x8e\x49\xb2\xad\xd0\x50\x9f\x27\xcc\xbc\xe7\xd9\xe9\x50\xac\x7d\xb0";
+    for lane in 0..S::LANES {
+        let mut messages: Vec<[u8; 32]> = (0..S::LANES).map(|other| [other as u8; 32]).collect();
+        messages[lane] = message;
+        assert_eq!(digests(simd, &messages)[lane], known, "lane {lane}");
+    }
+
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([7; 32]);
+    let mut messages = vec![[0; 32]; 10_000];
+    random.fill_bytes(messages.as_flattened_mut());
+    messages.extend([[0; 32], [0xff; 32]]);
+    for (message, digest) in messages.iter().zip(digests(simd, &messages)) {
+        assert_eq!(digest, Sha512::digest(message)[..32], "{message:02x?}");
+    }
+
+    // The digest of the digest, and so on: one error would spread.
+    let mut chain = vec![[1; 32]; S::LANES];
+    let mut expected = [1; 32];
+    for _ in 0..1024 {
+        chain = digests(simd, &chain);
+        expected = *Sha512::digest(expected).first_chunk().unwrap();
+    }
+    assert!(chain.iter().all(|lane| *lane == expected));
+
+    let seeds = &messages[..S::LANES];
+    let words = scalars(simd, |lane| &seeds[lane]);
+    let mut lanes = [[0; 8]; 4];
+    words.iter().zip(&mut lanes).for_each(|(word, lanes)| simd.store(*word, lanes));
+    for (lane, seed) in seeds.iter().enumerate() {
+        let bytes = lanes.map(|word| word[lane].to_le_bytes());
+        let digest = *Sha512::digest(seed).first_chunk().unwrap();
+        assert_eq!(bytes.as_flattened(), curve25519_dalek::scalar::clamp_integer(digest));
+    }
+}
+
+#[test]
+fn every_lane_hashes() {
+    check(Scalar::plain());
+    check(Scalar::detect());
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::simd::tests::on;
+        use crate::simd::{Avx2, Avx512f, Avx512ifma};
+        on(Avx2::detect(), check);
+        on(Avx512f::detect(), check);
+        on(Avx512ifma::detect(), check);
+    }
+}

@@ -1,0 +1,35 @@
+//! How large the caches are.
+
+use std::fs;
+use std::path::Path;
+
+/// The bytes of the first processor's largest cache, where the system tells.
+#[must_use]
+pub fn last_level_cache() -> Option<usize> {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    caches.flatten().filter_map(|cache| size(&cache.path())).max()
+}
+
+/// The bytes of the cache that a directory describes, unless it is for instructions alone.
+fn size(directory: &Path) -> Option<usize> {
+    if fs::read_to_string(directory.join("type")).ok()?.trim() == "Instruction" {
+        return None;
+    }
+    bytes(fs::read_to_string(directory.join("size")).ok()?.trim())
+}
+
+/// The system writes whole kibibytes as `32K`.
+fn bytes(size: &str) -> Option<usize> {
+    size.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(super::bytes("36608K"), Some(36608 * 1024));
+        assert_eq!(super::bytes("32"), None);
+        assert_eq!(super::bytes("K"), None);
+        assert!(super::last_level_cache().is_none_or(|bytes| bytes >= 1 << 14));
+    }
+}

@@ -1,0 +1,167 @@
+//! Every instruction set against one lane of ordinary words.
+
+use std::io::Write as _;
+
+use rand_core::{Rng as _, SeedableRng as _};
+
+use super::*;
+
+/// Checks an instruction set. Where the processor has it not, that is said on stderr; if `VANITY_REQUIRE`, a list with
+/// commas, names it, the test fails.
+pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
+    let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
+    match token {
+        Ok(token) => check(token),
+        Err(Missing(sets)) => {
+            for set in sets {
+                assert!(!required.split(',').any(|name| name.trim() == set), "{set} is missing");
+                // Not `eprintln!`, which the test harness holds back when a test passes.
+                let _ = writeln!(std::io::stderr(), "skipped: {set} is missing");
+            }
+        }
+    }
+}
+
+/// A vector's words.
+fn words<S: Words>(simd: S, a: S::Word) -> Vec<u64> {
+    let mut words = vec![0; S::LANES];
+    simd.store(a, &mut words);
+    words
+}
+
+fn check<S: Words>(simd: S) {
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([3; 32]);
+    for _ in 0..1000 {
+        let mut bytes = [[0; 8]; 16];
+        random.fill_bytes(bytes.as_flattened_mut());
+        let numbers = bytes.map(u64::from_le_bytes);
+        let (left, right) = numbers.split_at(8);
+        let (a, b) = (simd.load(left), simd.load(right));
+        let each = |one: &dyn Fn(u64, u64) -> u64| -> Vec<u64> {
+            left.iter().zip(right).take(S::LANES).map(|(a, b)| one(*a, *b)).collect()
+        };
+        let scalar = Scalar::plain();
+        assert_eq!(words(simd, simd.add(a, b)), each(&|a, b| scalar.add(a, b)));
+        assert_eq!(words(simd, simd.sub(a, b)), each(&|a, b| scalar.sub(a, b)));
+        assert_eq!(words(simd, simd.and(a, b)), each(&|a, b| a & b));
+        assert_eq!(words(simd, simd.or(a, b)), each(&|a, b| a | b));
+        assert_eq!(words(simd, simd.xor(a, b)), each(&|a, b| a ^ b));
+        assert_eq!(words(simd, simd.shl::<0>(a)), each(&|a, _| a));
+        assert_eq!(words(simd, simd.shl::<63>(a)), each(&|a, _| a << 63));
+        assert_eq!(words(simd, simd.shr::<13>(a)), each(&|a, _| a >> 13));
+        assert_eq!(words(simd, simd.rotr::<1>(a)), each(&|a, _| a.rotate_right(1)));
+        assert_eq!(words(simd, simd.rotr::<61>(a)), each(&|a, _| a.rotate_right(61)));
+        assert_eq!(words(simd, simd.swap_bytes(a)), each(&|a, _| a.swap_bytes()));
+        for bits in [0, 1, 31, 63, 64, 65] {
+            assert_eq!(words(simd, simd.shl_by(a, bits)), each(&|a, _| a.checked_shl(bits).unwrap_or(0)));
+            assert_eq!(words(simd, simd.shr_by(a, bits)), each(&|a, _| a.checked_shr(bits).unwrap_or(0)));
+        }
+        assert_eq!(words(simd, simd.splat(left[0])), vec![left[0]; S::LANES]);
+
+        let mut halves = [0; 8];
+        simd.store_halves(a, &mut halves);
+        let low: Vec<u32> = left.iter().take(S::LANES).map(|word| *word as u32).collect();
+        assert_eq!(halves[..S::LANES], low);
+        let loaded = words(simd, simd.load_halves(&halves));
+        assert_eq!(loaded, low.iter().map(|half| u64::from(*half)).collect::<Vec<_>>());
+    }
+}
+
+fn check_columns<S: Words>(simd: S) {
+    let rows: [Row; 8] = std::array::from_fn(|row| Row(std::array::from_fn(|at| (10 * row + at) as u64)));
+    let columns = simd.columns(|lane| &rows[7 - lane]);
+    for (at, column) in columns.into_iter().enumerate() {
+        let expected: Vec<u64> = (0..S::LANES).map(|lane| (10 * (7 - lane) + at) as u64).collect();
+        assert_eq!(words(simd, column), expected);
+    }
+    let rows: [[u8; 32]; 8] = std::array::from_fn(|row| std::array::from_fn(|at| (32 * row + at) as u8));
+    let columns = simd.columns_of_bytes(|lane| &rows[7 - lane]);
+    for (at, column) in columns.into_iter().enumerate() {
+        let word = |lane: usize| u64::from_le_bytes(*rows[7 - lane][8 * at..].first_chunk().unwrap());
+        assert_eq!(words(simd, column), (0..S::LANES).map(word).collect::<Vec<_>>());
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn check_doubles<S: Doubles>(simd: S) {
+    let number = |value: f64| simd.double(simd.splat(value.to_bits()));
+    let value = |double| words(simd, simd.bits(double)).into_iter().map(f64::from_bits).collect::<Vec<_>>();
+    let all = |value: f64| vec![value; S::LANES];
+    let large = 2f64.powi(60);
+    assert_eq!(value(simd.plus(number(1.5), number(2.0))), all(3.5));
+    assert_eq!(value(simd.minus(number(1.5), number(2.0))), all(-0.5));
+    // Rounded once, the 1 survives.
+    assert_eq!(
+        value(simd.fma(number(large + 256.0), number(large), number(-large * large))),
+        all(256.0 * large)
+    );
+    // The same parts of products by one instruction after the other.
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([8; 32]);
+    for _ in 0..1000 {
+        let mut next = || random.next_u64();
+        let [a, b] = [(); 2].map(|()| (next() >> 13) as f64 - 2f64.powi(50));
+        let [low, high] = [next(), next()];
+        let (for_high, for_both) = (1.5 * 2f64.powi(103), 1.5 * 2f64.powi(103) + 1.5 * 2f64.powi(52));
+        let sums = (simd.splat(low), simd.splat(high));
+        let sums = simd.accumulate(sums, number(a), &number(b), number(for_high), number(for_both));
+        let h = a.mul_add(b, for_high);
+        let l = a.mul_add(b, for_both - h);
+        assert_eq!(words(simd, sums.0), vec![low.wrapping_add(l.to_bits()); S::LANES]);
+        assert_eq!(words(simd, sums.1), vec![high.wrapping_add(h.to_bits()); S::LANES]);
+    }
+    let odd = 2f64.powi(52) + 1.0;
+    assert_eq!(value(simd.fma(number(odd), number(odd), number(-odd * odd))), all(1.0));
+}
+
+fn check_madd52<S: Madd52>(simd: S) {
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([4; 32]);
+    const LOW: u64 = (1 << 52) - 1;
+    for round in 0..1000 {
+        let mut next = |_| if round % 3 == 0 { u64::MAX - random.next_u64() % 3 } else { random.next_u64() };
+        let [sum, a, b]: [[u64; 8]; 3] = std::array::from_fn(|_| std::array::from_fn(&mut next));
+        let [vsum, va, vb] = [sum, a, b].map(|words| simd.load(&words));
+        let product = |lane: usize| u128::from(a[lane] & LOW) * u128::from(b[lane] & LOW);
+        let low = (0..S::LANES).map(|lane| sum[lane].wrapping_add(product(lane) as u64 & LOW));
+        let high = (0..S::LANES).map(|lane| sum[lane].wrapping_add((product(lane) >> 52) as u64));
+        assert_eq!(words(simd, simd.madd52lo(vsum, va, vb)), low.collect::<Vec<_>>());
+        assert_eq!(words(simd, simd.madd52hi(vsum, va, vb)), high.collect::<Vec<_>>());
+        let shifted: Vec<u64> =
+            a[..S::LANES].iter().map(|word| (word.cast_signed() >> 47).cast_unsigned()).collect();
+        assert_eq!(words(simd, simd.sar::<47>(va)), shifted);
+    }
+}
+
+#[test]
+fn every_set_computes_like_one_lane() {
+    check(Scalar::detect());
+    check_columns(Scalar::detect());
+    check_madd52(Scalar::detect());
+    #[cfg(target_arch = "x86_64")]
+    {
+        on(Avx2::detect(), |simd| {
+            check(simd);
+            check_columns(simd);
+            check_doubles(simd);
+        });
+        on(Avx512f::detect(), |simd| {
+            check(simd);
+            check_columns(simd);
+            check_doubles(simd);
+        });
+        on(Avx512ifma::detect(), |simd| {
+            check(simd);
+            check_columns(simd);
+            check_madd52(simd);
+        });
+    }
+}
+
+#[test]
+#[should_panic(expected = "shorter")]
+fn a_short_slice_is_no_vector() {
+    #[cfg(target_arch = "x86_64")]
+    on(Avx2::detect(), |simd| {
+        simd.load(&[0; 3]);
+    });
+    panic!("a shorter one, on a processor without vectors");
+}

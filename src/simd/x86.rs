@@ -1,0 +1,517 @@
+//! The vectors of x86-64 processors.
+//!
+//! Every method is one instruction, or the few that make up for one that is missing. They are inlined into what
+//! [`Words::run`] was given, and only there become instructions of the set.
+
+#![allow(unsafe_code, reason = "the room of instructions")]
+
+use std::arch::asm;
+use std::arch::x86_64::*;
+
+use super::{Doubles, Madd52, Missing, Row, Words, need};
+
+/// 4 lanes: AVX2 and FMA (Haswell, Zen and later).
+#[derive(Clone, Copy, Debug)]
+pub struct Avx2(());
+
+/// 8 lanes: AVX-512 F, VL, DQ and BW (Skylake-X, Zen 4 and later).
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512f(());
+
+/// 8 lanes with 52-bit products: AVX-512 IFMA besides (Ice Lake, Zen 4 and later).
+#[derive(Clone, Copy, Debug)]
+pub struct Avx512ifma(Avx512f);
+
+/// What the tokens stand for, as in the `target_feature`s below.
+const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
+const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+const AVX512IFMA: &[&str] =
+    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+
+impl Avx2 {
+    /// The token.
+    ///
+    /// # Errors
+    ///
+    /// The processor lacks some of the instructions.
+    pub fn detect() -> Result<Self, Missing> {
+        need(AVX2).map(|()| Self(()))
+    }
+}
+
+impl Avx512f {
+    /// The token.
+    ///
+    /// # Errors
+    ///
+    /// The processor lacks some of the instructions.
+    pub fn detect() -> Result<Self, Missing> {
+        need(AVX512F).map(|()| Self(()))
+    }
+}
+
+impl Avx512ifma {
+    /// The token.
+    ///
+    /// # Errors
+    ///
+    /// The processor lacks some of the instructions.
+    pub fn detect() -> Result<Self, Missing> {
+        need(AVX512IFMA).map(|()| Self(Avx512f(())))
+    }
+}
+
+#[target_feature(enable = "avx2,fma,bmi2")]
+fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn opaque_256(mut a: __m256i) -> __m256i {
+    // SAFETY: there is no instruction.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) a, options(pure, nomem, nostack, preserves_flags)) };
+    a
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn opaque_512(mut a: __m512i) -> __m512i {
+    // SAFETY: there is no instruction.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) a, options(pure, nomem, nostack, preserves_flags)) };
+    a
+}
+
+/// With one factor in memory, five limbs of the other, five columns, and all else that a product needs stay in the
+/// sixteen registers. Left to itself, the compiler does all multiplications before the first addition, through memory.
+#[target_feature(enable = "avx2,fma")]
+#[inline]
+fn accumulate_256(
+    (mut low, mut high): (__m256i, __m256i),
+    a: __m256d,
+    b: &__m256d,
+    for_high: __m256d,
+    for_both: __m256d,
+) -> (__m256i, __m256i) {
+    // Named, because registers of no type may be printed as ones of another kind.
+    let (_h, _l): (__m256d, __m256d);
+    // SAFETY: the processor has the instructions; what they read is borrowed, and aligned or not does not matter.
+    unsafe {
+        asm!(
+            "vmovapd {h}, {for_high}",
+            "vfmadd231pd {h}, {a}, [{b}]",
+            "vsubpd {l}, {for_both}, {h}",
+            "vfmadd231pd {l}, {a}, [{b}]",
+            "vpaddq {high}, {high}, {h}",
+            "vpaddq {low}, {low}, {l}",
+            a = in(ymm_reg) a,
+            b = in(reg) b,
+            for_high = in(ymm_reg) for_high,
+            for_both = in(ymm_reg) for_both,
+            low = inout(ymm_reg) low,
+            high = inout(ymm_reg) high,
+            h = out(ymm_reg) _h,
+            l = out(ymm_reg) _l,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    (low, high)
+}
+
+/// The same; 32 registers hold both factors.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn accumulate_512(
+    (mut low, mut high): (__m512i, __m512i),
+    a: __m512d,
+    b: __m512d,
+    for_high: __m512d,
+    for_both: __m512d,
+) -> (__m512i, __m512i) {
+    // Named, because registers of no type may be printed as ones of another kind.
+    let (_h, _l): (__m512d, __m512d);
+    // SAFETY: the processor has the instructions, which touch no memory.
+    unsafe {
+        asm!(
+            "vmovapd {h}, {for_high}",
+            "vfmadd231pd {h}, {a}, {b}",
+            "vsubpd {l}, {for_both}, {h}",
+            "vfmadd231pd {l}, {a}, {b}",
+            "vpaddq {high}, {high}, {h}",
+            "vpaddq {low}, {low}, {l}",
+            a = in(zmm_reg) a,
+            b = in(zmm_reg) b,
+            for_high = in(zmm_reg) for_high,
+            for_both = in(zmm_reg) for_both,
+            low = inout(zmm_reg) low,
+            high = inout(zmm_reg) high,
+            h = out(zmm_reg) _h,
+            l = out(zmm_reg) _l,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    (low, high)
+}
+
+/// Methods that are one intrinsic without an access to memory.
+macro_rules! instructions {
+    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
+        $(
+            #[inline(always)]
+            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) -> $result {
+                // SAFETY: the token was made by detection, so the processor has the instruction.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+
+impl Words for Avx2 {
+    const LANES: usize = 4;
+    type Word = __m256i;
+
+    #[inline(always)]
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        // SAFETY: the token was made by detection.
+        unsafe { with_avx2(work) }
+    }
+
+    #[inline(always)]
+    fn load(self, words: &[u64]) -> __m256i {
+        let words: &[u64; 4] = words.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, a: __m256i, words: &mut [u64]) {
+        let words: &mut [u64; 4] = words.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load`.
+        unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), a) }
+    }
+
+    #[inline(always)]
+    fn load_halves(self, halves: &[u32]) -> __m256i {
+        let halves: &[u32; 4] = halves.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is allowed.
+        unsafe { _mm256_cvtepu32_epi64(_mm_loadu_si128(halves.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store_halves(self, a: __m256i, halves: &mut [u32]) {
+        let halves: &mut [u32; 4] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load_halves`.
+        unsafe {
+            let low = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+            _mm_storeu_si128(halves.as_mut_ptr().cast(), _mm256_castsi256_si128(low));
+        }
+    }
+
+    #[inline(always)]
+    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m256i; 8] {
+        let (p, q, r, s) = (&row(0).0, &row(1).0, &row(2).0, &row(3).0);
+        let lower = [self.load(p), self.load(q), self.load(r), self.load(s)];
+        let upper = [self.load(&p[4..]), self.load(&q[4..]), self.load(&r[4..]), self.load(&s[4..])];
+        let ([a, b, c, d], [e, f, g, h]) = (self.transposed(lower), self.transposed(upper));
+        [a, b, c, d, e, f, g, h]
+    }
+
+    #[inline(always)]
+    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m256i; 4] {
+        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is allowed.
+        let rows = unsafe {
+            [
+                _mm256_loadu_si256(row(0).as_ptr().cast()),
+                _mm256_loadu_si256(row(1).as_ptr().cast()),
+                _mm256_loadu_si256(row(2).as_ptr().cast()),
+                _mm256_loadu_si256(row(3).as_ptr().cast()),
+            ]
+        };
+        self.transposed(rows)
+    }
+
+    instructions! {
+        splat(word: u64) -> __m256i = _mm256_set1_epi64x(word.cast_signed());
+        add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi64(a, b);
+        sub(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi64(a, b);
+        and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
+        or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
+        xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        shl<N>(a: __m256i) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
+        shr<N>(a: __m256i) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
+        shl_by(a: __m256i, bits: u32) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        shr_by(a: __m256i, bits: u32) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        swap_bytes(a: __m256i) -> __m256i = _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(SWAP));
+        opaque(a: __m256i) -> __m256i = opaque_256(a);
+    }
+
+    #[inline(always)]
+    fn rotr<const N: u32>(self, a: __m256i) -> __m256i {
+        self.or(self.shr::<N>(a), self.shl_by(a, 64 - N))
+    }
+}
+
+impl Avx2 {
+    /// The transpose of four rows of four words.
+    #[inline(always)]
+    fn transposed(self, [a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let (ab_even, ab_odd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+            let (cd_even, cd_odd) = (_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+            [
+                _mm256_permute2x128_si256::<0x20>(ab_even, cd_even),
+                _mm256_permute2x128_si256::<0x20>(ab_odd, cd_odd),
+                _mm256_permute2x128_si256::<0x31>(ab_even, cd_even),
+                _mm256_permute2x128_si256::<0x31>(ab_odd, cd_odd),
+            ]
+        }
+    }
+}
+
+impl Doubles for Avx2 {
+    type Double = __m256d;
+
+    instructions! {
+        double(bits: __m256i) -> __m256d = _mm256_castsi256_pd(bits);
+        bits(a: __m256d) -> __m256i = _mm256_castpd_si256(a);
+        minus(a: __m256d, b: __m256d) -> __m256d = _mm256_sub_pd(a, b);
+        plus(a: __m256d, b: __m256d) -> __m256d = _mm256_add_pd(a, b);
+        fma(a: __m256d, b: __m256d, c: __m256d) -> __m256d = _mm256_fmadd_pd(a, b, c);
+        accumulate(
+            sums: (__m256i, __m256i), a: __m256d, b: &__m256d, high: __m256d, both: __m256d
+        ) -> (__m256i, __m256i) = accumulate_256(sums, a, b, high, both);
+    }
+}
+
+impl Words for Avx512f {
+    const LANES: usize = 8;
+    type Word = __m512i;
+
+    #[inline(always)]
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        // SAFETY: the token was made by detection.
+        unsafe { with_avx512f(work) }
+    }
+
+    #[inline(always)]
+    fn load(self, words: &[u64]) -> __m512i {
+        let words: &[u64; 8] = words.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, a: __m512i, words: &mut [u64]) {
+        let words: &mut [u64; 8] = words.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load`.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), a) }
+    }
+
+    #[inline(always)]
+    fn load_halves(self, halves: &[u32]) -> __m512i {
+        let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(halves.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store_halves(self, a: __m512i, halves: &mut [u32]) {
+        let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load_halves`.
+        unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), _mm512_cvtepi64_epi32(a)) }
+    }
+
+    #[inline(always)]
+    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m512i; 8] {
+        let (p, q, r, s) =
+            (self.load(&row(0).0), self.load(&row(1).0), self.load(&row(2).0), self.load(&row(3).0));
+        let (t, u, v, w) =
+            (self.load(&row(4).0), self.load(&row(5).0), self.load(&row(6).0), self.load(&row(7).0));
+        // SAFETY: the token was made by detection.
+        let (even, odd) = unsafe {
+            (
+                [
+                    _mm512_unpacklo_epi64(p, q),
+                    _mm512_unpacklo_epi64(r, s),
+                    _mm512_unpacklo_epi64(t, u),
+                    _mm512_unpacklo_epi64(v, w),
+                ],
+                [
+                    _mm512_unpackhi_epi64(p, q),
+                    _mm512_unpackhi_epi64(r, s),
+                    _mm512_unpackhi_epi64(t, u),
+                    _mm512_unpackhi_epi64(v, w),
+                ],
+            )
+        };
+        let ([a, c, e, g], [b, d, f, h]) = (self.pairs(even), self.pairs(odd));
+        [a, b, c, d, e, f, g, h]
+    }
+
+    #[inline(always)]
+    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
+        let (a, b) = (self.two(row(0), row(4)), self.two(row(1), row(5)));
+        let (c, d) = (self.two(row(2), row(6)), self.two(row(3), row(7)));
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let (ab_even, ab_odd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+            let (cd_even, cd_odd) = (_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+            let second = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+            [
+                _mm512_permutex2var_epi64(ab_even, first, cd_even),
+                _mm512_permutex2var_epi64(ab_odd, first, cd_odd),
+                _mm512_permutex2var_epi64(ab_even, second, cd_even),
+                _mm512_permutex2var_epi64(ab_odd, second, cd_odd),
+            ]
+        }
+    }
+
+    instructions! {
+        splat(word: u64) -> __m512i = _mm512_set1_epi64(word.cast_signed());
+        add(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi64(a, b);
+        sub(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi64(a, b);
+        and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
+        or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
+        xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
+        shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
+        shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        shr_by(a: __m512i, bits: u32) -> __m512i = _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        swap_bytes(a: __m512i) -> __m512i = _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(SWAP));
+        opaque(a: __m512i) -> __m512i = opaque_512(a);
+    }
+
+    #[inline(always)]
+    fn rotr<const N: u32>(self, a: __m512i) -> __m512i {
+        self.or(self.shr::<N>(a), self.shl_by(a, 64 - N))
+    }
+}
+
+impl Avx512f {
+    /// From pairs of words, of rows 0 and 1, 2 and 3, 4 and 5, 6 and 7: the first words of all pairs, the second, third,
+    /// fourth.
+    #[inline(always)]
+    fn pairs(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let (ab_even, ab_odd) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
+            let (cd_even, cd_odd) = (_mm512_shuffle_i64x2::<0x88>(c, d), _mm512_shuffle_i64x2::<0xdd>(c, d));
+            [
+                _mm512_shuffle_i64x2::<0x88>(ab_even, cd_even),
+                _mm512_shuffle_i64x2::<0x88>(ab_odd, cd_odd),
+                _mm512_shuffle_i64x2::<0xdd>(ab_even, cd_even),
+                _mm512_shuffle_i64x2::<0xdd>(ab_odd, cd_odd),
+            ]
+        }
+    }
+
+    /// Two rows in one vector.
+    #[inline(always)]
+    fn two(self, a: &[u8; 32], b: &[u8; 32]) -> __m512i {
+        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is allowed.
+        unsafe {
+            let (a, b) = (_mm256_loadu_si256(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast()));
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b)
+        }
+    }
+}
+
+impl Doubles for Avx512f {
+    type Double = __m512d;
+
+    instructions! {
+        double(bits: __m512i) -> __m512d = _mm512_castsi512_pd(bits);
+        bits(a: __m512d) -> __m512i = _mm512_castpd_si512(a);
+        minus(a: __m512d, b: __m512d) -> __m512d = _mm512_sub_pd(a, b);
+        plus(a: __m512d, b: __m512d) -> __m512d = _mm512_add_pd(a, b);
+        fma(a: __m512d, b: __m512d, c: __m512d) -> __m512d = _mm512_fmadd_pd(a, b, c);
+        accumulate(
+            sums: (__m512i, __m512i), a: __m512d, b: &__m512d, high: __m512d, both: __m512d
+        ) -> (__m512i, __m512i) = accumulate_512(sums, a, *b, high, both);
+    }
+}
+
+/// Methods that are those of the smaller set.
+macro_rules! as_avx512f {
+    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            #[inline(always)]
+            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) $(-> $result)? {
+                self.0.$method $(::<$n>)? ($($arg),*)
+            }
+        )*
+    };
+}
+
+impl Words for Avx512ifma {
+    const LANES: usize = 8;
+    type Word = __m512i;
+
+    #[inline(always)]
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        // SAFETY: the token was made by detection.
+        unsafe { with_avx512ifma(work) }
+    }
+
+    #[inline(always)]
+    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m512i; 8] {
+        self.0.columns(row)
+    }
+
+    #[inline(always)]
+    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
+        self.0.columns_of_bytes(row)
+    }
+
+    as_avx512f! {
+        splat(word: u64) -> __m512i;
+        load(words: &[u64]) -> __m512i;
+        store(a: __m512i, words: &mut [u64]);
+        load_halves(halves: &[u32]) -> __m512i;
+        store_halves(a: __m512i, halves: &mut [u32]);
+        add(a: __m512i, b: __m512i) -> __m512i;
+        sub(a: __m512i, b: __m512i) -> __m512i;
+        and(a: __m512i, b: __m512i) -> __m512i;
+        or(a: __m512i, b: __m512i) -> __m512i;
+        xor(a: __m512i, b: __m512i) -> __m512i;
+        shl<N>(a: __m512i) -> __m512i;
+        shr<N>(a: __m512i) -> __m512i;
+        shl_by(a: __m512i, bits: u32) -> __m512i;
+        shr_by(a: __m512i, bits: u32) -> __m512i;
+        rotr<N>(a: __m512i) -> __m512i;
+        swap_bytes(a: __m512i) -> __m512i;
+        opaque(a: __m512i) -> __m512i;
+    }
+}
+
+impl Madd52 for Avx512ifma {
+    instructions! {
+        madd52lo(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52lo_epu64(sum, a, b);
+        madd52hi(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52hi_epu64(sum, a, b);
+        sar<N>(a: __m512i) -> __m512i = _mm512_srai_epi64::<N>(a);
+    }
+}
+
+/// The order of bytes that reverses each word.
+const SWAP: __m128i = {
+    let bytes: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+    // SAFETY: both are 16 bytes, for which every bit pattern is allowed.
+    unsafe { std::mem::transmute(bytes) }
+};
+
+#[cold]
+fn too_short() -> ! {
+    panic!("a vector from or to a slice that is shorter")
+}
