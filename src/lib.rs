@@ -56,6 +56,8 @@
 //! | --- | --- | --- |
 //! | 4 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
+//! | 2 | [`chacha`] | the stream that seeds are taken from |
+//! | 2 | [`sha512`] | scalars from seeds, one in each lane |
 //! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
 //! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
@@ -65,6 +67,7 @@
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
 //! `report` tells of them.
 
+pub mod chacha;
 pub mod curve;
 pub mod engine;
 pub mod key;

@@ -9,12 +9,15 @@ use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, ZeroProduct};
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
 use crate::sha512;
-use crate::simd::{Missing, Row, Scalar, Words, last_level_cache, wipe};
+use crate::simd::{Missing, Row, Scalar, Words, caches, wipe};
 use crate::wire;
 
-/// Keys in a batch: some milliseconds of work, enough for the inversions to be shared among many, and few enough for the
-/// second-level cache (4096 are 3 to 5 % slower).
-const KEYS: usize = 2048;
+/// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
+/// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
+const KEYS: [usize; 2] = [4096, 2048];
+
+/// The second-level cache that holds the larger batch: 25 lines a vector of 8 keys, and the digits.
+const LARGE_CACHE: usize = 1280 << 10;
 
 /// The numbers of windows worth having: tables from 16 KiB, which the first-level cache holds, to 115 MB.
 const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
@@ -81,8 +84,9 @@ fn build<F: Field>(
 /// The number of windows with which building the table and trying the expected keys costs least, within the memory
 /// allowed; that is the last-level cache's unless it was said, since every thread reads at random.
 fn windows(sizing: Sizing) -> usize {
-    let most =
-        sizing.table_memory.unwrap_or_else(|| last_level_cache().unwrap_or(USUAL_CACHE).min(MOST_MEMORY));
+    let most = sizing
+        .table_memory
+        .unwrap_or_else(|| caches().last().map_or(USUAL_CACHE, |bytes| *bytes).min(MOST_MEMORY));
     let cost = |windows: usize| {
         let entries = (Table::bytes(windows) / size_of::<Row>()) as f64;
         COST_OF_ENTRY * entries + sizing.expected_attempts.min(ENDLESS) * windows as f64
@@ -97,14 +101,27 @@ impl<F: Field> Engine for Batched<F> {
     }
 
     fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
-        Box::new(Together {
+        Box::new(self.together(matcher))
+    }
+}
+
+impl<F: Field> Batched<F> {
+    fn together<'a>(&'a self, matcher: &'a Matcher) -> Together<'a, F> {
+        let keys = batch_size();
+        Together {
             matcher,
             field: self.field,
-            batch: Batch::new(self.field, &self.table, KEYS),
-            seeds: vec![[0; 32]; KEYS],
-            keys: vec![[0; 32]; KEYS],
-        })
+            batch: Batch::new(self.field, &self.table, keys),
+            seeds: vec![[0; 32]; keys],
+            keys: vec![[0; 32]; keys],
+        }
     }
+}
+
+/// Keys in a batch on this machine.
+fn batch_size() -> usize {
+    let large = caches().get(1).is_some_and(|&second| second >= LARGE_CACHE);
+    if large { KEYS[0] } else { KEYS[1] }
 }
 
 struct Together<'a, F: Field> {
@@ -155,7 +172,7 @@ impl<F: Field> Worker for Together<'_, F> {
             }
         });
         wipe(&mut self.seeds);
-        KEYS as u64
+        self.seeds.len() as u64
     }
 }
 
@@ -191,6 +208,57 @@ mod tests {
             let engine = Batched { name: "portable", field, table: Table::new(field, windows) };
             assert_eq!(self_test::run(&engine), Ok(()));
         }
+    }
+
+    /// Derives the keys of a batch, the sign of x left 0.
+    type Derive = Box<dyn FnMut(&[[u8; 32]]) -> Vec<[u8; 32]>>;
+
+    fn deriver<F: Field>(field: F) -> Derive {
+        let engine: &Batched<F> =
+            Box::leak(Box::new(Batched { name: "any", field, table: Table::new(field, 18) }));
+        let matcher: &Matcher = Box::leak(Box::new(Matcher::new(&[]).unwrap()));
+        let mut together = engine.together(matcher);
+        Box::new(move |seeds| {
+            together.seeds.copy_from_slice(seeds);
+            together.derive();
+            together.keys.clone()
+        })
+    }
+
+    /// `VANITY_SEEDS` sets how many random seeds are tried.
+    #[test]
+    fn every_back_end_derives_dalek_s_keys() {
+        use rand_core::{Rng as _, SeedableRng as _};
+        use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+        let mut derivers = vec![deriver(Portable(Scalar::plain())), deriver(Portable(Scalar::detect()))];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::simd::tests::on;
+            use crate::simd::{Avx2, Avx512f, Avx512ifma};
+            on(Avx2::detect(), |simd| derivers.push(deriver(Fma(simd))));
+            on(Avx512f::detect(), |simd| derivers.push(deriver(Fma(simd))));
+            on(Avx512ifma::detect(), |simd| derivers.push(deriver(Ifma(simd))));
+        }
+        let count = std::env::var("VANITY_SEEDS").map_or(20_000, |count| count.parse().unwrap());
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).unwrap();
+        println!("random seeds: ChaCha20 of {key:02x?}");
+        let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
+        let mut seeds = vec![[0; 32]; batch_size()];
+        for _ in 0..usize::div_ceil(count, seeds.len()) {
+            random.fill_bytes(seeds.as_flattened_mut());
+            let derive = |seed| {
+                let mut key = ed25519_dalek::SigningKey::from_bytes(seed).verifying_key().to_bytes();
+                key[31] &= 0x7f;
+                key
+            };
+            let expected: Vec<[u8; 32]> = seeds.par_iter().map(derive).collect();
+            for (at, derive) in derivers.iter_mut().enumerate() {
+                assert!(derive(&seeds) == expected, "back end {at} of {}", expected.len());
+            }
+        }
+        println!("{} back ends, {count} seeds, no difference", derivers.len());
     }
 
     /// In a spoilt table, one digit of the first window gives a denominator of 0.

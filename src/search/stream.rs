@@ -4,7 +4,11 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
+#[cfg(target_arch = "x86_64")]
+use crate::chacha::ChaCha20;
 use crate::engine::SeedSource;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Avx2, Avx512f};
 
 /// Fails if the operating system gives no randomness, which is better known before anything else is done.
 ///
@@ -16,29 +20,60 @@ pub fn check_randomness() -> Result<(), getrandom::Error> {
 }
 
 /// One worker's seeds: the output of ChaCha20 under 256 bits of its own from the operating system, never
-/// twice the same place. The state is wiped on drop.
-pub(super) struct SeedStream(Box<ChaCha20Rng>);
+/// twice the same place. The key is wiped on drop.
+pub(super) struct SeedStream(Box<Generator>);
+
+/// The same stream, by whatever is fastest.
+enum Generator {
+    /// A third of the time of what follows.
+    #[cfg(target_arch = "x86_64")]
+    Avx512f(ChaCha20, Avx512f),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(ChaCha20, Avx2),
+    Words(Box<ChaCha20Rng>),
+}
 
 impl SeedStream {
     /// Takes a new key from the operating system.
     pub(super) fn new() -> Result<Self, getrandom::Error> {
         let mut key = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *key)?;
-        Ok(Self(Box::new(ChaCha20Rng::from_seed(*key))))
+        Ok(Self::of(&key))
+    }
+
+    fn of(key: &[u8; 32]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Ok(simd) = Avx512f::detect() {
+                return Self(Box::new(Generator::Avx512f(ChaCha20::new(key), simd)));
+            }
+            if let Ok(simd) = Avx2::detect() {
+                return Self(Box::new(Generator::Avx2(ChaCha20::new(key), simd)));
+            }
+        }
+        Self(Box::new(Generator::Words(Box::new(ChaCha20Rng::from_seed(*key)))))
     }
 }
 
 impl SeedSource for SeedStream {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        self.0.fill_bytes(seeds.as_flattened_mut());
+        match &mut *self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Generator::Avx512f(chacha, simd) => chacha.fill(*simd, seeds),
+            #[cfg(target_arch = "x86_64")]
+            Generator::Avx2(chacha, simd) => chacha.fill(*simd, seeds),
+            Generator::Words(chacha) => chacha.fill_bytes(seeds.as_flattened_mut()),
+        }
     }
 }
 
 impl Drop for SeedStream {
     fn drop(&mut self) {
-        // The generator cannot wipe itself, but a generator without a secret can take its place.
-        *self.0 = ChaCha20Rng::from_seed([0; 32]);
-        std::hint::black_box(&self.0);
+        // Our own generator wipes itself. rand_chacha's cannot, but one without a secret can take its place.
+        if let Generator::Words(chacha) = &mut *self.0 {
+            **chacha = ChaCha20Rng::from_seed([0; 32]);
+            std::hint::black_box(chacha);
+        }
     }
 }
 
@@ -49,7 +84,7 @@ mod tests {
     /// RFC 8439, appendix A.1, test vector 1: the key stream of the zero key.
     #[test]
     fn the_stream_is_chacha20() {
-        let mut stream = SeedStream(Box::new(ChaCha20Rng::from_seed([0; 32])));
+        let mut stream = SeedStream::of(&[0; 32]);
         let mut seeds = [[0; 32]; 2];
         stream.fill(&mut seeds);
         assert_eq!(seeds[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);

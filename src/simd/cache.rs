@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-/// The bytes of the first processor's largest cache, where the system tells.
+/// The bytes of the first processor's caches, the smallest first, as far as the system tells.
 #[must_use]
-pub fn last_level_cache() -> Option<usize> {
-    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    caches.flatten().filter_map(|cache| size(&cache.path())).max()
+pub fn caches() -> Vec<usize> {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten();
+    let mut sizes: Vec<usize> = caches.filter_map(|cache| size(&cache.path())).collect();
+    sizes.sort_unstable();
+    sizes
 }
 
 /// The bytes of the cache that a directory describes, unless it is for instructions alone.
@@ -30,6 +32,7 @@ mod tests {
         assert_eq!(super::bytes("36608K"), Some(36608 * 1024));
         assert_eq!(super::bytes("32"), None);
         assert_eq!(super::bytes("K"), None);
-        assert!(super::last_level_cache().is_none_or(|bytes| bytes >= 1 << 14));
+        assert!(super::caches().is_sorted());
+        assert!(super::caches().iter().all(|&bytes| bytes >= 1 << 12));
     }
 }

@@ -13,7 +13,7 @@ mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use cache::last_level_cache;
+pub use cache::caches;
 pub use scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma};
@@ -73,6 +73,27 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn rotr<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// a with the order of the bytes of each word reversed.
     fn swap_bytes(self, a: Self::Word) -> Self::Word;
+    /// The same half-word in every half.
+    #[inline(always)]
+    fn splat_halves(self, half: u32) -> Self::Word {
+        self.splat(u64::from(half) | u64::from(half) << 32)
+    }
+    /// The first 2 [`Self::LANES`] half-words of a slice, the lower half of a lane before the upper one.
+    ///
+    /// # Panics
+    ///
+    /// The slice is shorter.
+    fn load_all_halves(self, halves: &[u32]) -> Self::Word;
+    /// Writes to the first 2 [`Self::LANES`] half-words of a slice.
+    ///
+    /// # Panics
+    ///
+    /// The slice is shorter.
+    fn store_all_halves(self, a: Self::Word, halves: &mut [u32]);
+    /// a + b, of each half for itself, modulo 2^32.
+    fn add_halves(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Each half of a rotated up by `N` bits, 1 to 31.
+    fn rotl_halves<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// a, of which the compiler does not know how it was computed: it then takes shifts and sums as they stand, instead of
     /// making slow multiplications of them.
     fn opaque(self, a: Self::Word) -> Self::Word;

@@ -144,6 +144,28 @@ impl Words for Scalar {
     }
 
     #[inline(always)]
+    fn load_all_halves(self, halves: &[u32]) -> u64 {
+        u64::from(halves[0]) | u64::from(halves[1]) << 32
+    }
+
+    #[inline(always)]
+    fn store_all_halves(self, a: u64, halves: &mut [u32]) {
+        (halves[0], halves[1]) = (a as u32, (a >> 32) as u32);
+    }
+
+    #[inline(always)]
+    fn add_halves(self, a: u64, b: u64) -> u64 {
+        let low = (a as u32).wrapping_add(b as u32);
+        let high = ((a >> 32) as u32).wrapping_add((b >> 32) as u32);
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
+    fn rotl_halves<const N: u32>(self, a: u64) -> u64 {
+        u64::from((a as u32).rotate_left(N)) | u64::from(((a >> 32) as u32).rotate_left(N)) << 32
+    }
+
+    #[inline(always)]
     fn opaque(self, a: u64) -> u64 {
         a
     }

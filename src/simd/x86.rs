@@ -247,12 +247,37 @@ impl Words for Avx2 {
         and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
         xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        add_halves(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         shl<N>(a: __m256i) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shr<N>(a: __m256i) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shl_by(a: __m256i, bits: u32) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m256i, bits: u32) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         swap_bytes(a: __m256i) -> __m256i = _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(SWAP));
         opaque(a: __m256i) -> __m256i = opaque_256(a);
+    }
+
+    #[inline(always)]
+    fn load_all_halves(self, halves: &[u32]) -> __m256i {
+        let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_all_halves(self, a: __m256i, halves: &mut [u32]) {
+        let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load_all_halves`.
+        unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), a) }
+    }
+
+    #[inline(always)]
+    fn rotl_halves<const N: u32>(self, a: __m256i) -> __m256i {
+        let up = N.cast_signed();
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let (above, below) = (_mm_cvtsi32_si128(up), _mm_cvtsi32_si128(32 - up));
+            _mm256_or_si256(_mm256_sll_epi32(a, above), _mm256_srl_epi32(a, below))
+        }
     }
 
     #[inline(always)]
@@ -385,12 +410,33 @@ impl Words for Avx512f {
         and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
         or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
         xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        add_halves(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
         shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
         shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
         shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m512i, bits: u32) -> __m512i = _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         swap_bytes(a: __m512i) -> __m512i = _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(SWAP));
         opaque(a: __m512i) -> __m512i = opaque_512(a);
+    }
+
+    #[inline(always)]
+    fn load_all_halves(self, halves: &[u32]) -> __m512i {
+        let halves: &[u32; 16] = halves.first_chunk().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        unsafe { _mm512_loadu_si512(halves.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_all_halves(self, a: __m512i, halves: &mut [u32]) {
+        let halves: &mut [u32; 16] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: as for `load_all_halves`.
+        unsafe { _mm512_storeu_si512(halves.as_mut_ptr().cast(), a) }
+    }
+
+    #[inline(always)]
+    fn rotl_halves<const N: u32>(self, a: __m512i) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe { _mm512_rolv_epi32(a, _mm512_set1_epi32(N.cast_signed())) }
     }
 
     #[inline(always)]
@@ -481,6 +527,10 @@ impl Words for Avx512ifma {
         store(a: __m512i, words: &mut [u64]);
         load_halves(halves: &[u32]) -> __m512i;
         store_halves(a: __m512i, halves: &mut [u32]);
+        load_all_halves(halves: &[u32]) -> __m512i;
+        store_all_halves(a: __m512i, halves: &mut [u32]);
+        add_halves(a: __m512i, b: __m512i) -> __m512i;
+        rotl_halves<N>(a: __m512i) -> __m512i;
         add(a: __m512i, b: __m512i) -> __m512i;
         sub(a: __m512i, b: __m512i) -> __m512i;
         and(a: __m512i, b: __m512i) -> __m512i;

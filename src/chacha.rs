@@ -1,0 +1,165 @@
+//! ChaCha20 (RFC 8439), a block in each half of a lane.
+//!
+//! D. J. Bernstein's layout of counter and nonce: a 64-bit block counter, and a nonce that is always 0. Up to block 2^32 this is
+//! RFC 8439 with a nonce of 0; it is what rand_chacha computes, too.
+
+use zeroize::Zeroize as _;
+
+use crate::simd::{Words, wipe};
+
+/// "expand 32-byte k"
+const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+
+/// The most blocks at a time.
+const MOST_BLOCKS: usize = 16;
+
+/// A key and the number of the next block.
+pub struct ChaCha20 {
+    key: [u32; 8],
+    next: u64,
+}
+
+impl ChaCha20 {
+    /// From block 0 on.
+    #[must_use]
+    pub fn new(key: &[u8; 32]) -> Self {
+        let (words, _) = key.as_chunks();
+        Self { key: std::array::from_fn(|at| u32::from_le_bytes(words[at])), next: 0 }
+    }
+
+    /// Fills `halves`, each half of a block, with the stream, in its order. What is left of the last blocks is thrown away.
+    pub fn fill<S: Words>(&mut self, simd: S, halves: &mut [[u8; 32]]) {
+        let blocks = 2 * S::LANES;
+        for halves in halves.chunks_mut(2 * blocks) {
+            simd.run(
+                #[inline(always)]
+                || self.blocks(simd, halves),
+            );
+            self.next += blocks as u64;
+        }
+    }
+
+    /// The next 2 `S::LANES` blocks, as far as `halves` goes.
+    #[inline(always)]
+    fn blocks<S: Words>(&self, simd: S, halves: &mut [[u8; 32]]) {
+        let mut low = [0; MOST_BLOCKS];
+        let mut high = [0; MOST_BLOCKS];
+        for (number, (low, high)) in (self.next..).zip(low.iter_mut().zip(&mut high)) {
+            (*low, *high) = (number as u32, (number >> 32) as u32);
+        }
+        let zero = simd.splat(0);
+        let mut initial = [zero; 16];
+        for at in 0..4 {
+            initial[at] = simd.splat_halves(CONSTANTS[at]);
+        }
+        for at in 0..8 {
+            initial[4 + at] = simd.splat_halves(self.key[at]);
+        }
+        initial[12] = simd.load_all_halves(&low);
+        initial[13] = simd.load_all_halves(&high);
+
+        let mut state = initial;
+        for _ in 0..10 {
+            quarter_round(simd, &mut state, [0, 4, 8, 12]);
+            quarter_round(simd, &mut state, [1, 5, 9, 13]);
+            quarter_round(simd, &mut state, [2, 6, 10, 14]);
+            quarter_round(simd, &mut state, [3, 7, 11, 15]);
+            quarter_round(simd, &mut state, [0, 5, 10, 15]);
+            quarter_round(simd, &mut state, [1, 6, 11, 12]);
+            quarter_round(simd, &mut state, [2, 7, 8, 13]);
+            quarter_round(simd, &mut state, [3, 4, 9, 14]);
+        }
+
+        // Word `at` of all blocks.
+        let mut words = [[0; MOST_BLOCKS]; 16];
+        for at in 0..16 {
+            simd.store_all_halves(simd.add_halves(state[at], initial[at]), &mut words[at]);
+        }
+        for (number, half) in halves.iter_mut().enumerate() {
+            let (block, from) = (number / 2, number % 2 * 8);
+            for (bytes, word) in half.as_chunks_mut::<4>().0.iter_mut().zip(&words[from..]) {
+                *bytes = word[block].to_le_bytes();
+            }
+        }
+        wipe(words.as_flattened_mut());
+    }
+}
+
+impl Drop for ChaCha20 {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+/// RFC 8439, section 2.1.
+#[inline(always)]
+fn quarter_round<S: Words>(simd: S, state: &mut [S::Word; 16], [a, b, c, d]: [usize; 4]) {
+    state[a] = simd.add_halves(state[a], state[b]);
+    state[d] = simd.rotl_halves::<16>(simd.xor(state[d], state[a]));
+    state[c] = simd.add_halves(state[c], state[d]);
+    state[b] = simd.rotl_halves::<12>(simd.xor(state[b], state[c]));
+    state[a] = simd.add_halves(state[a], state[b]);
+    state[d] = simd.rotl_halves::<8>(simd.xor(state[d], state[a]));
+    state[c] = simd.add_halves(state[c], state[d]);
+    state[b] = simd.rotl_halves::<7>(simd.xor(state[b], state[c]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Scalar;
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::{Rng as _, SeedableRng as _};
+
+    fn stream<S: Words>(simd: S, key: &[u8; 32], next: u64, halves: usize) -> Vec<[u8; 32]> {
+        let mut stream = vec![[0; 32]; halves];
+        let mut chacha = ChaCha20::new(key);
+        chacha.next = next;
+        chacha.fill(simd, &mut stream);
+        stream
+    }
+
+    fn check<S: Words>(simd: S) {
+        // RFC 8439, appendix A.1, test vectors 1 and 2: blocks 0 and 1 of the zero key.
+        let zero = stream(simd, &[0; 32], 0, 3);
+        assert_eq!(zero[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
+        assert_eq!(zero[1][24..], [0xc3, 0x87, 0xb6, 0x69, 0xb2, 0xee, 0x65, 0x86]);
+        assert_eq!(zero[2][..8], [0x9f, 0x07, 0xe7, 0xbe, 0x55, 0x51, 0x38, 0x7a]);
+
+        let key: [u8; 32] = std::array::from_fn(|at| (7 * at) as u8);
+        for next in [0, 1, (1 << 32) - 5, (1 << 58) - 9] {
+            for halves in [1, 2, 31, 32, 33, 500] {
+                let mut random = ChaCha20Rng::from_seed(key);
+                random.set_word_pos(u128::from(next) * 16);
+                let mut expected = vec![[0; 32]; halves];
+                random.fill_bytes(expected.as_flattened_mut());
+                assert_eq!(stream(simd, &key, next, halves), expected, "{halves} from block {next}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_lane_has_the_stream_of_its_block() {
+        check(Scalar::plain());
+        check(Scalar::detect());
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::simd::tests::on;
+            use crate::simd::{Avx2, Avx512f, Avx512ifma};
+            on(Avx2::detect(), check);
+            on(Avx512f::detect(), check);
+            on(Avx512ifma::detect(), check);
+        }
+    }
+
+    #[test]
+    fn no_part_of_the_stream_comes_twice() {
+        let mut chacha = ChaCha20::new(&[3; 32]);
+        let mut seen = std::collections::HashSet::new();
+        for halves in [1, 2, 3, 64, 65, 1000] {
+            let mut stream = vec![[0; 32]; halves];
+            chacha.fill(Scalar::plain(), &mut stream);
+            assert!(stream.into_iter().all(|half| seen.insert(half)));
+        }
+    }
+}
