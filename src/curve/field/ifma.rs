@@ -145,6 +145,24 @@ impl<S: Madd52> Ifma<S> {
         ]
     }
 
+    /// Whether the limbs of a tight element, or the top limbs of another one, are in their range.
+    fn within(self, limbs: &[S::Word], bound: u64) -> bool {
+        limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound))
+    }
+
+    #[inline(always)]
+    fn to_tight(self, limbs: &[S::Word; 5]) -> Tight<S::Word> {
+        let limbs = self.masked(limbs);
+        debug_assert!(self.within(&limbs[4..], TOP));
+        Tight(limbs)
+    }
+
+    #[inline(always)]
+    fn to_product(self, limbs: [S::Word; 5]) -> Product<S::Word> {
+        debug_assert!(self.within(&limbs[4..], TOP));
+        Product(limbs)
+    }
+
     #[inline(always)]
     fn zero(self) -> [S::Word; 5] {
         [self.0.splat(0); 5]
@@ -166,13 +184,13 @@ impl<S: Madd52> Field for Ifma<S> {
     #[inline(always)]
     fn tight(self, [a, b, c, d]: [S::Word; 4]) -> Tight<S::Word> {
         let simd = self.0;
-        Tight(self.masked(&[
+        self.to_tight(&[
             a,
             simd.or(simd.shr::<52>(a), simd.shl::<12>(b)),
             simd.or(simd.shr::<40>(b), simd.shl::<24>(c)),
             simd.or(simd.shr::<28>(c), simd.shl::<36>(d)),
             simd.shr::<16>(d),
-        ]))
+        ])
     }
 
     /// The value is positive, with two p added, and so is the top limb once every carry, of either sign, has reached it.
@@ -189,6 +207,7 @@ impl<S: Madd52> Field for Ifma<S> {
         for at in 0..4 {
             limbs[at + 1] = simd.add(limbs[at + 1], simd.sar::<52>(limbs[at]));
         }
+        debug_assert!(self.within(&limbs[4..], LOOSE_TOP));
         Loose(limbs)
     }
 
@@ -201,28 +220,28 @@ impl<S: Madd52> Field for Ifma<S> {
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
         let simd = self.0;
         let limbs = five!(at => simd.sub(simd.add(a.0[at], simd.splat(EIGHT_P[at])), b.0[at]));
-        Product(self.carry_up(&limbs))
+        self.to_product(self.carry_up(&limbs))
     }
 
     #[inline(always)]
     fn carry(self, a: &Self::Loose) -> Self::Product {
-        Product(self.carry_up(&self.masked(&a.0)))
+        self.to_product(self.carry_up(&self.masked(&a.0)))
     }
 
     #[inline(always)]
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
-        Product(self.carry_up(&self.fold(&self.columns(&a.0, &b.0, &self.zero()))))
+        self.to_product(self.carry_up(&self.fold(&self.columns(&a.0, &b.0, &self.zero()))))
     }
 
     #[inline(always)]
     fn square(self, a: &Self::Product) -> Self::Product {
-        Product(self.carry_up(&self.fold(&self.square_columns(&a.0, &self.zero()))))
+        self.to_product(self.carry_up(&self.fold(&self.square_columns(&a.0, &self.zero()))))
     }
 
     #[inline(always)]
     fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
         let columns = self.columns(&a.0, &b.0, &c.0);
-        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
+        self.to_tight(&self.carry_up(&self.fold(&columns)))
     }
 
     #[inline(always)]
@@ -230,7 +249,7 @@ impl<S: Madd52> Field for Ifma<S> {
         let simd = self.0;
         let minus = five!(at => simd.sub(simd.splat(EIGHT_P[at]), b.0[at]));
         let columns = self.square_columns(&a.0, &minus);
-        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
+        self.to_tight(&self.carry_up(&self.fold(&columns)))
     }
 
     #[inline(always)]

@@ -23,6 +23,13 @@ pub(super) const LIMB: u64 = (1 << 51) - 1;
 /// p, limb by limb.
 pub(super) const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
+/// Whether all lanes of a vector pass a test: for assertions, in debug builds.
+pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
+    let mut lanes = [0; 8];
+    simd.store(vector, &mut lanes);
+    lanes[..S::LANES].iter().all(|lane| test(*lane))
+}
+
 /// Four words below 2^255 to five limbs.
 #[inline(always)]
 pub(super) fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 5] {
