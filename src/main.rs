@@ -27,7 +27,7 @@ const UNUSABLE: u8 = 2;
 const LIMIT: u8 = 3;
 
 /// How long this machine's rate is measured before a search: some batches of every thread.
-const CALIBRATION_TIME: Duration = Duration::from_millis(20);
+const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 
 /// How long `--estimate` measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(300);

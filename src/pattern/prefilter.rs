@@ -27,6 +27,7 @@
 //! The cost: 8 ns a key for the windows of a row and 3 ns for a single one, as of a prefix, where the exact tests with
 //! both signs take 140 ns for one pattern and 280 for ten. Few keys reach the second row.
 
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use crate::wire::{KEY_LEN, Symbols};
@@ -107,9 +108,11 @@ impl Row {
     /// The row that begins at byte `first`, with all runs marked; `None` if it would let too many keys through.
     fn new(first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
         let mut row = Self { first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
+        // A run that may stand anywhere shows the same values again, four characters further on.
+        let mut seen = HashSet::new();
         for run in runs {
             for start in run.starts.clone() {
-                row.mark(&run, start)?;
+                row.mark(&run, start, &mut seen)?;
             }
             if row.share_passing() > MOST_PASS {
                 return None;
@@ -121,7 +124,7 @@ impl Row {
     /// Marks `run` at the body position `start`, in the window that has the fewest values then; `None` if it touches
     /// no window. Among equals, windows that are tested anyway come first, and later ones next: those are still
     /// touched from later positions.
-    fn mark(&mut self, run: &Run, start: usize) -> Option<()> {
+    fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
         let symbols = |position: usize| {
             let typed = position.checked_sub(start).and_then(|at| run.symbols.get(at));
             typed.map_or(Symbols::at(position), |typed| typed.and(Symbols::at(position)))
@@ -139,8 +142,12 @@ impl Row {
         if !self.marked.contains(&byte) {
             self.marked.push(byte);
         }
+        let parts: Vec<Part> = parts(byte, symbols).collect();
+        if seen.contains(&parts) {
+            return Some(());
+        }
         let mut values = vec![0];
-        for part in parts(byte, symbols) {
+        for part in &parts {
             let joined = |value| part.each().map(move |more| value | more);
             values = values.into_iter().flat_map(joined).collect();
         }
@@ -150,6 +157,7 @@ impl Row {
             self.marks += u32::from(self.bitmap[word] >> bit & 1 == 0);
             self.bitmap[word] |= 1 << bit;
         }
+        seen.insert(parts);
         Some(())
     }
 
@@ -207,6 +215,7 @@ fn place(value: u16) -> (usize, u32) {
 }
 
 /// What one body character contributes to a window.
+#[derive(PartialEq, Eq, Hash)]
 struct Part {
     /// The values of those of its bits that the window holds, one symbol for each.
     values: Symbols,
