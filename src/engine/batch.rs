@@ -5,7 +5,9 @@
 //! more to know the sign.
 
 use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
-use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, ZeroProduct};
+use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
+#[cfg(target_arch = "x86_64")]
+use crate::curve::{Fma, Ifma};
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
 use crate::sha512;
