@@ -140,16 +140,7 @@ mod tests {
 
     #[test]
     fn every_lane_has_the_stream_of_its_block() {
-        check(Scalar::plain());
-        check(Scalar::detect());
-        #[cfg(target_arch = "x86_64")]
-        {
-            use crate::simd::tests::on;
-            use crate::simd::{Avx2, Avx512f, Avx512ifma};
-            on(Avx2::detect(), check);
-            on(Avx512f::detect(), check);
-            on(Avx512ifma::detect(), check);
-        }
+        crate::simd::on_every_set!(check);
     }
 
     #[test]

@@ -218,6 +218,7 @@ impl<'a, F: Field> Batch<'a, F> {
                 product = field.mul(&product, &under);
             }
         }
+        empty(&mut parts);
         field.invert(&product).ok_or(ZeroProduct)
     }
 

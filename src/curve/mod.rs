@@ -17,3 +17,5 @@ pub use table::Table;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::on_every_back_end;

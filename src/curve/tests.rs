@@ -6,6 +6,27 @@ use rand_core::{Rng as _, SeedableRng as _};
 use super::*;
 use crate::simd::{Scalar, Words};
 
+/// Does `$check` with the field of every back end that the processor has, and names those that it has not.
+macro_rules! on_every_back_end {
+    (|$field:ident| $check:expr) => {{
+        use $crate::curve::Portable;
+        use $crate::simd::Scalar;
+        for $field in [Portable(Scalar::plain()), Portable(Scalar::detect())] {
+            $check;
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            use $crate::curve::{Fma, Ifma};
+            use $crate::simd::tests::on;
+            use $crate::simd::{Avx2, Avx512f, Avx512ifma};
+            on(Avx2::detect().map(Fma), |$field| $check);
+            on(Avx512f::detect().map(Fma), |$field| $check);
+            on(Avx512ifma::detect().map(Ifma), |$field| $check);
+        }
+    }};
+}
+pub(crate) use on_every_back_end;
+
 /// What dalek says, without the sign of x.
 fn expected(scalar: &[u8; 32]) -> [u8; 32] {
     let mut key = EdwardsPoint::mul_base_clamped(*scalar).compress().to_bytes();
@@ -93,17 +114,8 @@ fn a_zero_product_is_noticed<F: Field>(field: F) {
 
 #[test]
 fn every_back_end_gives_dalek_s_keys() {
-    check_all(Portable(Scalar::plain()));
-    check_all(Portable(Scalar::detect()));
+    on_every_back_end!(|field| check_all(field));
     check_all(Ifma(Scalar::detect()));
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::simd::tests::on;
-        use crate::simd::{Avx2, Avx512f, Avx512ifma};
-        on(Avx2::detect(), |simd| check_all(Fma(simd)));
-        on(Avx512f::detect(), |simd| check_all(Fma(simd)));
-        on(Avx512ifma::detect(), |simd| check_all(Ifma(simd)));
-    }
 }
 
 #[test]

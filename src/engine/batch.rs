@@ -21,10 +21,10 @@ const KEYS: [usize; 2] = [4096, 2048];
 /// The second-level cache that holds the larger batch: 25 lines a vector of 8 keys, and the digits.
 const LARGE_CACHE: usize = 1280 << 10;
 
-/// The numbers of windows worth having: tables from 16 KiB, which the first-level cache holds, to 115 MB.
+/// The numbers of windows worth having: tables from 16 KiB, which the first-level cache holds, to 300 MB.
 const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
 
-/// The most memory that tables take unless more is allowed. More windows than 14 gain next to nothing.
+/// The most memory that tables take unless more is allowed. Fewer windows than 14 gain next to nothing.
 const MOST_MEMORY: usize = 128 << 20;
 
 /// The last-level cache where the system does not tell.
@@ -233,15 +233,8 @@ mod tests {
         use rand_core::{Rng as _, SeedableRng as _};
         use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-        let mut derivers = vec![deriver(Portable(Scalar::plain())), deriver(Portable(Scalar::detect()))];
-        #[cfg(target_arch = "x86_64")]
-        {
-            use crate::simd::tests::on;
-            use crate::simd::{Avx2, Avx512f, Avx512ifma};
-            on(Avx2::detect(), |simd| derivers.push(deriver(Fma(simd))));
-            on(Avx512f::detect(), |simd| derivers.push(deriver(Fma(simd))));
-            on(Avx512ifma::detect(), |simd| derivers.push(deriver(Ifma(simd))));
-        }
+        let mut derivers = Vec::new();
+        crate::curve::on_every_back_end!(|field| derivers.push(deriver(field)));
         let count = std::env::var("VANITY_SEEDS").map_or(20_000, |count| count.parse().unwrap());
         let mut key = [0; 32];
         getrandom::fill(&mut key).unwrap();

@@ -4,7 +4,6 @@ use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha512};
 
 use super::*;
-use crate::simd::Scalar;
 
 /// The digests' first halves, by the lanes of `simd`.
 fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
@@ -70,14 +69,5 @@ fn check<S: Words>(simd: S) {
 
 #[test]
 fn every_lane_hashes() {
-    check(Scalar::plain());
-    check(Scalar::detect());
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::simd::tests::on;
-        use crate::simd::{Avx2, Avx512f, Avx512ifma};
-        on(Avx2::detect(), check);
-        on(Avx512f::detect(), check);
-        on(Avx512ifma::detect(), check);
-    }
+    crate::simd::on_every_set!(check);
 }

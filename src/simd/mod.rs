@@ -203,7 +203,8 @@ pub fn prefetch<T>(place: &T) {
     let _ = place;
 }
 
-/// Overwrites what was secret. The compiler is kept from leaving it out.
+/// Overwrites what was secret. The compiler is kept from leaving it out. (The zeroize package promises the same, and writes each
+/// element by itself.)
 pub fn wipe<T: Copy + Default>(buffer: &mut [T]) {
     buffer.fill(T::default());
     std::hint::black_box(buffer);
@@ -218,3 +219,5 @@ pub fn empty<T: Copy>(buffer: &mut Vec<T>) {
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+pub(crate) use tests::on_every_set;

@@ -22,6 +22,24 @@ pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
     }
 }
 
+/// Does the check, generic in [`Words`], with every instruction set that the processor has, and names those that it has not.
+macro_rules! on_every_set {
+    ($check:ident) => {{
+        use $crate::simd::Scalar;
+        $check(Scalar::plain());
+        $check(Scalar::detect());
+        #[cfg(target_arch = "x86_64")]
+        {
+            use $crate::simd::tests::on;
+            use $crate::simd::{Avx2, Avx512f, Avx512ifma};
+            on(Avx2::detect(), $check);
+            on(Avx512f::detect(), $check);
+            on(Avx512ifma::detect(), $check);
+        }
+    }};
+}
+pub(crate) use on_every_set;
+
 /// A vector's words.
 fn words<S: Words>(simd: S, a: S::Word) -> Vec<u64> {
     let mut words = vec![0; S::LANES];
@@ -133,26 +151,14 @@ fn check_madd52<S: Madd52>(simd: S) {
 
 #[test]
 fn every_set_computes_like_one_lane() {
-    check(Scalar::detect());
-    check_columns(Scalar::detect());
+    on_every_set!(check);
+    on_every_set!(check_columns);
     check_madd52(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
-        on(Avx2::detect(), |simd| {
-            check(simd);
-            check_columns(simd);
-            check_doubles(simd);
-        });
-        on(Avx512f::detect(), |simd| {
-            check(simd);
-            check_columns(simd);
-            check_doubles(simd);
-        });
-        on(Avx512ifma::detect(), |simd| {
-            check(simd);
-            check_columns(simd);
-            check_madd52(simd);
-        });
+        on(Avx2::detect(), check_doubles);
+        on(Avx512f::detect(), check_doubles);
+        on(Avx512ifma::detect(), check_madd52);
     }
 }
 

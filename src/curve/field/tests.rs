@@ -320,16 +320,8 @@ fn round_trips<F: Field>(field: F) {
 
 #[test]
 fn every_back_end_computes_like_big_integers_at_the_bounds() {
-    check(Portable(Scalar::detect()));
+    crate::curve::on_every_back_end!(|field| check(field));
     check(Ifma(Scalar::detect()));
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::simd::tests::on;
-        use crate::simd::{Avx2, Avx512f, Avx512ifma};
-        on(Avx2::detect(), |simd| check(Fma(simd)));
-        on(Avx512f::detect(), |simd| check(Fma(simd)));
-        on(Avx512ifma::detect(), |simd| check(Ifma(simd)));
-    }
 }
 
 #[test]
