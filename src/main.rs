@@ -9,7 +9,6 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use vanity_ed25519::engine;
 use vanity_ed25519::key::forbid_core_dumps;
 use vanity_ed25519::search::{End, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness};
 
@@ -48,7 +47,7 @@ fn run() -> u8 {
     let outcome = match cli::plan(std::env::args_os()) {
         Ok(Plan::Print(text)) => print(&text),
         Ok(Plan::Estimate(plan)) => estimate(&plan),
-        Ok(Plan::Bench(plan, how)) => bench(&plan, &how),
+        Ok(Plan::Bench(plan)) => bench(&plan),
         Ok(Plan::Search(plan)) => search(&plan),
         Err(refusal) => return refuse(refusal),
     };
@@ -92,11 +91,10 @@ fn estimate(plan: &cli::Search) -> Result<u8, Failure> {
     measured(measure.rate(&*plan.engine, ESTIMATE_TIME), |rate| report::estimate(plan, rate))
 }
 
-fn bench(plan: &cli::Search, bench: &cli::Bench) -> Result<u8, Failure> {
+fn bench(plan: &cli::Bench) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
-    let engines = engine::available(bench.table_memory);
-    measured(measure.compare(&engines, bench.time), |figures| report::bench(plan, &figures))
+    measured(measure.compare(&plan.engines, plan.time), |figures| report::bench(plan, &figures))
 }
 
 /// Reports figures, unless a signal came first.

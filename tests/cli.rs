@@ -218,6 +218,11 @@ fn bench_measures_every_engine() {
 
     let table = succeed(&mut program(&["--bench", "0.1", "-t", "1"])).stdout;
     assert_eq!(table.lines().count(), 1 + engines.len(), "{table}");
+
+    let one = succeed(&mut program(&["--bench", "0.1", "--engine", "portable", "--json"]));
+    let engines: Vec<String> =
+        self::objects(&one.stdout).iter().map(|object| text(object, "engine").to_owned()).collect();
+    assert_eq!(engines, ["portable", "reference"]);
 }
 
 /// Takes the instruction sets away one after the other: `auto` takes the next engine, which finds keys, whatever the

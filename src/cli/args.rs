@@ -165,7 +165,8 @@ pub(super) struct Args {
     /// Measure every engine side by side and exit
     ///
     /// Measure every engine on this machine side by side, for SECONDS each in five rounds [default: 5], and
-    /// exit. Searches for PATTERN, or for a six-letter word if there is none.
+    /// exit; with --engine only that one, beside the reference engine. Searches for PATTERN, or for a six-letter word if
+    /// there is none.
     #[arg(
         long,
         value_name = "SECONDS",

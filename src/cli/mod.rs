@@ -27,18 +27,24 @@ pub enum Plan {
     Print(Vec<u8>),
     /// Print the odds and exit.
     Estimate(Search),
-    /// Measure every engine and exit.
-    Bench(Search, Bench),
+    /// Measure engines and exit.
+    Bench(Bench),
     /// Search.
     Search(Search),
 }
 
-/// How engines are measured.
+/// Which engines are measured, and how.
 pub struct Bench {
+    /// What they search for.
+    pub patterns: Vec<Pattern>,
+    /// All that have passed their self-test; the last is the yardstick.
+    pub engines: Vec<Box<dyn Engine>>,
+    /// Worker threads.
+    pub threads: NonZeroUsize,
     /// For how long each.
     pub time: Duration,
-    /// The most bytes for tables, if it was said.
-    pub table_memory: Option<usize>,
+    /// What is shown.
+    pub show: Show,
 }
 
 /// What to search for, how, and what becomes of it.
@@ -113,21 +119,36 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
     let patterns = read_patterns(&args, bench.is_some())?;
+    let show = Show { json: args.json, quiet: args.quiet, color: args.color };
+    let name = args.engine.as_deref().unwrap_or(engine::AUTO);
+    if let Some(time) = bench {
+        let engines = engines_to_measure(name, table_memory)?;
+        return Ok(Plan::Bench(Bench { patterns, engines, threads, time, show }));
+    }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
     let sizing = Sizing { expected_attempts: expected_attempts(&patterns, quota), table_memory };
-    let engine = select(args.engine.as_deref().unwrap_or(engine::AUTO), sizing)?;
+    let engine = select(name, sizing)?;
     let destination = destination(&args);
-    let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let search = Search { patterns, quota, engine, threads, timeout, destination, format, comment, show };
 
-    match bench {
-        Some(time) => Ok(Plan::Bench(search, Bench { time, table_memory })),
-        None if args.estimate => Ok(Plan::Estimate(search)),
-        None => {
-            check_destination(&search)?;
-            Ok(Plan::Search(search))
-        }
+    if args.estimate {
+        return Ok(Plan::Estimate(search));
     }
+    check_destination(&search)?;
+    Ok(Plan::Search(search))
+}
+
+/// The engine that was asked for and the yardstick; without a name, every engine of this machine.
+fn engines_to_measure(name: &str, table_memory: Option<usize>) -> Result<Vec<Box<dyn Engine>>, Refusal> {
+    if name == engine::AUTO {
+        return Ok(engine::available(table_memory));
+    }
+    let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
+    let mut engines = vec![select(name, sizing)?];
+    if name != engine::YARDSTICK {
+        engines.push(select(engine::YARDSTICK, sizing)?);
+    }
+    Ok(engines)
 }
 
 fn read_patterns(args: &Args, bench: bool) -> Result<Vec<Pattern>, Refusal> {

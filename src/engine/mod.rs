@@ -78,7 +78,10 @@ const FEW_ATTEMPTS: f64 = 2000.0;
 /// The name that stands for the fastest engine which works on this machine.
 pub const AUTO: &str = "auto";
 
-/// Every engine, the fastest first; the last is the oracle and the yardstick of all others.
+/// The name of the oracle and the yardstick of all others.
+pub const YARDSTICK: &str = reference::NAME;
+
+/// Every engine, the fastest first; the last is the [`YARDSTICK`].
 const ENGINES: [Entry; 5] = [
     Entry { name: "avx512ifma", build: batch::avx512ifma },
     Entry { name: "avx512f", build: batch::avx512f },

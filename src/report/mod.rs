@@ -272,7 +272,7 @@ pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
 }
 
 /// The figures of every engine on stdout, as `--bench` prints them.
-pub fn bench(plan: &cli::Search, measured: &[Measured]) -> io::Result<()> {
+pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
     let threads = plan.threads.get();
     if plan.show.json {
         return measured
