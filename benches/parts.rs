@@ -1,5 +1,5 @@
-//! The parts of a key under criterion, for every back end, one thread: products, SHA-512, entries of the table, inversion, and
-//! the curve's part as a whole.
+//! The parts of a key under criterion, for every back end, one thread: products, seeds, SHA-512, entries of the table, inversion,
+//! digits, and the curve's part as a whole, digits included.
 //!
 //! ```text
 //! cargo bench --bench parts -- avx2
@@ -9,7 +9,11 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+use vanity_ed25519::chacha::ChaCha20;
 use vanity_ed25519::curve::{Batch, Field, Table};
 use vanity_ed25519::sha512;
 use vanity_ed25519::simd::Words;
@@ -36,32 +40,26 @@ impl BackEnd for Parts<'_> {
         let mut group = self.0.benchmark_group(name);
         group.throughput(Throughput::Elements((VECTORS * lanes) as u64));
         let mut products = [field.one(); VECTORS];
-        group.bench_function("mul", |bencher| {
-            bencher.iter(|| {
-                simd.run(
-                    #[inline(always)]
-                    || {
-                        for product in &mut products {
-                            *product = field.mul(product, &(*product).into());
-                        }
-                    },
-                );
-                black_box(&mut products);
-            });
-        });
-        group.bench_function("square", |bencher| {
-            bencher.iter(|| {
-                simd.run(
-                    #[inline(always)]
-                    || {
-                        for product in &mut products {
-                            *product = field.square(product);
-                        }
-                    },
-                );
-                black_box(&mut products);
-            });
-        });
+        measure_each(
+            &mut group,
+            "mul",
+            field,
+            &mut products,
+            #[inline(always)]
+            |a| field.mul(a, &(*a).into()),
+        );
+        measure_each(
+            &mut group,
+            "square",
+            field,
+            &mut products,
+            #[inline(always)]
+            |a| field.square(a),
+        );
+
+        let mut chacha = ChaCha20::new(&[1; 32]);
+        let mut stream = vec![[0; 32]; VECTORS * lanes];
+        group.bench_function("seeds", |bencher| bencher.iter(|| chacha.fill(simd, black_box(&mut stream))));
 
         let mut seeds: Vec<[u8; 32]> = (0..KEYS).map(|at| [at as u8; 32]).collect();
         let mut scalars = [[0; 8]; 4];
@@ -113,16 +111,12 @@ impl BackEnd for Parts<'_> {
         let mut batch = Batch::new(field, &table, KEYS);
         let mut keys = vec![[0; 32]; KEYS];
         group.throughput(Throughput::Elements(KEYS as u64));
+        group.bench_function("digits", |bencher| {
+            bencher.iter(|| set_all(simd, &mut batch, black_box(&seeds)))
+        });
         group.bench_function("curve", |bencher| {
             bencher.iter(|| {
-                simd.run(
-                    #[inline(always)]
-                    || {
-                        for (at, seeds) in seeds.chunks_exact(lanes).enumerate() {
-                            batch.set(at, &simd.columns_of_bytes(|lane| &seeds[lane]));
-                        }
-                    },
-                );
+                set_all(simd, &mut batch, &seeds);
                 assert!(batch.public_keys(&mut keys).is_ok());
             });
         });
@@ -130,7 +124,50 @@ impl BackEnd for Parts<'_> {
     }
 }
 
+/// Does `what` with each of `products`, one after the other.
+fn measure_each<F: Field>(
+    group: &mut BenchmarkGroup<WallTime>,
+    name: &str,
+    field: F,
+    products: &mut [F::Product; VECTORS],
+    what: impl Fn(&F::Product) -> F::Product,
+) {
+    group.bench_function(name, |bencher| {
+        bencher.iter(|| {
+            field.simd().run(
+                #[inline(always)]
+                || {
+                    for product in products.iter_mut() {
+                        *product = what(product);
+                    }
+                },
+            );
+            black_box(&mut *products);
+        });
+    });
+}
+
+/// Takes the seeds for scalars, which is as good here.
+fn set_all<F: Field>(simd: F::Simd, batch: &mut Batch<F>, seeds: &[[u8; 32]]) {
+    simd.run(
+        #[inline(always)]
+        || {
+            for (at, seeds) in seeds.chunks_exact(<F::Simd as Words>::LANES).enumerate() {
+                batch.set(at, &simd.columns_of_bytes(|lane| &seeds[lane]));
+            }
+        },
+    );
+}
+
 fn parts(criterion: &mut Criterion) {
+    let mut random = ChaCha20Rng::from_seed([1; 32]);
+    let mut stream = vec![[0; 32]; VECTORS];
+    let mut group = criterion.benchmark_group("rand_chacha");
+    group.throughput(Throughput::Elements(VECTORS as u64));
+    group.bench_function("seeds", |bencher| {
+        bencher.iter(|| random.fill_bytes(black_box(stream.as_flattened_mut())));
+    });
+    group.finish();
     each_back_end(&mut Parts(criterion));
 }
 
