@@ -19,19 +19,19 @@ impl SeedSource for Seeds {
 }
 
 fn engines(criterion: &mut Criterion) {
-    let pattern = Pattern::new("vanity", Style::default()).expect("the word can be searched");
-    let matcher = Matcher::new(&[pattern]).expect("one pattern is not too many");
+    let patterns = [Pattern::new("vanity", Style::default()).expect("the word can be searched")];
+    let matcher = Matcher::new(&patterns);
     let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
     let mut group = criterion.benchmark_group("engines");
     for engine in engine::available(None) {
-        let mut worker = engine.worker(&matcher);
+        let mut worker = engine.worker();
         let mut hits = Vec::new();
-        let batch = worker.batch(&mut seeds, &mut hits);
+        let batch = worker.batch(&matcher, &mut seeds, &mut hits);
         group.throughput(Throughput::Elements(batch));
         group.bench_function(engine.name(), |bencher| {
             bencher.iter(|| {
                 hits.clear();
-                worker.batch(&mut seeds, &mut hits)
+                worker.batch(&matcher, &mut seeds, &mut hits)
             });
         });
     }

@@ -33,6 +33,9 @@ pub const BODY_LEN: usize = TEXT_LEN - FIXED.len();
 /// The characters with which every text begins.
 pub const FIXED: &str = "AAAAC3NzaC1lZDI1NTE5AAAAI";
 
+/// What a fingerprint begins with.
+pub const FINGERPRINT_HEADER: &str = "SHA256:";
+
 /// The 64 base64 symbols in the order of their values (RFC 4648, section 4).
 pub const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -52,22 +55,22 @@ impl Symbols {
     /// All 64 symbols.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// What body character 0 can be: `A` to `P`.
-    pub const FIRST: Self = Self(0xffff);
-
-    /// The symbols that stand at body position `position`, each equally likely.
-    #[must_use]
-    pub const fn at(position: usize) -> Self {
-        if position == 0 { Self::FIRST } else { Self::ALL }
-    }
-
     /// The set that holds only `byte`; empty if base64 has no such symbol.
     #[must_use]
-    pub fn of(byte: u8) -> Self {
-        match ALPHABET.iter().position(|&symbol| symbol == byte) {
-            Some(value) => Self(1 << value),
-            None => Self(0),
-        }
+    pub const fn of(byte: u8) -> Self {
+        OF_BYTE[byte as usize]
+    }
+
+    /// The value of the first symbol of the set.
+    #[must_use]
+    pub fn first(self) -> Option<u8> {
+        (!self.is_empty()).then(|| self.0.trailing_zeros() as u8)
+    }
+
+    /// Whether the set holds the symbol with this value, 0 to 63.
+    #[must_use]
+    pub const fn has(self, value: u8) -> bool {
+        self.0 >> value & 1 == 1
     }
 
     /// The symbols of either set.
@@ -100,6 +103,122 @@ impl Symbols {
     }
 }
 
+/// [`Symbols::of`] every byte.
+const OF_BYTE: [Symbols; 256] = {
+    let mut sets = [Symbols(0); 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        sets[ALPHABET[value] as usize] = Symbols(1 << value);
+        value += 1;
+    }
+    sets
+};
+
+/// What is searched: 32 bytes that are shown as [`BODY_LEN`] characters.
+///
+/// Character c shows bits 6c - `lead` to 6c - `lead` + 5 of the bytes, the highest bit of a byte first; bits before and after
+/// them are 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Subject {
+    /// The key, shown as the body of its text. Its `lead` is 2, the end of the header.
+    #[default]
+    Key,
+    /// The SHA-256 of the blob, shown as the fingerprint's text after `SHA256:`. Its `lead` is 0.
+    Fingerprint,
+}
+
+/// The 32 bytes of a [`Subject`].
+pub type Bytes = [u8; KEY_LEN];
+
+impl Subject {
+    /// Zero bits before the first byte.
+    #[must_use]
+    pub const fn lead(self) -> usize {
+        match self {
+            Self::Key => 2,
+            Self::Fingerprint => 0,
+        }
+    }
+
+    /// The symbols that stand at `position`, each equally likely: 16 at one of the ends, 64 elsewhere.
+    #[must_use]
+    pub const fn symbols(self, position: usize) -> Symbols {
+        match self {
+            Self::Key if position == 0 => Symbols(0xffff),
+            Self::Fingerprint if position == BODY_LEN - 1 => Symbols(0x1111_1111_1111_1111),
+            _ => Symbols::ALL,
+        }
+    }
+
+    /// [`Self::symbols`] of every position.
+    #[must_use]
+    pub fn positions(self) -> [Symbols; BODY_LEN] {
+        std::array::from_fn(|position| self.symbols(position))
+    }
+
+    /// The characters that show `bytes`.
+    ///
+    /// # Panics
+    ///
+    /// Never: 32 bytes always fill 43 characters.
+    #[must_use]
+    pub fn body(self, bytes: &Bytes) -> Body {
+        match self {
+            Self::Key => *body(&text(bytes)),
+            Self::Fingerprint => {
+                let mut body = [0; BODY_LEN];
+                let written = STANDARD_NO_PAD.encode_slice(bytes, &mut body);
+                assert_eq!(written, Ok(BODY_LEN), "32 bytes are 43 base64 characters");
+                body
+            }
+        }
+    }
+
+    /// The values of the characters from `start` on, six bits for each of `count`, 1 to 8. Beyond the last character they
+    /// are 0.
+    #[inline]
+    #[must_use]
+    pub fn window(self, bytes: &Bytes, start: usize, count: usize) -> u64 {
+        // Of eight bytes that hold all or the last of them; those before the first are 0.
+        let end = SYMBOL_BITS * (start + count) - self.lead();
+        let from = (end.saturating_sub(1) / 8).saturating_sub(7).min(KEY_LEN - 8);
+        let word = bytes[from..].first_chunk().map_or(0, |word| u64::from_be_bytes(*word));
+        let held = 8 * from + 64;
+        let shifted = if end <= held { word >> (held - end) } else { word << (end - held) };
+        shifted & ((1 << (SYMBOL_BITS * count)) - 1)
+    }
+
+    /// The values of characters 4i to 4i + 3, for i from 0 to 10, as [`Self::window`] has them.
+    #[inline(always)]
+    #[must_use]
+    pub fn quads(self, bytes: &Bytes) -> [u32; QUADS] {
+        let mut quads = [0; QUADS];
+        match self {
+            Self::Key => fill_quads::<2>(bytes, &mut quads),
+            Self::Fingerprint => fill_quads::<0>(bytes, &mut quads),
+        }
+        quads
+    }
+}
+
+/// Characters in fours, the last one a body's last three.
+pub const QUADS: usize = BODY_LEN.div_ceil(4);
+
+/// The bits of a character.
+pub const SYMBOL_BITS: usize = 6;
+
+#[inline(always)]
+fn fill_quads<const LEAD: usize>(bytes: &Bytes, quads: &mut [u32; QUADS]) {
+    for (number, quad) in quads.iter_mut().enumerate() {
+        // Four bytes that hold all of it or the last of it.
+        let end = 24 * (number + 1) - LEAD;
+        let from = (end.div_ceil(8) - 3).saturating_sub(1).min(KEY_LEN - 4);
+        let word = u32::from_be_bytes([bytes[from], bytes[from + 1], bytes[from + 2], bytes[from + 3]]);
+        let held = 8 * from + 32;
+        *quad = (if end <= held { word >> (held - end) } else { word << (end - held) }) & 0xff_ffff;
+    }
+}
+
 /// The blob of a public key.
 #[must_use]
 pub fn blob(key: &[u8; KEY_LEN]) -> [u8; BLOB_LEN] {
@@ -122,14 +241,17 @@ pub fn text(key: &[u8; KEY_LEN]) -> Text {
     text
 }
 
-/// The body position that holds the highest bit of a key, the sign of x.
+/// The body position that shows the highest bit of a key, the sign of x.
 pub const SIGN_POSITION: usize = 41;
 
-/// The symbol at [`SIGN_POSITION`] when the sign bit is set, whatever it is in `key`: the low half of key byte 30 and
-/// the high two bits of byte 31.
+/// The value of that bit in the symbol there.
+pub const SIGN_VALUE: u8 = 0b10;
+
+/// `key` with its highest bit set.
 #[must_use]
-pub fn symbol_of_set_sign(key: &[u8; KEY_LEN]) -> u8 {
-    ALPHABET[usize::from((key[30] & 0x0f) << 2 | 0b10 | key[31] >> 6 & 1)]
+pub const fn with_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
+    key[KEY_LEN - 1] |= 0x80;
+    key
 }
 
 /// The body of a text.
@@ -177,7 +299,46 @@ mod tests {
                 }
                 seen = seen.or(Symbols::of(body(&text(&key))[position]));
             }
-            assert_eq!(seen, Symbols::at(position), "body position {position}");
+            assert_eq!(seen, Subject::Key.symbols(position), "body position {position}");
+        }
+    }
+
+    #[test]
+    fn windows_and_quads_are_the_values_of_the_characters() {
+        let bytes: Bytes = std::array::from_fn(|at| (at as u8).wrapping_mul(0x9d).wrapping_add(0x35));
+        for (subject, bytes) in [Subject::Key, Subject::Fingerprint]
+            .into_iter()
+            .flat_map(|subject| [(subject, bytes), (subject, bytes.map(|byte| !byte))])
+        {
+            let body = subject.body(&bytes);
+            let value = |position: usize| {
+                let symbol = body.get(position).map_or(Symbols(1), |byte| Symbols::of(*byte));
+                assert!(!symbol.and(subject.symbols(position)).is_empty());
+                u64::from(symbol.first().unwrap())
+            };
+            for start in 0..BODY_LEN {
+                for count in 1..=8 {
+                    let expected = (start..start + count).fold(0, |window, at| window << 6 | value(at));
+                    assert_eq!(subject.window(&bytes, start, count), expected, "{count} from {start}");
+                }
+            }
+            for (number, quad) in subject.quads(&bytes).into_iter().enumerate() {
+                assert_eq!(u64::from(quad), subject.window(&bytes, 4 * number, 4));
+            }
+        }
+    }
+
+    /// The fingerprint of `a_known_key_has_its_known_line_and_fingerprint`.
+    #[test]
+    fn the_last_character_of_a_fingerprint_has_four_bits() {
+        assert_eq!(
+            Subject::Fingerprint.symbols(BODY_LEN - 1).bytes().collect::<Vec<_>>(),
+            b"AEIMQUYcgkosw048"
+        );
+        for fill in [0, 0xff, 0x5a] {
+            let body = Subject::Fingerprint.body(&[fill; KEY_LEN]);
+            let last = Symbols::of(body[BODY_LEN - 1]);
+            assert!(!last.and(Subject::Fingerprint.symbols(BODY_LEN - 1)).is_empty());
         }
     }
 
@@ -185,20 +346,23 @@ mod tests {
     fn the_sign_bit_touches_one_symbol() {
         for fill in 0..=0x7f {
             let clear = [fill; KEY_LEN];
-            let mut set = clear;
-            set[31] |= 0x80;
+            let set = with_sign(clear);
             let mut expected = *body(&text(&clear));
-            expected[SIGN_POSITION] = symbol_of_set_sign(&clear);
+            let value = Symbols::of(expected[SIGN_POSITION]).first().unwrap() | SIGN_VALUE;
+            expected[SIGN_POSITION] = ALPHABET[usize::from(value)];
             assert_eq!(*body(&text(&set)), expected);
-            assert_eq!(symbol_of_set_sign(&set), symbol_of_set_sign(&clear));
+            assert_eq!(with_sign(set), set);
         }
     }
 
     #[test]
     fn a_set_of_symbols_lists_them() {
-        assert_eq!(Symbols::FIRST.bytes().collect::<Vec<_>>(), b"ABCDEFGHIJKLMNOP");
+        assert_eq!(Subject::Key.symbols(0).bytes().collect::<Vec<_>>(), b"ABCDEFGHIJKLMNOP");
         assert_eq!(Symbols::ALL.len(), 64);
         assert!(Symbols::of(b'=').is_empty());
-        assert!(Symbols::of(b'Q').and(Symbols::FIRST).is_empty());
+        assert!(Symbols::of(b'Q').and(Subject::Key.symbols(0)).is_empty());
+        assert_eq!(Symbols::of(b'B').first(), Some(1));
+        assert_eq!(Symbols(0).first(), None);
+        assert!(Symbols::of(b'/').has(63) && !Symbols::of(b'/').has(62));
     }
 }

@@ -52,6 +52,13 @@ pub(super) struct Args {
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 
+    /// What is searched: key (default) or fingerprint
+    ///
+    /// What is searched: key, the body of the public key's text (default), or fingerprint, the 43 characters after SHA256:
+    /// that ssh-keygen -l and ssh show. All options below apply to either.
+    #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
+    pub subject: Option<String>,
+
     /// The text stands anywhere in the body (default)
     #[arg(long, help_heading = "What to look for")]
     pub anywhere: bool,

@@ -14,6 +14,7 @@ use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
 use vanity_ed25519::key::{Destination, Format, StoreError};
 use vanity_ed25519::pattern::{Kind, Pattern, Style};
 use vanity_ed25519::search::Quota;
+use vanity_ed25519::wire::Subject;
 
 use args::Args;
 pub use complaint::Complaint;
@@ -118,7 +119,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let timeout = values::timeout(args.timeout.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
-    let patterns = read_patterns(&args, bench.is_some())?;
+    let subject = values::subject(args.subject.as_deref())?;
+    let patterns = read_patterns(&args, subject, bench.is_some())?;
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let name = args.engine.as_deref().unwrap_or(engine::AUTO);
     if let Some(time) = bench {
@@ -151,7 +153,7 @@ fn engines_to_measure(name: &str, table_memory: Option<usize>) -> Result<Vec<Box
     Ok(engines)
 }
 
-fn read_patterns(args: &Args, bench: bool) -> Result<Vec<Pattern>, Refusal> {
+fn read_patterns(args: &Args, subject: Subject, bench: bool) -> Result<Vec<Pattern>, Refusal> {
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
         Args { suffix: true, .. } => Kind::Suffix,
@@ -159,12 +161,12 @@ fn read_patterns(args: &Args, bench: bool) -> Result<Vec<Pattern>, Refusal> {
         Args { regex: true, .. } => Kind::Regex,
         _ => Kind::Anywhere,
     };
-    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet };
+    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet, subject };
     if !args.patterns.is_empty() || !args.files.is_empty() {
         return patterns::read(&args.patterns, &args.files, style);
     }
     if bench {
-        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], Style::default());
+        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], Style { subject, ..Style::default() });
     }
     Err(Complaint::new("there is no pattern: say what the key text shall carry")
         .hint("for example `vanity-ed25519 abc > key.pem`; --help shows everything")

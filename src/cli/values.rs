@@ -8,6 +8,7 @@ use bytesize::ByteSize;
 use vanity_ed25519::engine;
 use vanity_ed25519::key::Format;
 use vanity_ed25519::search::MAX_THREADS;
+use vanity_ed25519::wire::Subject;
 
 use super::Complaint;
 use super::complaint::printed;
@@ -59,6 +60,14 @@ pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> 
         Complaint::new(format!("--bench takes seconds from 0.1 to {LONGEST_BENCH}, not {}", quoted(typed)))
             .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
     })
+}
+
+pub(super) fn subject(typed: Option<&str>) -> Result<Subject, Complaint> {
+    match typed {
+        None | Some("key") => Ok(Subject::Key),
+        Some("fingerprint") => Ok(Subject::Fingerprint),
+        Some(other) => Err(Complaint::new(format!("--in is key or fingerprint, not {}", quoted(other)))),
+    }
 }
 
 pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {

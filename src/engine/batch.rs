@@ -12,7 +12,6 @@ use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
 use crate::sha512;
 use crate::simd::{Missing, Row, Scalar, Words, caches, wipe};
-use crate::wire;
 
 /// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
 /// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
@@ -102,16 +101,15 @@ impl<F: Field> Engine for Batched<F> {
         self.name
     }
 
-    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
-        Box::new(self.together(matcher))
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(self.together())
     }
 }
 
 impl<F: Field> Batched<F> {
-    fn together<'a>(&'a self, matcher: &'a Matcher) -> Together<'a, F> {
+    fn together(&self) -> Together<'_, F> {
         let keys = batch_size();
         Together {
-            matcher,
             field: self.field,
             batch: Batch::new(self.field, &self.table, keys),
             seeds: vec![[0; 32]; keys],
@@ -127,7 +125,6 @@ fn batch_size() -> usize {
 }
 
 struct Together<'a, F: Field> {
-    matcher: &'a Matcher,
     field: F,
     batch: Batch<'a, F>,
     seeds: Vec<[u8; 32]>,
@@ -164,26 +161,14 @@ impl<F: Field> Together<'_, F> {
 }
 
 impl<F: Field> Worker for Together<'_, F> {
-    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         self.derive();
-        self.matcher.survivors(&self.keys, |index| {
-            let (key, seed) = (&self.keys[index], &self.seeds[index]);
-            if matches_with_a_sign(self.matcher, key) {
-                hits.extend(hit(self.matcher, index as u64, seed, key));
-            }
-        });
+        for index in matcher.candidates(&self.keys) {
+            hits.extend(hit(matcher, index as u64, &self.seeds[index], &self.keys[index]));
+        }
         wipe(&mut self.seeds);
         self.seeds.len() as u64
-    }
-}
-
-/// Whether a key matches with one sign or the other.
-fn matches_with_a_sign(matcher: &Matcher, key: &[u8; 32]) -> bool {
-    let mut body = *wire::body(&wire::text(key));
-    matcher.is_match(&body) || {
-        body[wire::SIGN_POSITION] = wire::symbol_of_set_sign(key);
-        matcher.is_match(&body)
     }
 }
 
@@ -191,7 +176,7 @@ fn matches_with_a_sign(matcher: &Matcher, key: &[u8; 32]) -> bool {
 fn hit(matcher: &Matcher, index: u64, seed: &[u8; 32], key: &[u8; 32]) -> Option<Hit> {
     let mut public_key = PublicKey(*key);
     public_key.0[31] |= reference::public_key(seed).0[31] & 0x80;
-    let matches = matcher.is_match(wire::body(&public_key.text()));
+    let matches = matcher.is_match(&public_key.bytes(matcher.subject()));
     matches.then(|| Hit { index, seed: Seed::new(*seed), public_key })
 }
 
@@ -218,8 +203,7 @@ mod tests {
     fn deriver<F: Field>(field: F) -> Derive {
         let engine: &Batched<F> =
             Box::leak(Box::new(Batched { name: "any", field, table: Table::new(field, 18) }));
-        let matcher: &Matcher = Box::leak(Box::new(Matcher::new(&[]).unwrap()));
-        let mut together = engine.together(matcher);
+        let mut together = engine.together();
         Box::new(move |seeds| {
             together.seeds.copy_from_slice(seeds);
             together.derive();

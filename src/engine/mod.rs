@@ -21,8 +21,8 @@ pub trait Engine: Send + Sync {
     /// The name by which it is chosen.
     fn name(&self) -> &'static str;
 
-    /// What one thread needs to search for the patterns of `matcher`.
-    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a>;
+    /// What one thread needs.
+    fn worker(&self) -> Box<dyn Worker + '_>;
 }
 
 /// One thread's part of an engine.
@@ -30,8 +30,9 @@ pub trait Worker {
     /// Takes seeds, derives their public keys and adds those that match to `hits`. Gives the number of
     /// candidates tried: exactly the number of seeds taken.
     ///
-    /// A batch lasts some milliseconds, up to 100, so that a search can be ended between two of them.
-    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64;
+    /// A batch lasts some milliseconds, up to 100, so that a search can be ended, or go on with another matcher,
+    /// between two of them.
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64;
 }
 
 /// Where seeds come from.

@@ -10,7 +10,6 @@ use zeroize::Zeroize as _;
 use super::{Engine, Hit, SeedSource, Sizing, Worker};
 use crate::key::{PublicKey, Seed, scalar_bytes};
 use crate::pattern::Matcher;
-use crate::wire;
 
 pub(super) const NAME: &str = "reference";
 
@@ -28,22 +27,21 @@ impl Engine for Reference {
         NAME
     }
 
-    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
-        Box::new(OneByOne { matcher, seeds: [[0; 32]; BATCH] })
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(OneByOne { seeds: [[0; 32]; BATCH] })
     }
 }
 
-struct OneByOne<'a> {
-    matcher: &'a Matcher,
+struct OneByOne {
     seeds: [[u8; 32]; BATCH],
 }
 
-impl Worker for OneByOne<'_> {
-    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+impl Worker for OneByOne {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         for (index, seed) in (0..).zip(&self.seeds) {
             let public_key = public_key(seed);
-            if self.matcher.is_match(wire::body(&public_key.text())) {
+            if matcher.is_match(&public_key.bytes(matcher.subject())) {
                 hits.push(Hit { index, seed: Seed::new(*seed), public_key });
             }
         }

@@ -19,7 +19,7 @@ use sha2::{Digest as _, Sha256, Sha512};
 use ssh_key::Fingerprint;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use crate::wire;
+use crate::wire::{self, Body, Bytes, Subject};
 
 pub use encode::EncodeError;
 pub use file::FileError;
@@ -94,6 +94,27 @@ impl PublicKey {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         Fingerprint::Sha256(self.blob_hash()).to_string()
+    }
+
+    /// The bytes that are shown where a subject is searched.
+    #[must_use]
+    pub fn bytes(&self, subject: Subject) -> Bytes {
+        match subject {
+            Subject::Key => self.0,
+            Subject::Fingerprint => self.blob_hash(),
+        }
+    }
+
+    /// The characters that are searched: of the text, or of the fingerprint as [`Self::fingerprint`] has it.
+    #[must_use]
+    pub fn body(&self, subject: Subject) -> Body {
+        match subject {
+            Subject::Key => *wire::body(&self.text()),
+            Subject::Fingerprint => {
+                let fingerprint = self.fingerprint();
+                *fingerprint.as_bytes().last_chunk().unwrap_or_else(|| unreachable!("43 characters and more"))
+            }
+        }
     }
 
     /// SHA-256 of the blob, what a fingerprint is made of.

@@ -1,7 +1,7 @@
-//! A deterministic automaton over key bodies: its exact chance, and its verdict on one body.
+//! A deterministic automaton over the characters that are searched, and its exact chance.
 //!
 //! `regex-automata` determinises; the result is copied into a smaller table that knows only what a search
-//! needs. A body either matches or not, so the first match ends the walk ([`MATCHED`] is never left),
+//! needs. A text either matches or not, so the first match ends the walk ([`MATCHED`] is never left),
 //! and bytes that no state tells apart share a column.
 
 use std::collections::HashMap;
@@ -21,19 +21,17 @@ pub(super) const SIZE_LIMIT: usize = 512 << 10;
 const NFA_LIMIT: usize = 256 << 10;
 
 /// The state from which no match can be reached.
-const DEAD: u32 = 0;
+pub(super) const DEAD: u32 = 0;
 
 /// The state in which a match has been seen.
-const MATCHED: u32 = 1;
+pub(super) const MATCHED: u32 = 1;
 
 /// The state before the first character, and the first with a row in the table.
-const START: u32 = 2;
+pub(super) const START: u32 = 2;
 
 /// Recognises the bodies that one pattern matches.
 #[derive(Clone)]
 pub(super) struct Automaton {
-    /// The column of each byte.
-    column: [u8; 256],
     /// The base64 symbols of each column; empty for the columns of other bytes.
     symbols: Vec<Symbols>,
     /// The successor states, a row of columns for each state from [`START`] on.
@@ -72,7 +70,6 @@ impl Automaton {
         let classes = dfa.byte_classes();
         let representatives: Vec<u8> = classes.representatives(..).filter_map(|unit| unit.as_u8()).collect();
         let mut automaton = Self {
-            column: std::array::from_fn(|byte| classes.get(byte as u8)),
             symbols: vec![Symbols::default(); representatives.len()],
             next: Vec::new(),
             accepts_end: Vec::new(),
@@ -107,16 +104,21 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// Whether the pattern matches anywhere in `body`.
-    pub(super) fn is_match(&self, body: &[u8]) -> bool {
-        let mut state = START;
-        for &byte in body {
-            state = self.row(state)[usize::from(self.column[usize::from(byte)])];
-            if state < START {
-                return state == MATCHED;
-            }
-        }
+    /// How many states there are from [`START`] on.
+    pub(super) fn states(&self) -> u32 {
+        self.accepts_end.len() as u32
+    }
+
+    /// Whether the text may end in a state from [`START`] on.
+    pub(super) fn accepts(&self, state: u32) -> bool {
         self.accepts_end[(state - START) as usize]
+    }
+
+    /// What follows a state from [`START`] on when the symbol with this value comes.
+    pub(super) fn after(&self, state: u32, value: u8) -> u32 {
+        let row = self.next.chunks_exact(self.symbols.len()).nth((state - START) as usize);
+        let column = self.symbols.iter().position(|symbols| symbols.has(value));
+        row.zip(column).map_or(DEAD, |(row, column)| row[column])
     }
 
     /// The exact chance that a random body matches, when the symbol at each position is drawn evenly
@@ -174,10 +176,5 @@ impl Automaton {
             reached = next;
         }
         reached.iter().zip(&self.accepts_end).any(|(reached, accepts)| *reached && *accepts)
-    }
-
-    fn row(&self, state: u32) -> &[u32] {
-        let columns = self.symbols.len();
-        &self.next[(state - START) as usize * columns..][..columns]
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::automaton::SIZE_LIMIT;
-use crate::wire;
+use crate::wire::{self, Subject};
 
 /// A pattern that cannot be searched.
 ///
@@ -12,6 +12,7 @@ use crate::wire;
 /// what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatternError {
+    subject: Subject,
     reason: Reason,
     at: Range<usize>,
 }
@@ -34,6 +35,8 @@ pub enum Reason {
     },
     /// The first character of a body cannot be this one (known for literals).
     FirstCharacter(Option<char>),
+    /// The last character of a fingerprint cannot be this one (known for literals).
+    LastCharacter(Option<char>),
     /// The expression is malformed, as the parser says.
     Syntax(String),
     /// The expression matches only text with characters that base64 does not have.
@@ -48,7 +51,20 @@ pub enum Reason {
 
 impl PatternError {
     pub(super) fn new(reason: Reason, at: Range<usize>) -> Self {
-        Self { reason, at }
+        Self { subject: Subject::Key, reason, at }
+    }
+
+    /// The same about another subject.
+    pub(super) fn about(self, subject: Subject) -> Self {
+        Self { subject, ..self }
+    }
+
+    /// What is searched.
+    fn shown(&self) -> &'static str {
+        match self.subject {
+            Subject::Key => "key text",
+            Subject::Fingerprint => "a fingerprint",
+        }
     }
 
     /// The characters that are meant, counted from 0.
@@ -68,29 +84,52 @@ impl PatternError {
     pub fn hint(&self) -> String {
         match &self.reason {
             Reason::Empty => "give at least one character".into(),
-            Reason::NotBase64('=') => "key text is exactly 68 characters long and has no `=` padding".into(),
-            Reason::NotBase64('-' | '_') => "key text has `+` and `/` where URL-safe base64 has `-` and `_`".into(),
+            Reason::NotBase64('=') => match self.subject {
+                Subject::Key => "key text is exactly 68 characters long and has no `=` padding".into(),
+                Subject::Fingerprint => "a fingerprint has 43 characters and no `=` padding".into(),
+            },
+            Reason::NotBase64('-' | '_') => {
+                format!("{} has `+` and `/` where URL-safe base64 has `-` and `_`", self.shown())
+            }
             Reason::NotBase64(char) if char.is_whitespace() => {
                 "write several patterns as separate arguments; a pattern holds no blanks".into()
             }
             Reason::NotBase64('^' | '$' | '.' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '\\') => {
                 "add --regex to search for a regular expression".into()
             }
-            Reason::NotBase64(_) | Reason::NeverBase64 => "key text is made of A-Z, a-z, 0-9, `+` and `/`".into(),
-            Reason::Header => {
-                format!("every key text begins with {} {}; write only what shall follow", wire::ALGORITHM, wire::FIXED)
+            Reason::NotBase64(_) | Reason::NeverBase64 => {
+                format!("{} is made of A-Z, a-z, 0-9, `+` and `/`", self.shown())
             }
-            Reason::TooLong { .. } | Reason::OtherLength => format!(
-                "the searchable part of a key text has {} characters, the last of its {}",
-                wire::BODY_LEN,
-                wire::TEXT_LEN
-            ),
+            Reason::Header => match self.subject {
+                Subject::Key => format!(
+                    "every key text begins with {} {}; write only what shall follow",
+                    wire::ALGORITHM,
+                    wire::FIXED
+                ),
+                Subject::Fingerprint => {
+                    format!("every fingerprint begins with {}; write only what shall follow", wire::FINGERPRINT_HEADER)
+                }
+            },
+            Reason::TooLong { .. } | Reason::OtherLength => match self.subject {
+                Subject::Key => format!(
+                    "the searchable part of a key text has {} characters, the last of its {}",
+                    wire::BODY_LEN,
+                    wire::TEXT_LEN
+                ),
+                Subject::Fingerprint => {
+                    format!("a fingerprint has {} characters after {}", wire::BODY_LEN, wire::FINGERPRINT_HEADER)
+                }
+            },
             Reason::FirstCharacter(Some(_)) => {
                 "put a letter from A to P in front, or search --anywhere (character 1 holds only four key bits)".into()
             }
             Reason::FirstCharacter(None) => {
                 "begin with a letter from A to P (character 1 holds only four key bits)".into()
             }
+            Reason::LastCharacter(_) => format!(
+                "end with one of {} (the last character holds only four bits), or search --anywhere",
+                last_characters()
+            ),
             Reason::Syntax(_) => "leave out --regex to search for the text itself".into(),
             Reason::NeverMatches => "it contradicts itself; `^` and `$` are the two ends of the body".into(),
             Reason::TooComplex => "use fewer or smaller repetitions, or split it into several patterns".into(),
@@ -104,9 +143,14 @@ impl fmt::Display for PatternError {
         match &self.reason {
             Reason::Empty => write!(f, "the pattern is empty"),
             Reason::NotBase64(char) => {
-                write!(f, "character {position}, {}, never occurs in key text", Shown(*char))
+                write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.shown())
             }
-            Reason::Header => write!(f, "the pattern repeats the fixed beginning of every key text"),
+            Reason::Header => match self.subject {
+                Subject::Key => write!(f, "the pattern repeats the fixed beginning of every key text"),
+                Subject::Fingerprint => {
+                    write!(f, "the pattern repeats the fixed beginning of every fingerprint")
+                }
+            },
             Reason::TooLong { len, most } => {
                 write!(f, "the pattern needs {len} characters and there is room for {most}")
             }
@@ -119,13 +163,29 @@ impl fmt::Display for PatternError {
                     "the body always begins with one of A to P; character {position} of the expression rules that out"
                 )
             }
+            Reason::LastCharacter(Some(char)) => {
+                write!(
+                    f,
+                    "the last character of a fingerprint is always one of {}, never {}",
+                    last_characters(),
+                    Shown(*char)
+                )
+            }
+            Reason::LastCharacter(None) => {
+                write!(
+                    f,
+                    "a fingerprint always ends with one of {}; character {position} of the expression rules that out",
+                    last_characters()
+                )
+            }
             Reason::Syntax(message) => {
                 write!(f, "malformed regular expression at character {position}: {message}")
             }
             Reason::NeverBase64 => {
                 write!(
                     f,
-                    "from character {position} of the expression on, it asks for characters that never occur in key text"
+                    "from character {position} of the expression on, it asks for characters that never occur in {}",
+                    self.shown()
                 )
             }
             Reason::OtherLength => {
@@ -142,6 +202,12 @@ impl fmt::Display for PatternError {
 }
 
 impl std::error::Error for PatternError {}
+
+/// What a fingerprint can end with.
+fn last_characters() -> String {
+    let symbols = Subject::Fingerprint.symbols(wire::BODY_LEN - 1);
+    symbols.bytes().map(char::from).collect()
+}
 
 /// A character in quotes; what would not print is escaped.
 struct Shown(char);

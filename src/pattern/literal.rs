@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
-use super::prefilter::Run;
+use super::filter::Run;
 use super::{Automaton, Kind, PatternError, Reason, Style};
-use crate::wire::{self, Symbols};
+use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
 
 /// The digit that a letter also matches with `--leet`.
 const LEET: [(u8, u8); 10] = [
@@ -25,42 +25,68 @@ const LEET: [(u8, u8); 10] = [
 /// What stands on both sides of a word.
 const DELIMITERS: &[u8] = b"+/";
 
-/// The longest word: character 1 of a body is a letter, so the first delimiter is character 2 at the earliest.
-const LONGEST_WORD: usize = wire::BODY_LEN - 3;
+/// The longest word: one of the ends holds only four bits and is a letter or a digit, never a delimiter.
+const LONGEST_WORD: usize = BODY_LEN - 3;
 
 /// How much of the fixed characters a pattern may repeat before it is taken for the header.
 const HEADER_SIGN: &str = "AAAAC3";
 
-#[derive(Clone)]
-pub(super) struct Literal {
-    text: Vec<u8>,
+/// A typed text and how it is read.
+#[derive(Clone, Copy)]
+pub(super) struct Literal<'a> {
+    text: &'a [u8],
     style: Style,
 }
 
-impl Literal {
-    pub(super) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
-        let literal = Self { text: text.as_bytes().to_vec(), style };
-        if text.starts_with(wire::ALGORITHM) || literal.repeats_header(text) {
+impl<'a> Literal<'a> {
+    /// Without checks.
+    pub(super) fn of(text: &'a str, style: Style) -> Self {
+        Self { text: text.as_bytes(), style }
+    }
+
+    /// Checks that some key can show the text.
+    pub(super) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
+        let literal = Self::of(text, style);
+        if literal.repeats_header(text) {
             return Err(PatternError::new(Reason::Header, 0..text.chars().count()));
         }
         if let Some((at, char)) = text.chars().enumerate().find(|(_, char)| !is_base64(*char)) {
             return Err(PatternError::new(Reason::NotBase64(char), at..at + 1));
         }
-        let most = if style.kind == Kind::Word { LONGEST_WORD } else { wire::BODY_LEN };
+        let most = if style.kind == Kind::Word { LONGEST_WORD } else { BODY_LEN };
         if text.len() > most {
             return Err(PatternError::new(Reason::TooLong { len: text.len(), most }, most..text.len()));
         }
-        let at_start = style.kind == Kind::Prefix || text.len() == wire::BODY_LEN;
-        if at_start && literal.symbols(0).and(Symbols::FIRST).is_empty() {
+        let whole = text.len() == BODY_LEN;
+        let fits = |at, position| !literal.symbols(at).and(style.subject.symbols(position)).is_empty();
+        if (style.kind == Kind::Prefix || whole) && !fits(0, 0) {
             return Err(PatternError::new(Reason::FirstCharacter(text.chars().next()), 0..1));
+        }
+        let last = text.len() - 1;
+        if (style.kind == Kind::Suffix || whole) && !fits(last, BODY_LEN - 1) {
+            return Err(PatternError::new(Reason::LastCharacter(text.chars().next_back()), last..last + 1));
         }
         Ok(literal)
     }
 
-    /// Whether the text begins like the fixed characters, which are no part of the body.
+    /// Whether the text begins like the fixed characters, which are not searched.
     fn repeats_header(&self, text: &str) -> bool {
-        let sign = if self.style.kind == Kind::Prefix { HEADER_SIGN } else { wire::FIXED };
-        text.starts_with(sign)
+        let sign = match self.style.subject {
+            Subject::Fingerprint => wire::FINGERPRINT_HEADER,
+            Subject::Key if self.style.kind == Kind::Prefix => HEADER_SIGN,
+            Subject::Key => wire::FIXED,
+        };
+        text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// 0 to 3, for each way in which single characters are read.
+    pub(super) fn reading(&self) -> usize {
+        usize::from(self.style.case_sensitive) | usize::from(self.style.leet) << 1
     }
 
     /// How many characters the text has.
@@ -70,7 +96,11 @@ impl Literal {
 
     /// The symbols that character `at` of the text matches.
     pub(super) fn symbols(&self, at: usize) -> Symbols {
-        let typed = self.text[at];
+        self.accepts(self.text[at])
+    }
+
+    /// The symbols that a typed character matches.
+    pub(super) fn accepts(&self, typed: u8) -> Symbols {
         let mut symbols = Symbols::of(typed);
         if !self.style.case_sensitive {
             symbols = symbols.or(Symbols::of(typed.to_ascii_lowercase()));
@@ -83,31 +113,40 @@ impl Literal {
         symbols
     }
 
-    /// Whether the text may stand at `at..at + len` in a body, by its kind.
-    pub(super) fn may_stand(&self, at: usize, body: &[u8]) -> bool {
-        let end = at + self.text.len();
-        match self.style.kind {
-            Kind::Prefix => at == 0,
-            Kind::Suffix => end == body.len(),
-            Kind::Word => {
-                at > 0
-                    && DELIMITERS.contains(&body[at - 1])
-                    && body.get(end).is_some_and(|b| DELIMITERS.contains(b))
-            }
-            Kind::Anywhere | Kind::Regex => true,
-        }
+    /// The symbols on both sides of a word; of another kind, none.
+    pub(super) fn delimiters(&self) -> Option<Symbols> {
+        let delimiters =
+            || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
+        (self.style.kind == Kind::Word).then(delimiters)
     }
 
-    /// What a body shows where the pattern matches, and where that may begin.
+    /// Whether `bytes` show the literal from character `start` on.
+    pub(super) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
+        let subject = self.style.subject;
+        let end = start + self.text.len();
+        let shows = |position: usize, symbols: Symbols| {
+            position < BODY_LEN && symbols.has(subject.window(bytes, position, 1) as u8)
+        };
+        let may_stand = match self.style.kind {
+            Kind::Prefix => start == 0,
+            Kind::Suffix => end == BODY_LEN,
+            Kind::Word => {
+                let delimiters = self.delimiters().unwrap_or_default();
+                start > 0 && shows(start - 1, delimiters) && shows(end, delimiters)
+            }
+            Kind::Anywhere | Kind::Regex => true,
+        };
+        may_stand && (start..end).all(|position| shows(position, self.symbols(position - start)))
+    }
+
+    /// What is shown where the literal matches, and where that may begin. A word has its delimiters with it.
     pub(super) fn run(&self) -> Run {
         let mut symbols: Vec<Symbols> = (0..self.text.len()).map(|at| self.symbols(at)).collect();
-        if self.style.kind == Kind::Word {
-            let delimiter =
-                DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
-            symbols.insert(0, delimiter);
-            symbols.push(delimiter);
+        if let Some(delimiters) = self.delimiters() {
+            symbols.insert(0, delimiters);
+            symbols.push(delimiters);
         }
-        let last = wire::BODY_LEN - symbols.len();
+        let last = BODY_LEN - symbols.len();
         let starts = match self.style.kind {
             Kind::Prefix => 0..=0,
             Kind::Suffix => last..=last,
@@ -138,9 +177,16 @@ impl Literal {
     /// Where the text stands, compared character by character.
     pub(super) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         let len = self.text.len();
+        let is_delimiter =
+            |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|b| DELIMITERS.contains(b));
         let at = body.windows(len).enumerate().position(|(at, window)| {
-            self.may_stand(at, body)
-                && self.text.iter().zip(window).all(|(&typed, &seen)| self.equal(typed, seen))
+            let may_stand = match self.style.kind {
+                Kind::Prefix => at == 0,
+                Kind::Suffix => at + len == body.len(),
+                Kind::Word => is_delimiter(at.checked_sub(1)) && is_delimiter(Some(at + len)),
+                Kind::Anywhere | Kind::Regex => true,
+            };
+            may_stand && self.text.iter().zip(window).all(|(&typed, &seen)| self.equal(typed, seen))
         })?;
         Some(at..at + len)
     }

@@ -1,42 +1,50 @@
 //! What to look for: typed text becomes a [`Pattern`] with exact [`Odds`], many become a [`Matcher`].
 //!
-//! A pattern is matched against the 43-character body of a key's text. Whatever its kind, it is compiled
-//! to a deterministic automaton over the 64 base64 symbols; one pass of dynamic programming over the 43
-//! positions gives the exact chance per key. A pattern whose chance is 0 is refused when it is made, with
-//! the place and the reason.
+//! A pattern is matched against the 43 characters that show a [`Subject`]: the body of a key's text, or the fingerprint.
+//! The odds of a literal are computed by a dynamic programme over its characters, those of a regular expression over the
+//! states of its deterministic automaton; both are exact. A pattern whose chance is 0 is refused when it is made, with the
+//! place and the reason.
+//!
+//! A [`Matcher`] goes through whole batches: a cheap test of the bytes first (`filter`), an exact one for what survives it
+//! (`index` for literals, `walk` for expressions).
 
 mod automaton;
+mod classes;
 mod error;
+mod filter;
+mod index;
 mod literal;
+mod literals;
 mod matcher;
 mod odds;
-mod prefilter;
 mod regex;
+mod required;
+mod walk;
 
 use std::ops::Range;
 
 pub use error::{PatternError, Reason};
-pub use matcher::{Matcher, PatternId, TooManyPatterns};
+pub use matcher::{Matcher, PatternId};
 pub use odds::Odds;
 
-use crate::wire::{self, Body, Symbols};
+use crate::wire::{Body, Subject};
 use automaton::Automaton;
 use literal::Literal;
 use regex::Regex;
 
-/// Where in the body the text must stand, or that it is a regular expression.
+/// Where the text must stand, or that it is a regular expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Kind {
     /// Anywhere.
     #[default]
     Anywhere,
-    /// At the beginning of the body, right after the fixed characters.
+    /// At the beginning, right after the fixed characters.
     Prefix,
-    /// At the end of the body.
+    /// At the end.
     Suffix,
     /// Anywhere, with `+` or `/` on both sides.
     Word,
-    /// A regular expression over the whole body, which `^` and `$` delimit.
+    /// A regular expression over all 43 characters, which `^` and `$` delimit.
     Regex,
 }
 
@@ -49,6 +57,8 @@ pub struct Style {
     pub case_sensitive: bool,
     /// Whether a letter also matches its usual digit (not for [`Kind::Regex`]).
     pub leet: bool,
+    /// What shows the text.
+    pub subject: Subject,
 }
 
 /// One thing to look for.
@@ -63,15 +73,11 @@ pub struct Style {
 /// ```
 #[derive(Clone)]
 pub struct Pattern {
-    text: String,
+    text: Box<str>,
+    style: Style,
     odds: Odds,
-    form: Form,
-}
-
-#[derive(Clone)]
-enum Form {
-    Literal(Literal),
-    Regex(Box<Regex>),
+    /// Of [`Kind::Regex`] only.
+    regex: Option<Box<Regex>>,
 }
 
 impl Pattern {
@@ -82,26 +88,32 @@ impl Pattern {
     /// The text is empty or malformed, or no key can ever match it: the error names the place and the
     /// reason.
     pub fn new(text: &str, style: Style) -> Result<Self, PatternError> {
+        let about = |error: PatternError| error.about(style.subject);
         if text.is_empty() {
-            return Err(PatternError::new(Reason::Empty, 0..0));
+            return Err(about(PatternError::new(Reason::Empty, 0..0)));
         }
-        let (form, chance) = if style.kind == Kind::Regex {
-            let regex = Regex::new(text, style.case_sensitive)?;
-            let chance = regex.chance(&positions());
-            (Form::Regex(Box::new(regex)), chance)
+        let (regex, chance) = if style.kind == Kind::Regex {
+            let regex = Regex::new(text, style).map_err(about)?;
+            let chance = regex.chance(&style.subject.positions());
+            (Some(Box::new(regex)), chance)
         } else {
-            let literal = Literal::new(text, style)?;
-            let chance = literal.chance(&positions())?;
-            (Form::Literal(literal), chance)
+            let literal = Literal::new(text, style).map_err(about)?;
+            (None, literal.chance(&style.subject.positions()).map_err(about)?)
         };
-        let odds = Odds::new(chance).ok_or_else(|| PatternError::new(Reason::NeverMatches, 0..1))?;
-        Ok(Self { text: text.to_owned(), odds, form })
+        let odds = Odds::new(chance).ok_or_else(|| about(PatternError::new(Reason::NeverMatches, 0..1)))?;
+        Ok(Self { text: text.into(), style, odds, regex })
     }
 
     /// The pattern as it was typed.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// The exact chance that a random key matches.
@@ -115,11 +127,29 @@ impl Pattern {
     /// This is the slow certain test: it shares no code with [`Matcher`], and every hit is proved with it.
     #[must_use]
     pub fn find(&self, body: &Body) -> Option<Range<usize>> {
-        match &self.form {
+        match self.form() {
             Form::Literal(literal) => literal.find(body),
             Form::Regex(regex) => regex.find(body),
         }
     }
+
+    /// The literal; of a regular expression, its text.
+    fn literal(&self) -> Literal<'_> {
+        Literal::of(&self.text, self.style)
+    }
+
+    fn form(&self) -> Form<'_> {
+        match &self.regex {
+            Some(regex) => Form::Regex(regex),
+            None => Form::Literal(self.literal()),
+        }
+    }
+}
+
+/// What a pattern is compiled to.
+enum Form<'a> {
+    Literal(Literal<'a>),
+    Regex(&'a Regex),
 }
 
 /// The most patterns whose common odds are computed.
@@ -131,23 +161,18 @@ const MOST_IN_UNION: usize = 32;
 /// be too large.
 #[must_use]
 pub fn any_of(patterns: &[Pattern]) -> Option<Odds> {
-    match patterns {
+    let subject = match patterns {
         [] => return None,
         [one] => return Some(one.odds),
         _ if patterns.len() > MOST_IN_UNION => return None,
-        _ => {}
-    }
-    let hirs = patterns.iter().map(|pattern| match &pattern.form {
+        [first, ..] => first.style.subject,
+    };
+    let hirs = patterns.iter().map(|pattern| match pattern.form() {
         Form::Literal(literal) => literal.hir(),
-        Form::Regex(regex) => regex.hir(),
+        Form::Regex(regex) => regex.hir().clone(),
     });
     let union = regex_syntax::hir::Hir::alternation(hirs.collect());
-    Odds::new(Automaton::of(&union).ok()?.chance(&positions()))
-}
-
-/// The symbols at each position of a body.
-fn positions() -> [Symbols; wire::BODY_LEN] {
-    std::array::from_fn(Symbols::at)
+    Odds::new(Automaton::of(&union).ok()?.chance(&subject.positions()))
 }
 
 #[cfg(test)]

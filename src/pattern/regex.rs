@@ -8,8 +8,8 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
 use super::automaton::{self, Automaton, TooComplex};
-use super::{PatternError, Reason, positions};
-use crate::wire::{self, Symbols};
+use super::{PatternError, Reason, Style};
+use crate::wire::{self, Subject, Symbols};
 
 /// The deepest nesting of groups.
 const NEST_LIMIT: u32 = 50;
@@ -22,21 +22,26 @@ pub(super) struct Regex {
 }
 
 impl Regex {
-    pub(super) fn new(text: &str, case_sensitive: bool) -> Result<Self, PatternError> {
-        if text.trim_start_matches('^').starts_with(wire::FIXED) {
+    /// Compiles an expression that some key can match.
+    pub(super) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
+        let header = match style.subject {
+            Subject::Key => wire::FIXED,
+            Subject::Fingerprint => wire::FINGERPRINT_HEADER,
+        };
+        if text.trim_start_matches('^').starts_with(header) {
             let start = text.len() - text.trim_start_matches('^').len();
-            return Err(PatternError::new(Reason::Header, start..start + wire::FIXED.len()));
+            return Err(PatternError::new(Reason::Header, start..start + header.len()));
         }
-        let hir = parse(text, case_sensitive)?;
+        let hir = parse(text, style.case_sensitive)?;
         if let Some(len) = hir.properties().minimum_len().filter(|&len| len > wire::BODY_LEN) {
             let reason = Reason::TooLong { len, most: wire::BODY_LEN };
             return Err(PatternError::new(reason, 0..text.chars().count()));
         }
         let regex = Self::compile(text, hir)?;
-        if regex.chance(&positions()) > 0.0 {
+        if regex.chance(&style.subject.positions()) > 0.0 {
             return Ok(regex);
         }
-        Err(PatternError::new(regex.reason(), culprit(text, case_sensitive)))
+        Err(PatternError::new(regex.reason(style.subject), culprit(text, style)))
     }
 
     fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
@@ -48,17 +53,17 @@ impl Regex {
     }
 
     /// The parsed expression.
-    pub(super) fn hir(&self) -> Hir {
-        self.hir.clone()
+    pub(super) fn hir(&self) -> &Hir {
+        &self.hir
+    }
+
+    pub(super) fn automaton(&self) -> &Automaton {
+        &self.automaton
     }
 
     /// The exact chance that a body with these symbols at its positions matches.
     pub(super) fn chance(&self, positions: &[Symbols]) -> f64 {
         self.automaton.chance(positions)
-    }
-
-    pub(super) fn is_match(&self, body: &[u8]) -> bool {
-        self.automaton.is_match(body)
     }
 
     /// Where the expression matches, by simulating its NFA: slow, and nothing in common with the automaton
@@ -68,9 +73,12 @@ impl Regex {
     }
 
     /// Why an expression of chance 0 never matches.
-    fn reason(&self) -> Reason {
+    fn reason(&self, subject: Subject) -> Reason {
         if self.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
-            Reason::FirstCharacter(None)
+            match subject {
+                Subject::Key => Reason::FirstCharacter(None),
+                Subject::Fingerprint => Reason::LastCharacter(None),
+            }
         } else if self.automaton.matches_some_bytes(wire::BODY_LEN) {
             Reason::NeverBase64
         } else if (1..wire::BODY_LEN).any(|len| self.automaton.matches_some_bytes(len)) {
@@ -103,14 +111,14 @@ fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
 ///
 /// For a sequence of items that is the last item of the shortest prefix that is already impossible; for
 /// anything else it is the whole.
-fn culprit(text: &str, case_sensitive: bool) -> Range<usize> {
+fn culprit(text: &str, style: Style) -> Range<usize> {
     let whole = 0..text.chars().count();
     let ast = ast::parse::Parser::new().parse(text);
     let Ok(Ast::Concat(items)) = &ast else { return whole };
     let possible = |item: &Ast| {
         let prefix = &text[..item.span().end.offset];
-        let compiled = parse(prefix, case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
-        compiled.is_ok_and(|regex| regex.chance(&positions()) > 0.0)
+        let compiled = parse(prefix, style.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
+        compiled.is_ok_and(|regex| regex.chance(&style.subject.positions()) > 0.0)
     };
     // What follows an impossible prefix cannot make it possible again.
     let at = items.asts.partition_point(possible);

@@ -19,7 +19,7 @@ use serde_json::Value;
 use vanity_ed25519::key::{Destination, Format, Kept};
 use vanity_ed25519::pattern::Pattern;
 use vanity_ed25519::search::{End, Find, Measured, Progress, Summary};
-use vanity_ed25519::wire;
+use vanity_ed25519::wire::{self, Subject};
 
 use crate::cli::{self, Show};
 use live::Live;
@@ -118,10 +118,12 @@ impl<'a> Report<'a> {
             _ if self.plan.show.json => {
                 self.print_json(&json::found(&self.plan.patterns, find, &line, &delivered))?;
             }
-            Delivered::Files(_) => self.print(&(self.out.highlight(&line, self.matched(find)) + "\n"))?,
+            Delivered::Files(_) => {
+                self.print(&(self.out.highlight(&line, self.matched(find, Subject::Key)) + "\n"))?
+            }
             Delivered::Stdout(private_key) => {
                 self.print(private_key)?;
-                self.note(self.err.highlight(&line, self.matched(find)));
+                self.note(self.err.highlight(&line, self.matched(find, Subject::Key)));
             }
         }
         let found: Vec<&str> = find.patterns.iter().map(|&id| self.plan.patterns[id].text()).collect();
@@ -130,7 +132,7 @@ impl<'a> Report<'a> {
             self.err.bold(found.join(" and ")),
             exact(find.attempts),
             clock(find.elapsed),
-            find.public_key.fingerprint()
+            self.err.highlight(&find.public_key.fingerprint(), self.matched(find, Subject::Fingerprint))
         ));
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
@@ -200,12 +202,18 @@ impl<'a> Report<'a> {
         status
     }
 
-    /// Where the first matching pattern stands in a public line.
-    fn matched(&self, find: &Find) -> Range<usize> {
-        let text = find.public_key.text();
-        let body_start = wire::ALGORITHM.len() + 1 + wire::FIXED.len();
-        let found = self.plan.patterns[find.patterns[0]].find(wire::body(&text)).unwrap_or_default();
-        body_start + found.start..body_start + found.end
+    /// Where the first matching pattern stands in a public line or in a fingerprint: in the one that was searched.
+    fn matched(&self, find: &Find, shown: Subject) -> Range<usize> {
+        let pattern = &self.plan.patterns[find.patterns[0]];
+        if pattern.style().subject != shown {
+            return 0..0;
+        }
+        let start = match shown {
+            Subject::Key => wire::ALGORITHM.len() + 1 + wire::FIXED.len(),
+            Subject::Fingerprint => wire::FINGERPRINT_HEADER.len(),
+        };
+        let found = pattern.find(&find.public_key.body(shown)).unwrap_or_default();
+        start + found.start..start + found.end
     }
 
     /// What to do with the key.

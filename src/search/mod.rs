@@ -4,6 +4,7 @@
 //! claims is proved by the worker itself (`prove`) and sent to the calling thread, which alone decides
 //! whether a find is still wanted (`tally`), hands it to the [`Observer`], and ends the search.
 
+mod current;
 mod measure;
 mod prove;
 mod stop;
@@ -18,9 +19,9 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Hit};
 use crate::key::{PublicKey, Seed};
-use crate::pattern::{Matcher, Pattern, PatternId, TooManyPatterns};
-use crate::wire;
+use crate::pattern::{Matcher, Pattern, PatternId};
 
+use current::Current;
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
 pub use stop::{Signal, Stop};
 use stream::SeedStream;
@@ -142,7 +143,6 @@ impl Search<'_> {
     /// The operating system gives no randomness or no threads, the observer fails, or an engine's claim
     /// turns out to be false.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
-        let matcher = Matcher::new(self.patterns).map_err(SearchError::Patterns)?;
         let threads = self.threads.get().min(MAX_THREADS);
         let streams: Vec<SeedStream> = (0..threads)
             .map(|_| SeedStream::new())
@@ -155,7 +155,7 @@ impl Search<'_> {
             .map_err(SearchError::Threads)?;
         let shared = Shared {
             search: self,
-            matcher: &matcher,
+            matcher: Current::new(Matcher::new(self.patterns)),
             wanted: self.patterns.iter().map(|_| AtomicBool::new(true)).collect(),
             attempts: AtomicU64::new(0),
             ended: AtomicBool::new(false),
@@ -185,7 +185,8 @@ impl Search<'_> {
 /// What the workers and the calling thread share.
 struct Shared<'a> {
     search: &'a Search<'a>,
-    matcher: &'a Matcher,
+    /// Of the patterns that want a key, or did a short while ago.
+    matcher: Current<Matcher<'a>>,
     /// The patterns that still want a key.
     wanted: Vec<AtomicBool>,
     attempts: AtomicU64,
@@ -203,13 +204,15 @@ impl Shared<'_> {
     /// One worker: batch after batch until the end.
     fn work(&self, mut stream: SeedStream, finds: SyncSender<Message>) {
         let _guard = EndOnPanic(&self.ended);
-        let mut worker = self.search.engine.worker(self.matcher);
+        let mut worker = self.search.engine.worker();
+        let mut matcher = self.matcher.latest();
         let mut hits = Vec::new();
         while !self.ended.load(Relaxed) {
-            let tried = worker.batch(&mut stream, &mut hits);
+            self.matcher.renew(&mut matcher);
+            let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
             for hit in hits.drain(..) {
-                let message = self.judge(hit, before);
+                let message = self.judge(hit, &matcher, before);
                 let Some(message) = message.transpose() else { continue };
                 if finds.send(message).is_err() {
                     return;
@@ -219,9 +222,8 @@ impl Shared<'_> {
     }
 
     /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
-    fn judge(&self, hit: Hit, before: u64) -> Result<Option<Find>, FalseHit> {
-        let text = hit.public_key.text();
-        let matched = self.matcher.find(wire::body(&text));
+    fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, FalseHit> {
+        let matched = matcher.find(&hit.public_key.bytes(matcher.subject()));
         let wanted: Vec<PatternId> =
             matched.iter().copied().filter(|&id| self.wanted[id].load(Relaxed)).collect();
         if wanted.is_empty() && !matched.is_empty() {
@@ -297,8 +299,14 @@ impl Shared<'_> {
             return Ok(());
         }
         observer.found(&find).map_err(SearchError::Observer)?;
-        for id in tally.count(&find.patterns) {
+        let done = tally.count(&find.patterns);
+        for &id in &done {
             self.wanted[id].store(false, Relaxed);
+        }
+        if tally.have_left(done.len()) {
+            let patterns = self.search.patterns;
+            let wanted = (0..patterns.len()).filter(|&id| tally.wants(id));
+            self.matcher.replace(Matcher::of(patterns, wanted));
         }
         Ok(())
     }
@@ -318,8 +326,6 @@ impl Drop for EndOnPanic<'_> {
 /// Why a search failed. `E` is the observer's error.
 #[derive(Debug)]
 pub enum SearchError<E> {
-    /// The patterns are too many.
-    Patterns(TooManyPatterns),
     /// The operating system's random generator failed.
     Randomness(getrandom::Error),
     /// The worker threads could not be started.
@@ -333,7 +339,6 @@ pub enum SearchError<E> {
 impl<E: fmt::Display> fmt::Display for SearchError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Patterns(error) => error.fmt(f),
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Threads(error) => write!(f, "the worker threads could not be started: {error}"),
             Self::FalseHit(engine) => {

@@ -6,6 +6,8 @@ use crate::pattern::PatternId;
 /// The finds that are still wanted.
 pub(super) struct Tally {
     found: u64,
+    /// Patterns that have left since a matcher was compiled for those that are left.
+    gone: usize,
     wanted: Wanted,
 }
 
@@ -28,7 +30,7 @@ impl Tally {
             Quota::Any(count) => Wanted::Any(count),
             Quota::Endless => Wanted::Endless,
         };
-        Self { found: 0, wanted }
+        Self { found: 0, gone: 0, wanted }
     }
 
     /// Whether the pattern still wants a key.
@@ -56,6 +58,18 @@ impl Tally {
             }
             Wanted::Endless => Vec::new(),
         }
+    }
+
+    /// Notes that so many patterns want no more. Whether it is time to compile a matcher without them: when one in
+    /// eight has left, so that all of that together costs no more than eight times the first matcher.
+    pub(super) fn have_left(&mut self, done: usize) -> bool {
+        self.gone += done;
+        let Wanted::Each { patterns, .. } = &self.wanted else { return false };
+        let due = self.gone * 8 > *patterns && *patterns > 0;
+        if due {
+            self.gone = 0;
+        }
+        due
     }
 
     /// Whether nothing is wanted any more.
@@ -86,6 +100,20 @@ mod tests {
         assert_eq!(tally.count(&[1]), [1]);
         assert!(tally.is_complete());
         assert_eq!(tally.found(), 3);
+    }
+
+    #[test]
+    fn the_matcher_is_due_when_one_in_eight_has_left() {
+        let mut tally = Tally::new(Quota::Each(1), 20);
+        let due = |tally: &mut Tally, id| {
+            let done = tally.count(&[id]).len();
+            tally.have_left(done)
+        };
+        // 2 of the 18 that are left, then 3 of 17; then anew.
+        assert_eq!([0, 1, 2, 3].map(|id| due(&mut tally, id)), [false, false, true, false]);
+        assert!((4..19).filter(|id| due(&mut tally, *id)).count() > 4);
+        assert!(!due(&mut tally, 19), "nothing is left");
+        assert!(!Tally::new(Quota::Any(3), 9).have_left(9));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::{SeedSource, Worker};
 use crate::pattern::{Kind, Style};
+use crate::wire::Subject;
 
 fn patterns(typed: &[&str]) -> Vec<Pattern> {
     let style = Style { kind: Kind::Regex, ..Style::default() };
@@ -57,8 +58,8 @@ impl<F: Fn(&mut Vec<Hit>, u64) + Send + Sync> Engine for Altered<F> {
         "altered"
     }
 
-    fn worker<'a>(&'a self, matcher: &'a Matcher) -> Box<dyn Worker + 'a> {
-        Box::new(AlteredWorker { inner: self.inner.worker(matcher), alter: &self.alter })
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(AlteredWorker { inner: self.inner.worker(), alter: &self.alter })
     }
 }
 
@@ -68,8 +69,8 @@ struct AlteredWorker<'a, F> {
 }
 
 impl<F: Fn(&mut Vec<Hit>, u64)> Worker for AlteredWorker<'_, F> {
-    fn batch(&mut self, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        let tried = self.inner.batch(seeds, hits);
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let tried = self.inner.batch(matcher, seeds, hits);
         (self.alter)(hits, tried);
         tried
     }
@@ -90,8 +91,8 @@ fn every_pattern_gets_its_count_from_one_pass() {
             assert_eq!(mine.count(), 3, "{}", pattern.text());
         }
         for (key, matched, _) in &log.finds {
-            let text = key.text();
-            assert!(matched.iter().all(|&id| patterns[id].find(wire::body(&text)).is_some()));
+            let body = key.body(Subject::Key);
+            assert!(matched.iter().all(|&id| patterns[id].find(&body).is_some()));
         }
     }
 }

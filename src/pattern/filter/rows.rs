@@ -1,16 +1,12 @@
-//! A first look at the bytes of a key, which rules most keys out before their text is made.
+//! Windows of two bytes, and the values that they have where a run is shown.
 //!
-//! The promise: a key that is refused matches no pattern, whatever its highest bit, the sign of x, is. A key that
-//! passes may match; the exact tests decide.
+//! A *window* is two neighbouring bytes, that is, parts of three or four characters. A run may stand at several places, and
+//! wherever it stands it touches some window. So for each place one window is chosen, and every value that it can then
+//! have is marked, whatever stands beside the run. Bytes in which no window has a marked value show no run. All windows
+//! share one bitmap of 2^16 bits, 8 KiB: the first-level cache holds it, as it would not hold one for each window.
 //!
-//! A *window* is two neighbouring bytes of the key, that is, parts of three or four body characters. A pattern may
-//! stand at several places in a body, and wherever it stands it touches some window. So for each place one window is
-//! chosen, and every value that it can then have is marked, whatever stands beside the pattern. A key in which no
-//! window has a marked value matches nowhere. All windows share one bitmap of 2^16 bits, 8 KiB: the first-level
-//! cache holds it, as it would not hold one for each window.
-//!
-//! Body character c is key bits 6c - 2 onwards, and four characters are three bytes. So windows that begin three bytes
-//! apart cut the characters in the same way; they make a *row*, of which there are three:
+//! Four characters are three bytes. So windows that begin three bytes apart cut the characters in the same way; they make
+//! a *row*, of which there are three. Of a key, whose character c is bits 6c - 2 onwards:
 //!
 //! ```text
 //! windows at bytes 0, 3, ... 27    4 low bits of a character, 6, 6
@@ -19,18 +15,18 @@
 //! ```
 //!
 //! Wherever six characters begin, the windows of the last row find three of them whole. With both cases of each these
-//! have 8 values, in four ways to lie that makes 32 marks, and a random key passes the 10 windows with a chance of
-//! 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so a key has to pass every one. A row that rejects too
-//! little is left out. As a rule all three are where a pattern of up to three characters may stand anywhere, and in
-//! lists of some hundred words. With no row left every key passes.
+//! have 8 values, in four ways to lie that makes 32 marks, and random bytes pass the 10 windows with a chance of
+//! 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so bytes have to pass every one. A row that rejects too
+//! little is left out. As a rule all three are where a run of up to three characters may stand anywhere, and in
+//! lists of some hundred words. With no row left everything passes.
 //!
-//! The cost: 8 ns a key for the windows of a row and 3 ns for a single one, as of a prefix, where the exact tests with
-//! both signs take 140 ns for one pattern and 280 for ten. Few keys reach the second row.
+//! The cost: 8 ns for the windows of a row and 3 ns for a single one, as of a prefix. Few bytes reach the second row.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use crate::wire::{KEY_LEN, Symbols};
+use super::Run;
+use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Subject, Symbols};
 
 /// The rows: windows that are three bytes apart begin at byte 0, 1 or 2.
 const ROWS: usize = 3;
@@ -40,9 +36,8 @@ const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
-/// The bits of a window, and of a body character.
+/// The bits of a window.
 const WINDOW_BITS: usize = 16;
-const SYMBOL_BITS: usize = 6;
 
 /// The values of a window.
 const VALUES: usize = 1 << WINDOW_BITS;
@@ -51,42 +46,46 @@ const VALUES: usize = 1 << WINDOW_BITS;
 /// row, whose places stand in the program text, take 8 ns.
 const FEW: usize = 3;
 
-/// The largest share of random keys that a row may let through. A row repays its 8 ns where it spares 6 % of the exact
-/// tests, of 140 ns. But the rows know of each other's bits, and a later one rejects less than its own share.
+/// The largest share of random bytes that a row may let through. A row repays its 8 ns where it spares 6 % of the exact
+/// tests, of 140 ns or more. But the rows know of each other's bits, and a later one rejects less than its own share.
 const MOST_PASS: f64 = 0.8;
 
-/// Characters to look for, each as the symbols it may be, and the body positions where the first may stand.
-pub(super) struct Run {
-    pub(super) symbols: Vec<Symbols>,
-    pub(super) starts: RangeInclusive<usize>,
-}
+/// What a row costs in nanoseconds, with all of its windows and with a few.
+const ALL_COST: f64 = 8.0;
+const FEW_COST: f64 = 3.0;
 
-/// Tells keys that match no pattern by their bytes.
-pub(super) struct Prefilter {
-    /// The row that lets the fewest keys through first.
+/// The rows that are worth it.
+pub(in super::super) struct Rows {
+    /// The row that lets the least through first.
     rows: Vec<Row>,
 }
 
-impl Prefilter {
-    /// Lets every key pass.
-    pub(super) fn off() -> Self {
-        Self { rows: Vec::new() }
-    }
-
-    /// Lets every key pass whose body holds one of `runs`.
-    pub(super) fn new(runs: impl Iterator<Item = Run> + Clone) -> Self {
-        let mut rows: Vec<Row> = (0..ROWS).filter_map(|first| Row::new(first, runs.clone())).collect();
+impl Rows {
+    /// Lets everything pass that shows one of `runs`.
+    pub(in super::super) fn new(subject: Subject, runs: impl Iterator<Item = Run> + Clone) -> Self {
+        let mut rows: Vec<Row> =
+            (0..ROWS).filter_map(|first| Row::new(subject, first, runs.clone())).collect();
         rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
         Self { rows }
     }
 
-    /// Calls `each` with the place of every key that may match, whatever its highest bit is, in ascending order.
-    pub(super) fn survivors(&self, keys: &[[u8; KEY_LEN]], each: &mut dyn FnMut(usize)) {
+    /// The share of random bytes that pass, as if the rows knew nothing of each other.
+    pub(in super::super) fn share_passing(&self) -> f64 {
+        self.rows.iter().map(Row::share_passing).product()
+    }
+
+    /// What this test costs, in nanoseconds.
+    pub(super) fn cost(&self) -> f64 {
+        self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
+    }
+
+    /// Calls `each` with the place of everything that may show a run, in ascending order.
+    pub(in super::super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
         match &self.rows[..] {
-            [] => (0..keys.len()).for_each(each),
-            [row, others @ ..] => row.survivors(keys, &mut |index| {
-                if others.iter().all(|row| row.passes(&keys[index])) {
-                    each(index);
+            [] => (0..batch.len()).for_each(each),
+            [row, others @ ..] => row.survivors(batch, &mut |place| {
+                if others.iter().all(|row| row.passes(&batch[place])) {
+                    each(place);
                 }
             }),
         }
@@ -95,6 +94,7 @@ impl Prefilter {
 
 /// Windows three bytes apart.
 struct Row {
+    subject: Subject,
     /// The byte at which the first window begins.
     first: usize,
     /// The first bytes of the windows in which some pattern was marked.
@@ -106,43 +106,46 @@ struct Row {
 
 impl Row {
     /// The row that begins at byte `first`, with all runs marked; `None` if it would let too many keys through.
-    fn new(first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
-        let mut row = Self { first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
+    fn new(subject: Subject, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
+        let mut row =
+            Self { subject, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
         // A run that may stand anywhere shows the same values again, four characters further on.
         let mut seen = HashSet::new();
         for run in runs {
             for start in run.starts.clone() {
                 row.mark(&run, start, &mut seen)?;
-            }
-            if row.share_passing() > MOST_PASS {
-                return None;
+                if row.share_passing() > MOST_PASS {
+                    return None;
+                }
             }
         }
         Some(row)
     }
 
-    /// Marks `run` at the body position `start`, in the window that has the fewest values then; `None` if it touches
+    /// Marks `run` at the position `start`, in the window that has the fewest values then; `None` if it touches
     /// no window. Among equals, windows that are tested anyway come first, and later ones next: those are still
     /// touched from later positions.
     fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
+        let subject = self.subject;
         let symbols = |position: usize| {
             let typed = position.checked_sub(start).and_then(|at| run.symbols.get(at));
-            typed.map_or(Symbols::at(position), |typed| typed.and(Symbols::at(position)))
+            typed.map_or(subject.symbols(position), |typed| typed.and(subject.symbols(position)))
         };
         if symbols(start).is_empty() {
             return Some(());
         }
-        let count = |byte: usize| parts(byte, symbols).map(|part| part.values.len()).product::<u32>();
+        let count =
+            |byte: usize| parts(subject, byte, symbols).map(|part| part.values.len()).product::<u32>();
         let end = start + run.symbols.len();
         let touched = (0..WINDOWS).rev().map(|window| self.first + 3 * window).filter(|&byte| {
-            let characters = characters(byte);
+            let characters = characters(subject, byte);
             start <= *characters.end() && *characters.start() < end
         });
         let byte = touched.min_by_key(|byte| (count(*byte), !self.marked.contains(byte)))?;
         if !self.marked.contains(&byte) {
             self.marked.push(byte);
         }
-        let parts: Vec<Part> = parts(byte, symbols).collect();
+        let parts: Vec<Part> = parts(subject, byte, symbols).collect();
         if seen.contains(&parts) {
             return Some(());
         }
@@ -167,7 +170,11 @@ impl Row {
         1.0 - (1.0 - f64::from(self.marks) / VALUES as f64).powi(windows as i32)
     }
 
-    fn passes(&self, key: &[u8; KEY_LEN]) -> bool {
+    fn cost(&self) -> f64 {
+        if self.marked.len() > FEW { ALL_COST } else { FEW_COST }
+    }
+
+    fn passes(&self, key: &Bytes) -> bool {
         let mut passes = false;
         self.survivors(std::slice::from_ref(key), &mut |_| passes = true);
         passes
@@ -175,12 +182,12 @@ impl Row {
 
     /// Calls `each` with the place of every key that passes. The kind of row is asked once for all keys: asked for
     /// each, compilers mix up the three kinds, and a key takes 26 ns.
-    fn survivors(&self, keys: &[[u8; KEY_LEN]], each: &mut dyn FnMut(usize)) {
+    fn survivors(&self, keys: &[Bytes], each: &mut dyn FnMut(usize)) {
         match self.first {
             _ if self.marked.len() <= FEW => {
-                for (index, key) in keys.iter().enumerate() {
+                for (place, key) in keys.iter().enumerate() {
                     if self.marked.iter().map(|&byte| self.bit(key, byte)).sum::<u64>() > 0 {
-                        each(index);
+                        each(place);
                     }
                 }
             }
@@ -192,17 +199,17 @@ impl Row {
 
     /// The same for all windows of the row that begins at byte `FIRST`. Adding up the bits of a key makes bit tests
     /// and additions with carry of it: 7.5 ns a key, against 9.0 where they are OR-ed together.
-    fn survivors_of_all<const FIRST: usize>(&self, keys: &[[u8; KEY_LEN]], each: &mut dyn FnMut(usize)) {
-        for (index, key) in keys.iter().enumerate() {
+    fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: &mut dyn FnMut(usize)) {
+        for (place, key) in keys.iter().enumerate() {
             if (0..WINDOWS).map(|window| self.bit(key, FIRST + 3 * window)).sum::<u64>() > 0 {
-                each(index);
+                each(place);
             }
         }
     }
 
     /// 1 if the window at `byte` has a marked value, otherwise 0.
     #[inline]
-    fn bit(&self, key: &[u8; KEY_LEN], byte: usize) -> u64 {
+    fn bit(&self, key: &Bytes, byte: usize) -> u64 {
         let (word, bit) = place(u16::from_le_bytes([key[byte], key[byte + 1]]));
         self.bitmap[word] >> bit & 1
     }
@@ -214,7 +221,7 @@ fn place(value: u16) -> (usize, u32) {
     (usize::from(value / 64), u32::from(value % 64))
 }
 
-/// What one body character contributes to a window.
+/// What one character contributes to a window.
 #[derive(PartialEq, Eq, Hash)]
 struct Part {
     /// The values of those of its bits that the window holds, one symbol for each.
@@ -230,21 +237,22 @@ impl Part {
     }
 }
 
-/// The body positions of which the window at `byte` holds bits.
-fn characters(byte: usize) -> RangeInclusive<usize> {
-    let start = start_bit(byte);
+/// The positions of which the window at `byte` holds bits.
+fn characters(subject: Subject, byte: usize) -> RangeInclusive<usize> {
+    let start = start_bit(subject, byte);
     start / SYMBOL_BITS..=(start + WINDOW_BITS - 1) / SYMBOL_BITS
 }
 
-/// Where the window at `byte` begins, in bits of the body, which has two before the key.
-fn start_bit(byte: usize) -> usize {
-    8 * byte + 2
+/// Where the window at `byte` begins, in bits of the characters.
+fn start_bit(subject: Subject, byte: usize) -> usize {
+    8 * byte + subject.lead()
 }
 
 /// The parts of the window at `byte`, high bits first, when each position shows one of its `symbols`.
-fn parts(byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
-    let (start, end) = (start_bit(byte), start_bit(byte) + WINDOW_BITS);
-    characters(byte).map(move |position| {
+fn parts(subject: Subject, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
+    let start = start_bit(subject, byte);
+    let end = start + WINDOW_BITS;
+    characters(subject, byte).map(move |position| {
         let (from, to) = (SYMBOL_BITS * position, SYMBOL_BITS * (position + 1));
         let (dropped, held) = (to - to.min(end), to.min(end) - from.max(start));
         let of = symbols(position).0;
@@ -259,7 +267,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
-    use super::super::{Literal, Style};
+    use super::super::super::{Literal, Style};
     use super::*;
 
     /// The share by which rows are chosen, against a count.
@@ -268,8 +276,9 @@ mod tests {
         let literal = Literal::new("kettl", Style::default()).unwrap();
         let mut keys = vec![[0; KEY_LEN]; 200_000];
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
-        let rows: Vec<Row> =
-            (0..ROWS).filter_map(|first| Row::new(first, std::iter::once(literal.run()))).collect();
+        let rows: Vec<Row> = (0..ROWS)
+            .filter_map(|first| Row::new(Subject::Key, first, std::iter::once(literal.run())))
+            .collect();
         for row in &rows {
             let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
             let expected = row.share_passing() * keys.len() as f64;
@@ -281,15 +290,16 @@ mod tests {
     /// Every symbol of every character that a window holds, against the bytes of a body that shows it.
     #[test]
     fn the_parts_of_a_window_are_its_bytes() {
-        use crate::wire;
-        for byte in 0..ROWS + 3 * (WINDOWS - 1) {
-            let mut key = [0; KEY_LEN];
-            for pattern in [0x0000, 0x1234, 0xa5c3, 0xffff, 0x8001] {
-                key[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
-                let body = *wire::body(&wire::text(&key));
-                let shown = parts(byte, |position| Symbols::of(body[position]));
-                let joined: Vec<u16> = shown.map(|part| part.each().sum()).collect();
-                assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
+        for subject in [Subject::Key, Subject::Fingerprint] {
+            for byte in 0..ROWS + 3 * (WINDOWS - 1) {
+                let mut bytes = [0; KEY_LEN];
+                for pattern in [0x0000, 0x1234, 0xa5c3, 0xffff, 0x8001] {
+                    bytes[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
+                    let body = subject.body(&bytes);
+                    let shown = parts(subject, byte, |position| Symbols::of(body[position]));
+                    let joined: Vec<u16> = shown.map(|part| part.each().sum()).collect();
+                    assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
+                }
             }
         }
     }

@@ -1,0 +1,92 @@
+//! All literals of a list against batches of bytes.
+
+use std::ops::ControlFlow;
+
+use super::Pattern;
+use super::classes::Classes;
+use super::filter::{Filter, Starts};
+use super::index::Index;
+use super::literal::Literal;
+use super::matcher::PatternId;
+use crate::wire::{Bytes, SIGN_POSITION, Subject, Symbols, with_sign};
+
+/// The literals of a list, compiled.
+pub(super) struct Literals<'a> {
+    patterns: &'a [Pattern],
+    subject: Subject,
+    classes: Classes,
+    filter: Filter,
+    index: Index,
+    /// Whether there are words, whose runs begin one character before them.
+    words: bool,
+    /// Where a literal may begin that shows the sign.
+    reach_sign: Starts,
+}
+
+impl<'a> Literals<'a> {
+    /// Compiles those of `patterns` that have these ids, all of them literals about `subject`.
+    pub(super) fn new(subject: Subject, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
+        let literal = |id: PatternId| patterns[id].literal();
+        let each = || ids.iter().map(|id| literal(*id));
+        let classes = Classes::new(distinct_sets(each()));
+        let index = Index::new(&classes, ids.iter().map(|id| (*id, literal(*id))));
+        let filter = Filter::new(subject, &classes, index.look_ups(), each().map(|literal| literal.run()));
+        let words = each().any(|literal| literal.delimiters().is_some());
+        let longest = each().map(|literal| literal.len()).max().unwrap_or(0);
+        // A word's delimiter counts with it.
+        let reach_sign = Starts::from(SIGN_POSITION.saturating_sub(longest));
+        Self { patterns, subject, classes, filter, index, words, reach_sign }
+    }
+
+    /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
+        self.filter.survivors(&self.classes, batch, &mut |place, starts| {
+            let bytes = &batch[place];
+            let starts = if self.words { starts.and_next() } else { starts };
+            let shown = self.is_shown(bytes, starts)
+                || self.subject == Subject::Key
+                    && self.is_shown(&with_sign(*bytes), starts.and(self.reach_sign));
+            if shown {
+                each(place);
+            }
+        });
+    }
+
+    /// Whether a literal begins at one of `starts`.
+    fn is_shown(&self, bytes: &Bytes, starts: Starts) -> bool {
+        self.shown(bytes, starts, |_| ControlFlow::Break(())).is_break()
+    }
+
+    /// Calls `each` with every literal that begins at one of `starts`, once for every place.
+    pub(super) fn shown(
+        &self,
+        bytes: &Bytes,
+        starts: Starts,
+        mut each: impl FnMut(PatternId) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for start in starts.each() {
+            for id in self.index.beginning_at(&self.classes, self.subject, bytes, start) {
+                if self.patterns[id].literal().stands(bytes, start) {
+                    each(id)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The sets of symbols that characters of the literals stand for, each once.
+fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {
+    let mut sets = std::collections::HashSet::new();
+    let mut seen = [[false; 256]; 4];
+    for literal in literals {
+        let seen = &mut seen[literal.reading()];
+        for &byte in literal.text() {
+            if !std::mem::replace(&mut seen[usize::from(byte)], true) {
+                sets.insert(literal.accepts(byte));
+            }
+        }
+        sets.extend(literal.delimiters());
+    }
+    sets.into_iter().collect()
+}

@@ -1,0 +1,67 @@
+//! A value that many threads use while one puts a newer one in its place.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The value in use.
+pub(super) struct Current<T> {
+    /// How often it was replaced.
+    version: AtomicU64,
+    value: Mutex<Arc<T>>,
+}
+
+/// A value that was the latest one when it was taken.
+pub(super) struct Held<T> {
+    version: u64,
+    value: Arc<T>,
+}
+
+impl<T> Current<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self { version: AtomicU64::new(0), value: Mutex::new(Arc::new(value)) }
+    }
+
+    /// Puts another value in place. Nobody waits who holds the one before.
+    pub(super) fn replace(&self, value: T) {
+        let mut place = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Arc::new(value);
+        self.version.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn latest(&self) -> Held<T> {
+        let place = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        Held { version: self.version.load(Relaxed), value: Arc::clone(&place) }
+    }
+
+    /// Takes the latest value if there is a newer one. Costs one load if there is none.
+    pub(super) fn renew(&self, held: &mut Held<T>) {
+        if self.version.load(Relaxed) != held.version {
+            *held = self.latest();
+        }
+    }
+}
+
+impl<T> std::ops::Deref for Held<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_value_is_taken_when_asked_for() {
+        let current = Current::new(1);
+        let mut held = current.latest();
+        current.replace(2);
+        assert_eq!((*held, *current.latest()), (1, 2));
+        current.renew(&mut held);
+        assert_eq!(*held, 2);
+        current.renew(&mut held);
+        assert_eq!(*held, 2);
+    }
+}
