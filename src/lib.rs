@@ -61,6 +61,7 @@
 //! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
 //! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
+//! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
 //! | 1 | [`simd`] | what the processor can do, and the only `unsafe` |
 //!
@@ -72,6 +73,7 @@ pub mod curve;
 pub mod engine;
 pub mod key;
 pub mod pattern;
+pub mod roots;
 pub mod search;
 pub mod sha512;
 pub mod simd;

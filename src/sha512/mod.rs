@@ -3,10 +3,14 @@
 //! FIPS 180-4, section 6.4, and RFC 8032, section 5.1.5. A seed and its padding fill one block, of which 12 of the 16 words
 //! are the same for every seed. Everything is unrolled, so the compiler folds what depends on these alone.
 
-mod constants;
-
+use crate::roots::fractions;
 use crate::simd::Words;
-use constants::{INITIAL, ROUND};
+
+/// Section 4.2.3.
+const ROUND: [u64; 80] = fractions(3);
+
+/// Section 5.3.5.
+const INITIAL: [u64; 8] = fractions(2);
 
 /// The block for each of 0 to 15, written out: an index that is known makes the schedule a set of registers.
 macro_rules! unroll_16 {

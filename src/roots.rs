@@ -1,13 +1,7 @@
-//! The constants of SHA-512 (FIPS 180-4, sections 4.2.3 and 5.3.5): fractions of roots of the first primes.
+//! Fractions of roots of the first primes: the constants of SHA-2 (FIPS 180-4, sections 4.2 and 5.3).
 
-/// The first 64 bits of the fractions of the cube roots of the first 80 primes.
-pub(super) const ROUND: [u64; 80] = fractions(3);
-
-/// The first 64 bits of the fractions of the square roots of the first 8 primes.
-pub(super) const INITIAL: [u64; 8] = fractions(2);
-
-/// The first 64 bits of the fractions of the `degree`-th roots of the first `N` primes.
-const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
+/// The first 64 bits of the fractions of the `degree`-th roots of the first `N` primes, for a degree of 2 or 3.
+pub const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
     let mut fractions = [0; N];
     let (mut at, mut number) = (0, 2);
     while at < N {
