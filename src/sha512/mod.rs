@@ -4,26 +4,13 @@
 //! are the same for every seed. Everything is unrolled, so the compiler folds what depends on these alone.
 
 use crate::roots::fractions;
-use crate::simd::Words;
+use crate::simd::{Words, unroll};
 
 /// Section 4.2.3.
 const ROUND: [u64; 80] = fractions(3);
 
 /// Section 5.3.5.
 const INITIAL: [u64; 8] = fractions(2);
-
-/// The block for each of 0 to 15, written out: an index that is known makes the schedule a set of registers.
-macro_rules! unroll_16 {
-    ($at:ident => $block:block) => {
-        unroll_16!($at => $block; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    ($at:ident => $block:block; $($number:literal)*) => {
-        $({
-            let $at: usize = $number;
-            $block
-        })*
-    };
-}
 
 /// The scalars of `S::LANES` seeds, as little-endian words: bits 0 to 2 and 255 clear, bit 254 set.
 #[inline(always)]
@@ -57,7 +44,7 @@ fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
     }
     macro_rules! sixteen {
         ($constants:expr, $further:literal) => {
-            unroll_16!(at => {
+            unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
                 round(simd, &mut state, simd.add(schedule[at], simd.splat($constants[at])));
                 if $further {
                     extend(simd, &mut schedule, at);

@@ -74,10 +74,7 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// a with the order of the bytes of each word reversed.
     fn swap_bytes(self, a: Self::Word) -> Self::Word;
     /// The same half-word in every half.
-    #[inline(always)]
-    fn splat_halves(self, half: u32) -> Self::Word {
-        self.splat(u64::from(half) | u64::from(half) << 32)
-    }
+    fn splat_halves(self, half: u32) -> Self::Word;
     /// The first 2 [`Self::LANES`] half-words of a slice, the lower half of a lane before the upper one.
     ///
     /// # Panics
@@ -94,6 +91,8 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn add_halves(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Each half of a rotated up by `N` bits, 1 to 31.
     fn rotl_halves<const N: u32>(self, a: Self::Word) -> Self::Word;
+    /// Each half of a shifted down by `N` bits, 0 to 31, zeros following.
+    fn shr_halves<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// a, of which the compiler does not know how it was computed: it then takes shifts and sums as they stand, instead of
     /// making slow multiplications of them.
     fn opaque(self, a: Self::Word) -> Self::Word;
@@ -202,6 +201,17 @@ pub fn prefetch<T>(place: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
+
+/// The block for each of the numbers, written out: an index that is known makes an array a set of registers.
+macro_rules! unroll {
+    ($at:ident of $($number:literal)* => $block:block) => {
+        $({
+            let $at: usize = $number;
+            $block
+        })*
+    };
+}
+pub(crate) use unroll;
 
 /// Overwrites what was secret. The compiler is kept from leaving it out. (The zeroize package promises the same, and writes each
 /// element by itself.)

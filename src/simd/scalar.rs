@@ -144,6 +144,11 @@ impl Words for Scalar {
     }
 
     #[inline(always)]
+    fn splat_halves(self, half: u32) -> u64 {
+        u64::from(half) | u64::from(half) << 32
+    }
+
+    #[inline(always)]
     fn load_all_halves(self, halves: &[u32]) -> u64 {
         u64::from(halves[0]) | u64::from(halves[1]) << 32
     }
@@ -163,6 +168,11 @@ impl Words for Scalar {
     #[inline(always)]
     fn rotl_halves<const N: u32>(self, a: u64) -> u64 {
         u64::from((a as u32).rotate_left(N)) | u64::from(((a >> 32) as u32).rotate_left(N)) << 32
+    }
+
+    #[inline(always)]
+    fn shr_halves<const N: u32>(self, a: u64) -> u64 {
+        u64::from(a as u32 >> N) | (a >> 32 >> N) << 32
     }
 
     #[inline(always)]

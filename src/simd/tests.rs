@@ -85,6 +85,32 @@ fn check<S: Words>(simd: S) {
     }
 }
 
+fn check_halves<S: Words>(simd: S) {
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([5; 32]);
+    let halves = |a| {
+        let mut halves = [0; 16];
+        simd.store_all_halves(a, &mut halves);
+        halves[..2 * S::LANES].to_vec()
+    };
+    for _ in 0..1000 {
+        let [left, right]: [[u32; 16]; 2] = [(); 2].map(|()| [(); 16].map(|()| random.next_u32()));
+        let (a, b) = (simd.load_all_halves(&left), simd.load_all_halves(&right));
+        let each = |one: &dyn Fn(u32, u32) -> u32| -> Vec<u32> {
+            left.iter().zip(right).take(2 * S::LANES).map(|(a, b)| one(*a, b)).collect()
+        };
+        assert_eq!(halves(a), each(&|a, _| a));
+        let pairs = left.as_chunks().0.iter().take(S::LANES);
+        let expected: Vec<u64> = pairs.map(|[low, high]| u64::from(*low) | u64::from(*high) << 32).collect();
+        assert_eq!(words(simd, a), expected);
+        assert_eq!(halves(simd.splat_halves(left[0])), vec![left[0]; 2 * S::LANES]);
+        assert_eq!(halves(simd.add_halves(a, b)), each(&|a, b| a.wrapping_add(b)));
+        assert_eq!(halves(simd.rotl_halves::<1>(a)), each(&|a, _| a.rotate_left(1)));
+        assert_eq!(halves(simd.rotl_halves::<31>(a)), each(&|a, _| a.rotate_left(31)));
+        assert_eq!(halves(simd.shr_halves::<0>(a)), each(&|a, _| a));
+        assert_eq!(halves(simd.shr_halves::<31>(a)), each(&|a, _| a >> 31));
+    }
+}
+
 fn check_columns<S: Words>(simd: S) {
     let rows: [Row; 8] = std::array::from_fn(|row| Row(std::array::from_fn(|at| (10 * row + at) as u64)));
     let columns = simd.columns(|lane| &rows[7 - lane]);
@@ -152,6 +178,7 @@ fn check_madd52<S: Madd52>(simd: S) {
 #[test]
 fn every_set_computes_like_one_lane() {
     on_every_set!(check);
+    on_every_set!(check_halves);
     on_every_set!(check_columns);
     check_madd52(Scalar::detect());
     #[cfg(target_arch = "x86_64")]

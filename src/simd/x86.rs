@@ -247,11 +247,13 @@ impl Words for Avx2 {
         and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
         xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
+        splat_halves(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
         add_halves(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         shl<N>(a: __m256i) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shr<N>(a: __m256i) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shl_by(a: __m256i, bits: u32) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m256i, bits: u32) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        shr_halves<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
         swap_bytes(a: __m256i) -> __m256i = _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(SWAP));
         opaque(a: __m256i) -> __m256i = opaque_256(a);
     }
@@ -410,11 +412,13 @@ impl Words for Avx512f {
         and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
         or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
         xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        splat_halves(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
         add_halves(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
         shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
         shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
         shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m512i, bits: u32) -> __m512i = _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
+        shr_halves<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
         swap_bytes(a: __m512i) -> __m512i = _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(SWAP));
         opaque(a: __m512i) -> __m512i = opaque_512(a);
     }
@@ -529,8 +533,10 @@ impl Words for Avx512ifma {
         store_halves(a: __m512i, halves: &mut [u32]);
         load_all_halves(halves: &[u32]) -> __m512i;
         store_all_halves(a: __m512i, halves: &mut [u32]);
+        splat_halves(half: u32) -> __m512i;
         add_halves(a: __m512i, b: __m512i) -> __m512i;
         rotl_halves<N>(a: __m512i) -> __m512i;
+        shr_halves<N>(a: __m512i) -> __m512i;
         add(a: __m512i, b: __m512i) -> __m512i;
         sub(a: __m512i, b: __m512i) -> __m512i;
         and(a: __m512i, b: __m512i) -> __m512i;
