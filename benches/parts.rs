@@ -1,5 +1,5 @@
-//! The parts of a key under criterion, for every back end, one thread: products, seeds, SHA-512, entries of the table, inversion,
-//! digits, and the curve's part as a whole, digits included.
+//! The parts of a key under criterion, for every back end, one thread: products, seeds, SHA-512, fingerprints of both signs,
+//! entries of the table, inversion, digits, and the curve's part as a whole, digits included.
 //!
 //! ```text
 //! cargo bench --bench parts -- avx2
@@ -13,10 +13,11 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
+use sha2::{Digest as _, Sha256};
 use vanity_ed25519::chacha::ChaCha20;
 use vanity_ed25519::curve::{Batch, Field, Table};
-use vanity_ed25519::sha512;
 use vanity_ed25519::simd::Words;
+use vanity_ed25519::{sha256, sha512, wire};
 
 mod back_ends;
 
@@ -80,6 +81,15 @@ impl BackEnd for Parts<'_> {
                     },
                 );
                 black_box((&mut seeds, &mut scalars));
+            });
+        });
+
+        let keys: Vec<[u8; 32]> = (0..VECTORS * lanes).map(|at| [at as u8; 32]).collect();
+        let mut digests = [(); 2].map(|()| keys.clone());
+        group.bench_function("sha256", |bencher| {
+            bencher.iter(|| {
+                sha256::of_both_signs(simd, black_box(&keys), digests.each_mut().map(Vec::as_mut_slice));
+                black_box(&mut digests);
             });
         });
 
@@ -166,6 +176,19 @@ fn parts(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(VECTORS as u64));
     group.bench_function("seeds", |bencher| {
         bencher.iter(|| random.fill_bytes(black_box(stream.as_flattened_mut())));
+    });
+    group.finish();
+    let mut group = criterion.benchmark_group("sha2");
+    group.throughput(Throughput::Elements(VECTORS as u64));
+    group.bench_function("sha256", |bencher| {
+        bencher.iter(|| {
+            for key in black_box(&mut stream) {
+                for sign in [0, 1 << 7] {
+                    key[31] = key[31] & 0x7f | sign;
+                    black_box(Sha256::digest(wire::blob(key)));
+                }
+            }
+        });
     });
     group.finish();
     each_back_end(&mut Parts(criterion));

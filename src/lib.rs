@@ -58,6 +58,7 @@
 //! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
 //! | 2 | [`chacha`] | the stream that seeds are taken from |
 //! | 2 | [`sha512`] | scalars from seeds, one in each lane |
+//! | 2 | [`sha256`] | fingerprints of many keys at once |
 //! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
 //! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
@@ -75,6 +76,7 @@ pub mod key;
 pub mod pattern;
 pub mod roots;
 pub mod search;
+pub mod sha256;
 pub mod sha512;
 pub mod simd;
 pub mod wire;

@@ -39,7 +39,8 @@ pub const FINGERPRINT_HEADER: &str = "SHA256:";
 /// The 64 base64 symbols in the order of their values (RFC 4648, section 4).
 pub const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-const HEADER: [u8; 19] = *b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20";
+/// What every blob begins with.
+pub const HEADER: [u8; 19] = *b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20";
 
 /// The text of one key.
 pub type Text = [u8; TEXT_LEN];

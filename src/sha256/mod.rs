@@ -1,0 +1,242 @@
+//! Fingerprints of public keys: SHA-256 of their blobs, a key in each half of a lane.
+//!
+//! FIPS 180-4, section 6.2. A blob and its padding fill one block:
+//!
+//! ```text
+//! words 0 to 3    00 00 00 0b "ssh-ed25519" 00
+//! words 4 to 12   00 00 20 <32 key bytes> 80
+//! words 13 to 15  zeros, and the blob's length in bits
+//! ```
+//!
+//! The sign of x is a bit of word 12. So keys that differ in it alone share the rounds before that word, and much of the
+//! work for the schedule's words 16 to 31. The first four rounds are the same for every key: the compiler does them.
+//!
+//! Both fingerprints of a key take 40 ns with AVX-512F, 87 with AVX2 and 637 with one lane, where the sha2 package takes 705
+//! (Cascade Lake, 2.5 GHz, without SHA instructions).
+
+use crate::roots::fractions;
+use crate::simd::{Words, unroll};
+use crate::wire::{BLOB_LEN, HEADER};
+
+/// Section 4.2.2.
+const ROUND: [u32; 64] = upper_halves(fractions(3));
+
+/// Section 5.3.3.
+const INITIAL: [u32; 8] = upper_halves(fractions(2));
+
+/// The block of the key 0.
+const BLOCK: [u32; 16] = block();
+
+/// The sign of x in word 12: the highest bit of its third byte.
+const SIGN: u32 = 1 << 15;
+
+/// The most keys at a time.
+const MOST_KEYS: usize = 16;
+
+/// SHA-256 of the blobs of `keys`: first with the highest bit of each key, the sign of x, 0, then with it set.
+///
+/// # Panics
+///
+/// There are more or fewer digests than keys.
+pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+    let [clear, set] = digests;
+    assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
+    let digests = clear.chunks_mut(2 * S::LANES).zip(set.chunks_mut(2 * S::LANES));
+    simd.run(
+        #[inline(always)]
+        || {
+            for (keys, (clear, set)) in keys.chunks(2 * S::LANES).zip(digests) {
+                of_few(simd, keys, [clear, set]);
+            }
+        },
+    );
+}
+
+/// The same of 1 to 2 `S::LANES` keys.
+#[inline(always)]
+fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+    let clear = blocks(simd, keys);
+    let mut set = clear;
+    set[12] = simd.or(clear[12], simd.splat_halves(SIGN));
+
+    let mut common = [simd.splat(0); 8];
+    for at in 0..8 {
+        common[at] = simd.splat_halves(INITIAL[at]);
+    }
+    unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 => {
+        round(simd, &mut common, clear[at], ROUND[at]);
+    });
+    // Side by side, so that the compiler computes once what both have.
+    let schedules = [later(simd, clear), later(simd, set)];
+    let words_12 = [clear[12], set[12]];
+
+    let (constants, _) = ROUND.as_chunks::<16>();
+    for sign in 0..2 {
+        let mut state = common;
+        round(simd, &mut state, words_12[sign], ROUND[12]);
+        unroll!(at of 13 14 15 => {
+            round(simd, &mut state, clear[at], ROUND[at]);
+        });
+        let mut schedule = schedules[sign];
+        for constants in &constants[1..3] {
+            unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
+                round(simd, &mut state, schedule[at], constants[at]);
+                extend(simd, &mut schedule, at);
+            });
+        }
+        // No words are needed after these.
+        unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
+            round(simd, &mut state, schedule[at], constants[3][at]);
+        });
+        for at in 0..8 {
+            state[at] = simd.add_halves(state[at], simd.splat_halves(INITIAL[at]));
+        }
+        write(simd, state, digests[sign]);
+    }
+}
+
+/// The blocks of 1 to 2 `S::LANES` keys, their signs clear: key i in the low half of lane i, key `S::LANES` + i in its high half.
+/// The last key stands for those that are missing.
+#[inline(always)]
+fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
+    let last = keys.len() - 1;
+    let low = simd.columns_of_bytes(
+        #[inline(always)]
+        |lane| &keys[lane.min(last)],
+    );
+    let high = simd.columns_of_bytes(
+        #[inline(always)]
+        |lane| &keys[(S::LANES + lane).min(last)],
+    );
+
+    let mut block = [simd.splat(0); 16];
+    for at in 0..16 {
+        block[at] = simd.splat_halves(BLOCK[at]);
+    }
+    let last_byte = simd.splat_halves(0xff);
+    let other_bytes = simd.splat_halves(!0xff);
+    for pair in 0..4 {
+        let words = halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
+        for (half, word) in words.iter().enumerate() {
+            // The first byte of a key's word is the last of a block's, the others begin the next.
+            let (at, turned) = (4 + 2 * pair + half, simd.rotl_halves::<8>(*word));
+            block[at] = simd.or(block[at], simd.and(turned, last_byte));
+            block[at + 1] = simd.or(block[at + 1], simd.and(turned, other_bytes));
+        }
+    }
+    block[12] = simd.and(block[12], simd.splat_halves(!SIGN));
+    block
+}
+
+/// Writes the digests whose words these are, as many as there is room for.
+#[inline(always)]
+fn write<S: Words>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
+    // Quarter `at` of all digests.
+    let mut quarters = [[0; MOST_KEYS]; 4];
+    for at in 0..4 {
+        // Of each two words, the earlier is the upper half.
+        let [high, low] = halves(simd, [words[2 * at + 1], words[2 * at]]);
+        let (first, second) = quarters[at].split_at_mut(S::LANES);
+        simd.store(simd.swap_bytes(low), first);
+        simd.store(simd.swap_bytes(high), second);
+    }
+    for (number, digest) in digests.iter_mut().enumerate() {
+        for (bytes, quarter) in digest.as_chunks_mut::<8>().0.iter_mut().zip(&quarters) {
+            *bytes = quarter[number].to_le_bytes();
+        }
+    }
+}
+
+/// The high halves of a and b in each lane, then their low halves, those of a below those of b.
+#[inline(always)]
+fn halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
+    let low = simd.splat(u64::from(u32::MAX));
+    let high = simd.splat(!u64::from(u32::MAX));
+    [simd.or(simd.shr::<32>(a), simd.and(b, high)), simd.or(simd.and(a, low), simd.shl::<32>(b))]
+}
+
+/// One round. The state moves on by one place: what was h is a.
+#[inline(always)]
+fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
+    let [a, b, c, d, e, f, g, h] = *state;
+    let input = simd.add_halves(word, simd.splat_halves(constant));
+    let sum_e = xor3(
+        simd,
+        simd.rotl_halves::<{ 32 - 6 }>(e),
+        simd.rotl_halves::<{ 32 - 11 }>(e),
+        simd.rotl_halves::<{ 32 - 25 }>(e),
+    );
+    let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
+    let first = simd.add_halves(simd.add_halves(h, input), simd.add_halves(choice, sum_e));
+    let sum_a = xor3(
+        simd,
+        simd.rotl_halves::<{ 32 - 2 }>(a),
+        simd.rotl_halves::<{ 32 - 13 }>(a),
+        simd.rotl_halves::<{ 32 - 22 }>(a),
+    );
+    let majority = simd.or(simd.and(a, b), simd.and(c, simd.or(a, b)));
+    let second = simd.add_halves(sum_a, majority);
+    *state = [simd.add_halves(first, second), a, b, c, simd.add_halves(d, first), e, f, g];
+}
+
+/// Replaces word `at` of the schedule by the one sixteen places later.
+#[inline(always)]
+fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
+    let word = |after: usize| schedule[(at + after) % 16];
+    let (early, late) = (word(1), word(14));
+    let sigma_0 = xor3(
+        simd,
+        simd.rotl_halves::<{ 32 - 7 }>(early),
+        simd.rotl_halves::<{ 32 - 18 }>(early),
+        simd.shr_halves::<3>(early),
+    );
+    let sigma_1 = xor3(
+        simd,
+        simd.rotl_halves::<{ 32 - 17 }>(late),
+        simd.rotl_halves::<{ 32 - 19 }>(late),
+        simd.shr_halves::<10>(late),
+    );
+    schedule[at] = simd.add_halves(simd.add_halves(word(0), sigma_0), simd.add_halves(word(9), sigma_1));
+}
+
+/// The words sixteen places later.
+#[inline(always)]
+fn later<S: Words>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
+    unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
+        extend(simd, &mut schedule, at);
+    });
+    schedule
+}
+
+/// a, b and c, each bit added modulo 2.
+#[inline(always)]
+fn xor3<S: Words>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
+    simd.xor(simd.xor(a, b), c)
+}
+
+/// The block of the key 0.
+const fn block() -> [u32; 16] {
+    let mut block = [0; 16];
+    let mut at = 0;
+    while at < HEADER.len() {
+        block[at / 4] |= (HEADER[at] as u32) << (24 - at % 4 * 8);
+        at += 1;
+    }
+    block[BLOB_LEN / 4] |= 0x80 << (24 - BLOB_LEN % 4 * 8);
+    block[15] = BLOB_LEN as u32 * 8;
+    block
+}
+
+/// The first 32 of 64 bits of fractions.
+const fn upper_halves<const N: usize>(words: [u64; N]) -> [u32; N] {
+    let mut halves = [0; N];
+    let mut at = 0;
+    while at < N {
+        halves[at] = (words[at] >> 32) as u32;
+        at += 1;
+    }
+    halves
+}
+
+#[cfg(test)]
+mod tests;
