@@ -1,8 +1,8 @@
 //! The batch engine: many keys at once, by affine additions from large tables that share their inversions.
 //!
 //! [`crate::curve`] does the arithmetic and leaves one bit of each key open, the sign of x. It stands in one character
-//! of the body, so a candidate is tested with both, unless its bytes rule out both; only one that passes is derived once
-//! more to know the sign.
+//! of the body and changes all of the fingerprint, so the matcher tests both; only a key that passes is derived once more
+//! to know its sign.
 
 use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
 use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
@@ -10,8 +10,10 @@ use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
 use crate::curve::{Fma, Ifma};
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
+use crate::sha256;
 use crate::sha512;
 use crate::simd::{Missing, Row, Scalar, Words, caches, wipe};
+use crate::wire::Subject;
 
 /// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
 /// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
@@ -114,6 +116,7 @@ impl<F: Field> Batched<F> {
             batch: Batch::new(self.field, &self.table, keys),
             seeds: vec![[0; 32]; keys],
             keys: vec![[0; 32]; keys],
+            digests: [Vec::new(), Vec::new()],
         }
     }
 }
@@ -130,6 +133,8 @@ struct Together<'a, F: Field> {
     seeds: Vec<[u8; 32]>,
     /// The public keys, the sign of x left 0.
     keys: Vec<[u8; 32]>,
+    /// Their fingerprints with either sign, if these are searched.
+    digests: [Vec<[u8; 32]>; 2],
 }
 
 impl<F: Field> Together<'_, F> {
@@ -158,13 +163,30 @@ impl<F: Field> Together<'_, F> {
             }
         }
     }
+
+    /// The places of the keys that match with one sign or the other, in ascending order.
+    fn candidates(&mut self, matcher: &Matcher) -> Vec<usize> {
+        match matcher.subject() {
+            Subject::Key => matcher.candidates(&self.keys),
+            Subject::Fingerprint => {
+                self.digests.iter_mut().for_each(|digests| digests.resize(self.keys.len(), [0; 32]));
+                let [plus, minus] = &mut self.digests;
+                sha256::of_both_signs(self.field.simd(), &self.keys, [plus, minus]);
+                let mut candidates = matcher.candidates(plus);
+                candidates.extend(matcher.candidates(minus));
+                candidates.sort_unstable();
+                candidates.dedup();
+                candidates
+            }
+        }
+    }
 }
 
 impl<F: Field> Worker for Together<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         self.derive();
-        for index in matcher.candidates(&self.keys) {
+        for index in self.candidates(matcher) {
             hits.extend(hit(matcher, index as u64, &self.seeds[index], &self.keys[index]));
         }
         wipe(&mut self.seeds);

@@ -1,0 +1,156 @@
+//! What looking for a pattern costs: for each kind, the loss of keys a second against a single case-sensitive prefix of six
+//! characters.
+//!
+//! ```text
+//! cargo bench --bench patterns -- --rounds 41 --seconds 0.05
+//! ```
+//!
+//! One thread derives keys and matches them, as a worker of a search does; what it finds is not proved. Each list is measured in turn
+//! with the prefix, so that a slow moment of the machine falls on both.
+
+#[allow(dead_code, reason = "rounds are paired here, not interleaved")]
+mod rounds;
+
+use std::time::{Duration, Instant};
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rounds::{Args, median, print_head, ratio};
+use vanity_ed25519::engine::{self, Engine, SeedSource, Worker};
+use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::wire::Subject;
+
+/// What all other lists are compared with.
+const YARDSTICK: &str = "Ab3dEf";
+
+struct Seeds(ChaCha20Rng);
+
+impl SeedSource for Seeds {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        self.0.fill_bytes(seeds.as_flattened_mut());
+    }
+}
+
+/// A list of patterns, and what it is called in the table.
+struct List {
+    name: String,
+    patterns: Vec<Pattern>,
+}
+
+fn list(name: impl Into<String>, style: Style, texts: &[impl AsRef<str> + Sync]) -> List {
+    let pattern = |text: &str| Pattern::new(text, style).expect("it can be searched");
+    List { name: name.into(), patterns: texts.par_iter().map(|text| pattern(text.as_ref())).collect() }
+}
+
+/// Different words of 5 to 8 random letters.
+fn words(count: usize, first: impl Fn(u32) -> u8) -> Vec<String> {
+    let mut random = ChaCha20Rng::from_seed([9; 32]);
+    let mut words = std::collections::BTreeSet::new();
+    while words.len() < count {
+        let len = 5 + random.next_u32() % 4;
+        let mut word = String::from(char::from(first(random.next_u32())));
+        word.extend((1..len).map(|_| char::from(b'a' + (random.next_u32() % 26) as u8)));
+        words.insert(word);
+    }
+    words.into_iter().collect()
+}
+
+fn lists(many: usize) -> Vec<List> {
+    let plain = Style::default();
+    let of = |kind| Style { kind, ..plain };
+    let exact = |kind| Style { case_sensitive: true, ..of(kind) };
+    let leet = |kind| Style { leet: true, ..of(kind) };
+    let fingerprint = |kind| Style { subject: Subject::Fingerprint, ..of(kind) };
+    let any_letter = |random: u32| b'a' + (random % 26) as u8;
+    let a_to_p = |random: u32| b'a' + (random % 16) as u8;
+    let mut lists = vec![
+        list("prefix, 6 characters, exact case", exact(Kind::Prefix), &[YARDSTICK]),
+        list("prefix, 6 characters", of(Kind::Prefix), &["aliceb"]),
+        list("anywhere, 6 characters, exact case", exact(Kind::Anywhere), &["vanity"]),
+        list("anywhere, 6 characters", of(Kind::Anywhere), &["vanity"]),
+        list("anywhere, 6 characters, leet", leet(Kind::Anywhere), &["vanity"]),
+        list("anywhere, 4 characters", of(Kind::Anywhere), &["kett"]),
+        list("word, 5 characters", of(Kind::Word), &["alice"]),
+        list("word, 5 characters, leet", leet(Kind::Word), &["alice"]),
+        list("suffix, 6 characters", of(Kind::Suffix), &["vanity"]),
+        list("suffix, 6 characters, leet", leet(Kind::Suffix), &["vanity"]),
+    ];
+    for regex in [
+        "kett[0-9]{2}",
+        "^A.*kett.*9",
+        "(kett|bass)[0-9]",
+        "[0-9]{9}",
+        "[a-f]{8}",
+        "a.b.c.d",
+        "^.*[x-z]{3}.*[0-9]{4}$",
+    ] {
+        lists.push(list(format!("regex {regex}"), of(Kind::Regex), &[regex]));
+    }
+    lists.extend([
+        list("10 words", plain, &words(10, any_letter)),
+        list("100 words", plain, &words(100, any_letter)),
+        list("1,000 words", plain, &words(1000.min(many), any_letter)),
+        list("10,000 words", plain, &words(10_000.min(many), any_letter)),
+        list("10,000 words, exact case", exact(Kind::Anywhere), &words(10_000.min(many), any_letter)),
+        list("100,000 words", plain, &words(100_000.min(many), any_letter)),
+        list("1,000,000 prefixes", of(Kind::Prefix), &words(1_000_000.min(many), a_to_p)),
+        list("fingerprint, prefix, 6 characters", fingerprint(Kind::Prefix), &["aliceb"]),
+        list("fingerprint, anywhere, 6 characters", fingerprint(Kind::Anywhere), &["vanity"]),
+        list("fingerprint, suffix, 6 characters", fingerprint(Kind::Suffix), &["vanitY"]),
+        list("fingerprint, regex [a-f]{8}", fingerprint(Kind::Regex), &["[a-f]{8}"]),
+    ]);
+    lists
+}
+
+/// Keys per second.
+fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Duration) -> f64 {
+    let (mut keys, mut hits) = (0, Vec::new());
+    let start = Instant::now();
+    while keys == 0 || start.elapsed() < time {
+        keys += worker.batch(matcher, seeds, &mut hits);
+        hits.clear();
+    }
+    keys as f64 / start.elapsed().as_secs_f64()
+}
+
+fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
+    let matchers: Vec<Matcher> = lists.iter().map(|list| Matcher::new(&list.patterns)).collect();
+    let mut worker = engine.worker();
+    let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
+    let time = Duration::from_secs_f64(args.seconds);
+    let mut rates = vec![(Vec::new(), Vec::new()); lists.len()];
+    for _ in 0..args.rounds {
+        for (matcher, (own, yardstick)) in matchers.iter().zip(&mut rates) {
+            own.push(rate(&mut *worker, matcher, &mut seeds, time));
+            yardstick.push(rate(&mut *worker, &matchers[0], &mut seeds, time));
+        }
+    }
+    if args.test {
+        return;
+    }
+    println!("\n{:<42}{:>12}{:>9}{:>9}", engine.name(), "keys/s", "ns more", "loss %");
+    for (list, (own, yardstick)) in lists.iter().zip(&rates) {
+        let ratio = ratio(own, yardstick);
+        let more = 1e9 / median(yardstick) * (1.0 / ratio - 1.0);
+        println!("{:<42}{:>12.0}{:>9.1}{:>9.1}", list.name, median(own), more, 100.0 * (1.0 - ratio));
+    }
+}
+
+fn main() -> Result<(), String> {
+    let mut args = Args::parse()?;
+    if args.test {
+        (args.rounds, args.seconds) = (1, 0.001);
+    } else {
+        print_head("patterns", &args);
+    }
+    let lists = lists(if args.test { 2000 } else { usize::MAX });
+    let engines = engine::available(None);
+    let (fastest, reference) = (&engines[0], &engines[engines.len() - 1]);
+    measure(&**fastest, &lists, &args);
+    measure(&**reference, &lists, &args);
+    if args.test {
+        println!("patterns: {} lists with {} and {}", lists.len(), fastest.name(), reference.name());
+    }
+    Ok(())
+}
