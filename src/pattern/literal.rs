@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
+use super::chance::{self, Place, Shape};
 use super::filter::Run;
 use super::{Automaton, Kind, PatternError, Reason, Style};
 use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
@@ -141,22 +142,37 @@ impl<'a> Literal<'a> {
 
     /// What is shown where the literal matches, and where that may begin. A word has its delimiters with it.
     pub(super) fn run(&self) -> Run {
-        let mut symbols: Vec<Symbols> = (0..self.text.len()).map(|at| self.symbols(at)).collect();
-        if let Some(delimiters) = self.delimiters() {
-            symbols.insert(0, delimiters);
-            symbols.push(delimiters);
-        }
+        let symbols = self.characters();
         let last = BODY_LEN - symbols.len();
-        let starts = match self.style.kind {
-            Kind::Prefix => 0..=0,
-            Kind::Suffix => last..=last,
-            Kind::Anywhere | Kind::Word | Kind::Regex => 0..=last,
+        let starts = match self.place() {
+            Place::Start => 0..=0,
+            Place::End => last..=last,
+            Place::Anywhere => 0..=last,
         };
         Run { symbols, starts }
     }
 
-    /// The exact chance that a body with these symbols at its positions matches.
+    /// The symbols of every character; of a word, the delimiters' at both ends as well.
+    pub(super) fn characters(&self) -> Vec<Symbols> {
+        let text = self.text.iter().map(|byte| self.accepts(*byte));
+        self.delimiters().into_iter().chain(text).chain(self.delimiters()).collect()
+    }
+
+    /// Where those stand.
+    pub(super) fn place(&self) -> Place {
+        match self.style.kind {
+            Kind::Prefix => Place::Start,
+            Kind::Suffix => Place::End,
+            Kind::Anywhere | Kind::Word | Kind::Regex => Place::Anywhere,
+        }
+    }
+
+    /// The exact chance that a text with these symbols at its positions matches.
     pub(super) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
+        let symbols = self.characters();
+        if let Some(chance) = chance::of(&Shape { symbols: &symbols, place: self.place() }, positions) {
+            return Ok(chance);
+        }
         let automaton = Automaton::of(&self.hir());
         let automaton = automaton.map_err(|_| PatternError::new(Reason::TooComplex, 0..self.text.len()))?;
         Ok(automaton.chance(positions))

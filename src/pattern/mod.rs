@@ -9,6 +9,7 @@
 //! (`index` for literals, `walk` for expressions).
 
 mod automaton;
+mod chance;
 mod classes;
 mod error;
 mod filter;
@@ -25,7 +26,7 @@ use std::ops::Range;
 
 pub use error::{PatternError, Reason};
 pub use matcher::{Matcher, PatternId};
-pub use odds::Odds;
+pub use odds::{Bounds, Odds};
 
 use crate::wire::{Body, Subject};
 use automaton::Automaton;
@@ -152,27 +153,48 @@ enum Form<'a> {
     Regex(&'a Regex),
 }
 
-/// The most patterns whose common odds are computed.
-const MOST_IN_UNION: usize = 32;
+/// The most expressions whose common automaton is built.
+const MOST_EXPRESSIONS: usize = 32;
 
-/// The exact chance that a key matches at least one of `patterns`.
-///
-/// `None` where it is not computed: for no patterns, for more than 32, and where their common automaton would
-/// be too large.
+/// The chance that a key matches at least one of `patterns`: exact for lists of literals up to 800,000 characters, and for short
+/// lists with expressions while their common automaton has no more than 512 KiB; else bounds. `None` of no patterns.
 #[must_use]
-pub fn any_of(patterns: &[Pattern]) -> Option<Odds> {
-    let subject = match patterns {
-        [] => return None,
-        [one] => return Some(one.odds),
-        _ if patterns.len() > MOST_IN_UNION => return None,
-        [first, ..] => first.style.subject,
-    };
-    let hirs = patterns.iter().map(|pattern| match pattern.form() {
-        Form::Literal(literal) => literal.hir(),
-        Form::Regex(regex) => regex.hir().clone(),
-    });
-    let union = regex_syntax::hir::Hir::alternation(hirs.collect());
-    Odds::new(Automaton::of(&union).ok()?.chance(&subject.positions()))
+pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option<Bounds> {
+    let subject = patterns.clone().next()?.style.subject;
+    let (literals, others): (Vec<&Pattern>, Vec<&Pattern>) =
+        patterns.clone().partition(|pattern| pattern.style.kind != Kind::Regex);
+    let of_literals = chance_of_any(&literals, subject);
+    if let (Some(chance), []) = (of_literals, &others[..]) {
+        return Odds::new(chance).map(Bounds::exact);
+    }
+    if literals.len() + others.len() <= MOST_EXPRESSIONS {
+        let hirs = patterns.clone().map(|pattern| match pattern.form() {
+            Form::Literal(literal) => literal.hir(),
+            Form::Regex(regex) => regex.hir().clone(),
+        });
+        if let Ok(automaton) = Automaton::of(&regex_syntax::hir::Hir::alternation(hirs.collect())) {
+            return Odds::new(automaton.chance(&subject.positions())).map(Bounds::exact);
+        }
+    }
+    let probability = |pattern: &Pattern| pattern.odds.probability();
+    let of_one = patterns.clone().map(probability).fold(0.0, f64::max);
+    let of_others: f64 = others.iter().map(|pattern| probability(pattern)).sum();
+    let of_all =
+        of_literals.unwrap_or_else(|| literals.iter().map(|pattern| probability(pattern)).sum()) + of_others;
+    let at_least = Odds::new(of_one.max(of_literals.unwrap_or(0.0)))?;
+    Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
+}
+
+/// The exact chance that a key shows one of these literals, if it can be had quickly.
+fn chance_of_any(literals: &[&Pattern], subject: Subject) -> Option<f64> {
+    let characters: usize = literals.iter().map(|pattern| pattern.text.len()).sum();
+    if characters > chance::MOST_CHARACTERS {
+        return None;
+    }
+    let shapes: Vec<_> =
+        literals.iter().map(|pattern| (pattern.literal().characters(), pattern.literal().place())).collect();
+    let shapes = shapes.iter().map(|(symbols, place)| chance::Shape { symbols, place: *place });
+    chance::of_any(shapes, &subject.positions())
 }
 
 #[cfg(test)]

@@ -45,6 +45,35 @@ impl Odds {
     }
 }
 
+/// A chance that is known exactly, or to lie between two.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// It is at least this.
+    pub at_least: Odds,
+    /// It is at most this.
+    pub at_most: Odds,
+}
+
+impl Bounds {
+    /// A chance that is known.
+    #[must_use]
+    pub const fn exact(odds: Odds) -> Self {
+        Self { at_least: odds, at_most: odds }
+    }
+
+    /// A chance between two; rounding may have turned them round.
+    #[must_use]
+    pub fn between(at_least: Odds, at_most: Odds) -> Self {
+        Self { at_least: Odds(at_least.0.min(at_most.0)), at_most: Odds(at_most.0.max(at_least.0)) }
+    }
+
+    /// Whether the chance is known.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.at_least == self.at_most
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -159,7 +159,7 @@ fn leet_adds_the_digit_and_keeps_the_letter() {
 fn the_odds_of_several_patterns_count_no_key_twice() {
     let several = |texts: &[&str]| {
         let patterns: Vec<Pattern> = texts.iter().map(|text| pattern(text, Kind::Regex)).collect();
-        any_of(&patterns).map(Odds::probability)
+        any_of(patterns.iter()).filter(Bounds::is_exact).map(|bounds| bounds.at_most.probability())
     };
     let close = |left: Option<f64>, right: f64| (left.unwrap() / right - 1.0).abs() < 1e-12;
     assert!(close(several(&["^A", "^B"]), 2.0 / 16.0));
@@ -167,6 +167,17 @@ fn the_odds_of_several_patterns_count_no_key_twice() {
     assert!(close(several(&["^[AB]", "^A"]), 2.0 / 16.0));
     assert_eq!(several(&[]), None);
     assert_eq!(several(&["^A"; 33]), None);
+    // Literals of any number.
+    let words: Vec<Pattern> =
+        ["cat", "car", "category"].iter().map(|text| pattern(text, Kind::Prefix)).collect();
+    let all = any_of(words.iter()).unwrap();
+    assert!(all.is_exact() && (all.at_least.probability() * 16.0 * 32.0 * 32.0 - 2.0).abs() < 1e-12);
+    // With expressions that are too many, bounds: what the literals alone have, and the sum.
+    let mut many: Vec<Pattern> = (0..40).map(|_| pattern("^A", Kind::Regex)).collect();
+    many.extend(words);
+    let bounds = any_of(many.iter()).unwrap();
+    assert_eq!(bounds.at_least.probability(), 1.0 / 16.0);
+    assert_eq!(bounds.at_most.probability(), 1.0);
 }
 
 /// The kinds that are no expressions.

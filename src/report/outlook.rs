@@ -1,65 +1,69 @@
-//! What is still to come: how many keys, and how likely it was that the next one is here by now.
+//! What is still to come: how many keys, and how likely it was that the next one, or the last, is here by now.
 
-use vanity_ed25519::pattern::{Odds, Pattern, PatternId, any_of};
+use vanity_ed25519::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use vanity_ed25519::search::Quota;
 
 /// The finds so far, and the odds of those that are missing.
-pub(super) struct Outlook {
+pub(super) struct Outlook<'a> {
+    patterns: &'a [Pattern],
     wanted: u64,
     found: u64,
-    hope: Hope,
+    /// The chance of the next find, if anything is missing.
+    next: Option<Bounds>,
+    /// The number of attempts at the last find.
+    last_find: u64,
+    /// Where each pattern wants its keys.
+    each: Option<Each>,
 }
 
-enum Hope {
-    /// Each pattern wants its keys; spoken of is the least likely one that is not done.
-    Each {
-        /// Keys that each pattern still wants.
-        left: Vec<u64>,
-        odds: Vec<Odds>,
-        /// The number of attempts at which each was last found.
-        last: Vec<u64>,
-        /// The patterns, the least likely last.
-        order: Vec<PatternId>,
-    },
-    /// Any pattern will do.
-    Any {
-        /// Their common odds, where they are known.
-        odds: Option<Odds>,
-        last: u64,
-    },
+/// What each pattern wants.
+struct Each {
+    /// Keys that each pattern still wants.
+    left: Vec<u64>,
+    /// The number of attempts at which each was last found.
+    last: Vec<u64>,
+    /// The patterns, the least likely last.
+    order: Vec<PatternId>,
+    /// Patterns that want a key.
+    missing: usize,
+    /// Patterns that have got theirs since the chance of the next find was last computed.
+    gone: usize,
 }
 
-impl Outlook {
-    pub(super) fn new(patterns: &[Pattern], quota: Quota) -> Self {
-        let count = match quota {
-            Quota::Each(count) | Quota::Any(count) => count,
-            Quota::Endless => 0,
+impl<'a> Outlook<'a> {
+    pub(super) fn new(patterns: &'a [Pattern], quota: Quota) -> Self {
+        let (count, each) = match quota {
+            Quota::Each(count) => (count, Some(Each::new(patterns, count))),
+            Quota::Any(count) => (count, None),
+            Quota::Endless => (0, None),
         };
-        if let Quota::Any(_) = quota {
-            return Self { wanted: count, found: 0, hope: Hope::Any { odds: any_of(patterns), last: 0 } };
-        }
-        let odds: Vec<Odds> = patterns.iter().map(Pattern::odds).collect();
-        let mut order: Vec<PatternId> = (0..patterns.len()).collect();
-        order.sort_by(|&a, &b| odds[b].probability().total_cmp(&odds[a].probability()));
-        let hope = Hope::Each { left: vec![count; odds.len()], last: vec![0; odds.len()], odds, order };
-        Self { wanted: count.saturating_mul(patterns.len() as u64), found: 0, hope }
+        let wanted = if each.is_some() { count.saturating_mul(patterns.len() as u64) } else { count };
+        Self { patterns, wanted, found: 0, next: any_of(patterns.iter()), last_find: 0, each }
     }
 
     /// Counts a find.
     pub(super) fn count(&mut self, patterns: &[PatternId], attempts: u64) {
-        match &mut self.hope {
-            Hope::Each { left, last, order, .. } => {
-                for &id in patterns {
-                    left[id] -= 1;
-                    last[id] = attempts;
-                    self.found += 1;
-                }
-                while order.pop_if(|id| left[*id] == 0).is_some() {}
+        self.last_find = attempts;
+        let Some(each) = &mut self.each else {
+            self.found += 1;
+            return;
+        };
+        self.found += patterns.len() as u64;
+        for &id in patterns {
+            each.left[id] -= 1;
+            each.last[id] = attempts;
+            if each.left[id] == 0 {
+                each.missing -= 1;
+                each.gone += 1;
+                self.next = self.next.and_then(|next| without(next, self.patterns[id].odds()));
             }
-            Hope::Any { last, .. } => {
-                *last = attempts;
-                self.found += 1;
-            }
+        }
+        while each.order.pop_if(|id| each.left[*id] == 0).is_some() {}
+        // Now and then anew, so that the bounds stay narrow; all of that together takes no longer than eight times the first.
+        if each.gone * 8 > each.missing {
+            each.gone = 0;
+            let missing = self.patterns.iter().zip(&each.left).filter(|(_, left)| **left > 0);
+            self.next = any_of(missing.map(|(pattern, _)| pattern));
         }
     }
 
@@ -68,15 +72,68 @@ impl Outlook {
         (self.found, self.wanted)
     }
 
-    /// The chance that the next key, of the least likely pattern that is missing, would have been found by now.
-    /// `None` where the odds are not known.
-    pub(super) fn chance(&self, attempts: u64) -> Option<f64> {
-        let (odds, last) = match &self.hope {
-            Hope::Each { odds, last, order, .. } => order.last().map(|&id| (odds[id], last[id]))?,
-            Hope::Any { odds, last } => ((*odds)?, *last),
-        };
-        Some(odds.chance_after(attempts.saturating_sub(last) as f64))
+    /// The chance that a key is the next find.
+    pub(super) fn next(&self) -> Option<Bounds> {
+        self.next
     }
+
+    /// The chance that the next find would have been made by now; whether it is exact, or at least so much.
+    pub(super) fn chance_of_next(&self, attempts: u64) -> Option<(f64, bool)> {
+        let next = self.next?;
+        let tried = attempts.saturating_sub(self.last_find) as f64;
+        Some((next.at_least.chance_after(tried), next.is_exact()))
+    }
+
+    /// The chance that the least likely pattern of several that are missing would have been found by now. The last find comes no sooner.
+    pub(super) fn chance_of_last(&self, attempts: u64) -> Option<f64> {
+        let each = self.each.as_ref().filter(|each| each.missing > 1)?;
+        let &rarest = each.order.last()?;
+        let tried = attempts.saturating_sub(each.last[rarest]) as f64;
+        Some(self.patterns[rarest].odds().chance_after(tried))
+    }
+}
+
+impl Each {
+    fn new(patterns: &[Pattern], count: u64) -> Self {
+        let probability = |id: &PatternId| patterns[*id].odds().probability();
+        let mut order: Vec<PatternId> = (0..patterns.len()).collect();
+        order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
+        let (left, last) = (vec![count; patterns.len()], vec![0; patterns.len()]);
+        Self { left, last, order, missing: patterns.len(), gone: 0 }
+    }
+}
+
+/// What remains of the chance of several when one of them is no longer wanted: some keys that match it match others, too.
+fn without(several: Bounds, one: Odds) -> Option<Bounds> {
+    let at_least = several.at_least.probability() - one.probability();
+    // Nothing is known where most of the chance was that one's; the smallest number says so.
+    let at_least = Odds::new(at_least.max(f64::MIN_POSITIVE))?;
+    Some(Bounds::between(at_least, several.at_most))
+}
+
+/// For the search of every pattern: after how many keys the chance that all are found is `chance` at the latest. By the union bound:
+/// the chances that one is missing add up, whatever the patterns have to do with each other.
+pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
+    // Many patterns have the same odds.
+    let mut counts = std::collections::BTreeMap::new();
+    for pattern in patterns {
+        *counts.entry(pattern.odds().probability().to_bits()).or_insert(0.0) += 1.0;
+    }
+    let odds: Vec<(Odds, f64)> =
+        counts.iter().filter_map(|(bits, count)| Some((Odds::new(f64::from_bits(*bits))?, *count))).collect();
+    let missing = |attempts: f64| -> f64 {
+        odds.iter().map(|(odds, count)| count * (attempts * (-odds.probability()).ln_1p()).exp()).sum()
+    };
+    let (mut low, mut high) = (1.0, 2.0);
+    while missing(high) > 1.0 - chance {
+        (low, high) = (high, 2.0 * high);
+    }
+    // Three digits are shown.
+    while high > 1.000_1 * low {
+        let middle = f64::midpoint(low, high);
+        if missing(middle) > 1.0 - chance { low = middle } else { high = middle }
+    }
+    high
 }
 
 #[cfg(test)]
@@ -84,33 +141,67 @@ mod tests {
     use super::*;
     use vanity_ed25519::pattern::{Kind, Style};
 
-    fn patterns() -> Vec<Pattern> {
-        let style = Style { kind: Kind::Regex, ..Style::default() };
-        ["^A", "^A.{3}B", "B$"].iter().map(|text| Pattern::new(text, style).unwrap()).collect()
+    fn patterns(texts: &[&str], kind: Kind) -> Vec<Pattern> {
+        let style = Style { kind, ..Style::default() };
+        texts.iter().map(|text| Pattern::new(text, style).unwrap()).collect()
     }
 
     #[test]
-    fn it_speaks_of_the_least_likely_pattern_that_is_missing() {
-        let patterns = patterns();
+    fn it_speaks_of_the_next_find_and_of_the_least_likely() {
+        let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
         let mut outlook = Outlook::new(&patterns, Quota::Each(1));
-        let chance = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
-        assert_eq!(outlook.chance(100), chance(1, 100.0));
+        let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
+        let next = |of: &[Pattern], attempts| Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true));
+        assert_eq!(outlook.chance_of_next(100), next(&patterns, 100.0));
+        assert_eq!(outlook.chance_of_last(100), rarest(1, 100.0));
         outlook.count(&[0, 1], 50);
         assert_eq!(outlook.found_of(), (2, 3));
-        assert_eq!(outlook.chance(100), chance(2, 100.0));
-        outlook.count(&[2], 60);
-        assert_eq!((outlook.found_of(), outlook.chance(100)), ((3, 3), None));
+        assert_eq!(outlook.chance_of_next(150), next(&patterns[2..], 100.0));
+        assert_eq!(outlook.chance_of_last(150), None, "the next one is the last");
+        outlook.count(&[2], 160);
+        assert_eq!((outlook.found_of(), outlook.chance_of_next(200)), ((3, 3), None));
     }
 
     #[test]
     fn it_begins_anew_after_each_find() {
-        let patterns = patterns();
+        let patterns = patterns(&["ab", "cd"], Kind::Prefix);
         let mut outlook = Outlook::new(&patterns[..1], Quota::Each(2));
         outlook.count(&[0], 70);
-        assert_eq!(outlook.chance(100), Some(patterns[0].odds().chance_after(30.0)));
+        assert_eq!(outlook.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
         let mut any = Outlook::new(&patterns, Quota::Any(2));
         any.count(&[1], 10);
-        assert_eq!(any.chance(10), Some(0.0));
-        assert_eq!(any.found_of(), (1, 2));
+        assert_eq!(any.chance_of_next(10), Some((0.0, true)));
+        assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
+    }
+
+    /// While many are missing, one find less leaves bounds between which the exact chance lies.
+    #[test]
+    fn bounds_are_told_as_such_until_the_chance_is_computed_again() {
+        let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let patterns = patterns(&texts, Kind::Prefix);
+        let mut outlook = Outlook::new(&patterns, Quota::Each(1));
+        outlook.count(&[3], 1);
+        let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
+        let next = outlook.next().unwrap();
+        assert!(!next.is_exact() && next.at_least <= exact && exact <= next.at_most);
+        assert!(!outlook.chance_of_next(9).unwrap().1);
+        outlook.count(&[5], 2);
+        assert!(outlook.next().unwrap().is_exact());
+    }
+
+    #[test]
+    fn all_are_found_no_later_than_said() {
+        // One pattern: the bound is exact.
+        let one = patterns(&["abc"], Kind::Prefix);
+        let exact = one[0].odds().attempts_for(0.95);
+        assert!((attempts_for_all(&one, 0.95) / exact - 1.0).abs() < 1e-3);
+        // Of two the sum of both, a little more than for the rarer alone.
+        let two = patterns(&["abc", "abcd"], Kind::Prefix);
+        let rarer = two[1].odds().attempts_for(0.5);
+        assert!((1.0..1.001).contains(&(attempts_for_all(&two, 0.5) / rarer)));
+        let alike = patterns(&["abc", "abd", "abe", "abf"], Kind::Prefix);
+        let each = alike[0].odds().attempts_for(1.0 - 0.05 / 4.0);
+        assert!((attempts_for_all(&alike, 0.95) / each - 1.0).abs() < 1e-3);
     }
 }
