@@ -14,6 +14,23 @@ use std::process::Command;
 
 const ROWS: &str = include_str!("bad_input.txt");
 
+/// Lines that say their kind, all of them bad but the first two and the comments.
+const KINDS: &str = "\
+prefix:abc
+# the colon never occurs in key text
+regex: ^A.*9$
+sufix:abc
+   prefix:a-b
+suffix: x=y
+word:
+prefix:zed
+Prefix:abc
+regex:a(b
+word:a.b
+abc # mine
+prefix:suffix:abc
+";
+
 /// The files that the rows speak of.
 fn prepare(directory: &Path) {
     let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes).unwrap();
@@ -24,6 +41,9 @@ fn prepare(directory: &Path) {
     write("bom-crlf", b"\xef\xbb\xbfabc\r\nd=f\r\n");
     write("two-bad", b"abc\n# words\nb_d\n   lis te\n");
     write("many-bad", "a-b\n".repeat(1_000_000).as_bytes());
+    write("kinds", KINDS.as_bytes());
+    write("expressions", b"a:b\n(?i:abc)\n\tsufix:abc\na(b\nprefix:^a\nregex: ^[Q-Z]\n");
+    write("long-line", format!("abc\n  prefix:{}\n# {0}\n", "x".repeat(100_000)).as_bytes());
     write("taken", b"precious\n");
     write("half.pub", b"precious\n");
     fs::create_dir(directory.join("directory")).unwrap();

@@ -133,6 +133,58 @@ fn a_pattern_file_holds_one_a_line() {
 }
 
 #[test]
+fn a_pattern_file_may_mix_kinds() {
+    type Check = fn(&str) -> bool;
+    let lines: [(&str, &str, Check); 7] = [
+        ("prefix:ab", "ab", |body| body.to_lowercase().starts_with("ab")),
+        ("  suffix: a9", "a9", |body| body.to_lowercase().ends_with("a9")),
+        ("word:b\t", "b", |body| {
+            let words: Vec<&str> = body.split(['+', '/']).collect();
+            words[1..words.len() - 1].iter().any(|word| word.eq_ignore_ascii_case("b"))
+        }),
+        ("anywhere:+c", "+c", |body| body.to_lowercase().contains("+c")),
+        ("regex:^[b-d].*[7:]$", "^[b-d].*[7:]$", |body| {
+            body.starts_with(['B', 'C', 'D']) && body.ends_with('7')
+        }),
+        // These are of the kind that the option says.
+        ("efg", "efg", |body| body.to_lowercase().starts_with("efg")),
+        ("Hi", "Hi", |body| body.to_lowercase().starts_with("hi")),
+    ];
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("patterns");
+    let content: Vec<&str> = lines.iter().map(|(line, ..)| *line).collect();
+    fs::write(&file, content.join("\r\n")).unwrap();
+    let (found, _) = search(&["-n", "2", "--prefix", "-f", file.to_str().unwrap()]);
+    assert_eq!(counts(&found, &lines.map(|(_, pattern, _)| pattern)), [2; 7]);
+    for object in &found {
+        for named in object["patterns"].as_array().unwrap() {
+            let (_, _, check) = lines.iter().find(|(_, pattern, _)| named == pattern).unwrap();
+            assert!(check(body(text(object, "public_key"))), "{object}");
+        }
+    }
+}
+
+#[test]
+fn a_million_patterns_are_searched() {
+    use std::fmt::Write as _;
+
+    let base36 = |number: usize| char::from_digit((number % 36) as u32, 36).unwrap();
+    let mut lines = String::new();
+    for number in 0..1_000_000 {
+        let first = (b'A' + (number % 16) as u8) as char;
+        let rest = [16, 16 * 36, 16 * 36 * 36, 16 * 36 * 36 * 36].map(|unit| base36(number / unit));
+        writeln!(lines, "{first}{}", rest.iter().collect::<String>()).unwrap();
+    }
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("patterns");
+    fs::write(&file, &lines).unwrap();
+    let (found, _) = search(&["--prefix", "--any", "-n", "1", "-f", file.to_str().unwrap()]);
+    let pattern = text(&found[0], "pattern");
+    assert!(lines.lines().any(|line| line == pattern), "{pattern}");
+    assert!(body(text(&found[0], "public_key")).to_lowercase().starts_with(&pattern.to_lowercase()));
+}
+
+#[test]
 fn several_keys_go_to_one_stream() {
     let ran = succeed(&mut program(&["-q", "-n", "3", "ab"]));
     let lines: Vec<&str> = ran.stdout.lines().collect();

@@ -48,7 +48,9 @@ pub(super) struct Args {
 
     /// Read patterns from FILE, one a line (- is stdin)
     ///
-    /// Read patterns from FILE, one a line; - is stdin. Blank lines and lines that begin with # are left out.
+    /// Read patterns from FILE, one a line; - is stdin. Blank lines and lines that begin with # are left out. A
+    /// line may say the kind of its pattern in a word and a colon: anywhere:, prefix:, suffix:, word: or regex:,
+    /// as in prefix:abc. For other lines the options count.
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 

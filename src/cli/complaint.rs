@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use vanity_ed25519::pattern::PatternError;
-
 /// How much of a long pattern is shown around the place that is meant.
 const EXCERPT: usize = 60;
 
@@ -28,6 +26,12 @@ impl Complaint {
         self
     }
 
+    /// Shows `text`, with carets under the characters `at` of it.
+    pub fn place(mut self, text: &str, at: Range<usize>) -> Self {
+        self.place = (!text.is_empty()).then(|| (text.to_owned(), at));
+        self
+    }
+
     /// Leaves out the hint where the next complaint has the same.
     pub fn say_hints_once(complaints: &mut [Self]) {
         for at in 1..complaints.len() {
@@ -35,12 +39,6 @@ impl Complaint {
                 complaints[at - 1].hint = None;
             }
         }
-    }
-
-    /// A pattern that cannot be searched; `origin` says where it stands.
-    pub fn pattern(origin: &str, text: &str, error: &PatternError) -> Self {
-        let place = (!text.is_empty()).then(|| (text.to_owned(), error.at()));
-        Self { problem: format!("{origin}: {error}"), place, hint: Some(error.hint()) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod complaint;
+mod line;
 mod patterns;
 mod values;
 
@@ -120,7 +121,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
     let subject = values::subject(args.subject.as_deref())?;
-    let patterns = read_patterns(&args, subject, bench.is_some())?;
+    let patterns = read_patterns(&args, subject, bench.is_some(), threads)?;
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let name = args.engine.as_deref().unwrap_or(engine::AUTO);
     if let Some(time) = bench {
@@ -153,7 +154,12 @@ fn engines_to_measure(name: &str, table_memory: Option<usize>) -> Result<Vec<Box
     Ok(engines)
 }
 
-fn read_patterns(args: &Args, subject: Subject, bench: bool) -> Result<Vec<Pattern>, Refusal> {
+fn read_patterns(
+    args: &Args,
+    subject: Subject,
+    bench: bool,
+    threads: NonZeroUsize,
+) -> Result<Vec<Pattern>, Refusal> {
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
         Args { suffix: true, .. } => Kind::Suffix,
@@ -163,10 +169,11 @@ fn read_patterns(args: &Args, subject: Subject, bench: bool) -> Result<Vec<Patte
     };
     let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet, subject };
     if !args.patterns.is_empty() || !args.files.is_empty() {
-        return patterns::read(&args.patterns, &args.files, style);
+        return patterns::read(&args.patterns, &args.files, style, threads);
     }
     if bench {
-        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], Style { subject, ..Style::default() });
+        let style = Style { subject, ..Style::default() };
+        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
     }
     Err(Complaint::new("there is no pattern: say what the key text shall carry")
         .hint("for example `vanity-ed25519 abc > key.pem`; --help shows everything")

@@ -2,79 +2,144 @@
 
 use std::ffi::OsStr;
 use std::io::Read as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 
-use vanity_ed25519::pattern::{Pattern, Style};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use vanity_ed25519::pattern::{Pattern, PatternError, Reason, Style};
 
-use super::values::{quoted, quoted_os};
+use super::line::{self, Fault, Line};
+use super::values::{quoted, quoted_os, shortened};
 use super::{Complaint, Refusal};
 
 /// How many bad patterns are shown; the others are counted.
 const SHOWN: usize = 10;
 
-/// Reads every pattern of the arguments and of the files.
+/// How many lines are compiled together. They bound what is held beside the file and its patterns.
+const LINES: usize = 4096;
+
+/// The size from which on a file is worth threads: compiling it takes longer than they take to start.
+const LONG_FILE: usize = 64 << 10;
+
+/// Reads every pattern of the arguments and of the files. A list is compiled by as many threads.
 pub(super) fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
     style: Style,
+    threads: NonZeroUsize,
 ) -> Result<Vec<Pattern>, Refusal> {
-    let mut patterns = Vec::new();
-    let mut complaints = Vec::new();
-    let mut bad = 0;
-    let mut add = |origin: &str, text: &str| match Pattern::new(text, style) {
-        Ok(pattern) => patterns.push(pattern),
-        Err(error) => {
-            bad += 1;
-            if bad <= SHOWN {
-                complaints.push(Complaint::pattern(origin, text, &error));
-            }
-        }
-    };
+    let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
+    if stdin > 1 {
+        return Err(Complaint::new(format!("stdin can be read only once, and -f - is given {stdin} times"))
+            .hint("one -f - reads all of it")
+            .into());
+    }
+    let mut list = List::default();
     for text in typed {
-        let text = text.as_ref();
-        match text.to_str() {
-            Some(text) => add(&format!("pattern {}", shortened(text)), text),
-            None => {
-                return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()).into());
-            }
-        }
+        list.argument(text.as_ref(), style)?;
     }
     for file in files {
-        let name = if file.as_ref() == Path::new("-") {
-            "stdin".into()
-        } else {
-            file.as_ref().display().to_string()
+        list.file(file.as_ref(), style, threads)?;
+    }
+    list.finish()
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct List {
+    patterns: Vec<Pattern>,
+    /// About the first bad patterns.
+    complaints: Vec<Complaint>,
+    bad: usize,
+}
+
+impl List {
+    fn argument(&mut self, text: &OsStr, style: Style) -> Result<(), Complaint> {
+        let Some(text) = text.to_str() else {
+            return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
-        let bytes = contents(file.as_ref(), &name)?;
+        self.add(Pattern::new(text, style), |error| {
+            Complaint::new(format!("pattern {}: {error}", shortened(text)))
+                .place(text, error.at())
+                .hint(hint(text, &error))
+        });
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Complaint> {
+        let name = if is_stdin(path) { "stdin".into() } else { path.display().to_string() };
+        let bytes = contents(path, &name)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
         if let Some(at) = text.find('\0') {
-            return Err(not_text(&name, &bytes[..=at]).into());
+            return Err(not_text(&name, &bytes[..=at]));
         }
-        let mut any = false;
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-            let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                add(&format!("{name}:{number}"), line);
-                any = true;
+        // Without threads it takes longer; why there are none is the search's to say.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+        let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
+        let compile = |lines: &[Line]| -> Vec<Result<Pattern, Fault>> {
+            match &pool {
+                Some(pool) => pool.install(|| lines.par_iter().map(Line::pattern).collect()),
+                None => lines.iter().map(Line::pattern).collect(),
+            }
+        };
+        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+        let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, style)).peekable();
+        if lines.peek().is_none() {
+            return Err(Complaint::new(format!("{name} holds no patterns"))
+                .hint("write one a line; blank lines and lines that begin with # do not count"));
+        }
+        while lines.peek().is_some() {
+            let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
+            for (line, pattern) in lines.iter().zip(compile(&lines)) {
+                self.add(pattern, |fault| line.complaint(&name, &fault));
             }
         }
-        if !any {
-            return Err(Complaint::new(format!("{name} holds no patterns"))
-                .hint("write one a line; blank lines and lines that begin with # do not count")
-                .into());
+        Ok(())
+    }
+
+    fn add<E>(&mut self, pattern: Result<Pattern, E>, complaint: impl FnOnce(E) -> Complaint) {
+        match pattern {
+            Ok(pattern) => self.patterns.push(pattern),
+            Err(error) => {
+                self.bad += 1;
+                if self.bad <= SHOWN {
+                    self.complaints.push(complaint(error));
+                }
+            }
         }
     }
-    Complaint::say_hints_once(&mut complaints);
-    if bad > SHOWN {
-        complaints
-            .push(Complaint::new(format!("{bad} patterns cannot be searched; the first {SHOWN} are shown")));
+
+    fn finish(mut self) -> Result<Vec<Pattern>, Refusal> {
+        let bad = self.bad;
+        if bad == 0 {
+            return Ok(self.patterns);
+        }
+        Complaint::say_hints_once(&mut self.complaints);
+        if bad > SHOWN {
+            let rest = format!("{bad} patterns cannot be searched; the first {SHOWN} are shown");
+            self.complaints.push(Complaint::new(rest));
+        }
+        Err(Refusal::Complaints(self.complaints))
     }
-    if bad > 0 { Err(Refusal::Complaints(complaints)) } else { Ok(patterns) }
+}
+
+/// What to do about an argument that is no pattern.
+fn hint(text: &str, error: &PatternError) -> String {
+    match (error.reason(), line::kind(text)) {
+        (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
+            format!("write --{word} {}; a line of a file for -f may begin with `{word}:`", shortened(rest))
+        }
+        _ => error.hint(),
+    }
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
     let mut bytes = Vec::new();
-    let read = if file == Path::new("-") {
+    let read = if is_stdin(file) {
         std::io::stdin().lock().read_to_end(&mut bytes)
     } else {
         std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
@@ -95,12 +160,4 @@ fn not_text(origin: &str, bytes: &[u8]) -> Complaint {
         bytes[valid]
     ))
     .hint("key text is made of A-Z, a-z, 0-9, `+` and `/`")
-}
-
-/// A pattern in quotes, cut off where it would fill the screen.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(48) {
-        Some((end, _)) => format!("{}...", quoted(&text[..end])),
-        None => quoted(text),
-    }
 }

@@ -106,3 +106,11 @@ pub(super) fn quoted_os(text: &OsStr) -> String {
     });
     format!("'{}'", escaped.collect::<String>())
 }
+
+/// Text in quotes, cut off where it would fill the screen.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(48) {
+        Some((end, _)) => format!("{}...", quoted(&text[..end])),
+        None => quoted(text),
+    }
+}

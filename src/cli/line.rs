@@ -1,0 +1,147 @@
+//! A line of a pattern file: the pattern, and before it perhaps a word and a colon that say its kind.
+//!
+//! A colon never occurs in key text, so no literal is taken for such a word. A regular expression may well hold
+//! colons: only the five words count.
+
+use vanity_ed25519::pattern::{Kind, Pattern, PatternError, Reason, Style};
+
+use super::Complaint;
+use super::values::quoted;
+
+/// The words, which are also the names of the options.
+const KINDS: [(&str, Kind); 5] = [
+    ("anywhere", Kind::Anywhere),
+    ("prefix", Kind::Prefix),
+    ("suffix", Kind::Suffix),
+    ("word", Kind::Word),
+    ("regex", Kind::Regex),
+];
+
+/// The longest line that is read, in bytes: far more than any pattern needs, and little enough to be copied.
+const LONGEST: usize = 64 << 10;
+
+/// How much is shown of a longer one, in characters: more than an excerpt holds.
+const SHOWN: usize = 100;
+
+const WHAT_A_LINE_HOLDS: &str = "a line holds one pattern without blanks, or a comment that begins with #";
+
+/// The word with which `text` begins, the kind that it names, and what follows its colon.
+pub(super) fn kind(text: &str) -> Option<(&str, Kind, &str)> {
+    let (word, rest) = text.split_once(':')?;
+    KINDS.iter().find(|(name, _)| *name == word).map(|(_, kind)| (word, *kind, rest))
+}
+
+/// A line that is neither blank nor a comment.
+pub(super) struct Line<'a> {
+    /// Counted from 1.
+    pub number: usize,
+    /// The line without the blanks at its end.
+    written: &'a str,
+    /// The end of it that is the pattern.
+    pattern: &'a str,
+    /// Whether the line says its kind itself.
+    names_kind: bool,
+    pub style: Style,
+}
+
+/// Why a line is no pattern.
+pub(super) enum Fault {
+    /// It is longer than what is read.
+    Long,
+    Pattern(PatternError),
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line; `style` counts where the line says nothing else. `None` for blanks and comments.
+    pub fn read(number: usize, line: &'a str, style: Style) -> Option<Self> {
+        let written = line.trim_end();
+        let text = written.trim_start();
+        if text.is_empty() || text.starts_with('#') {
+            return None;
+        }
+        Some(match kind(text) {
+            Some((_, kind, rest)) => {
+                let style = Style { kind, ..style };
+                Self { number, written, pattern: rest.trim_start(), names_kind: true, style }
+            }
+            None => Self { number, written, pattern: text, names_kind: false, style },
+        })
+    }
+
+    pub fn pattern(&self) -> Result<Pattern, Fault> {
+        if self.written.len() > LONGEST {
+            return Err(Fault::Long);
+        }
+        Pattern::new(self.pattern, self.style).map_err(Fault::Pattern)
+    }
+
+    /// What is wrong with the line of `file`; places are those in the line as written.
+    pub fn complaint(&self, file: &str, fault: &Fault) -> Complaint {
+        let number = self.number;
+        let error = match fault {
+            Fault::Pattern(error) => error,
+            Fault::Long => {
+                let len = self.written.len();
+                let problem = format!("{file}:{number}: the line has {len} bytes; {LONGEST} are the most");
+                let shown: String = self.written.chars().take(SHOWN).collect();
+                return Complaint::new(problem).place(&shown, 0..SHOWN).hint(WHAT_A_LINE_HOLDS);
+            }
+        };
+        let before = self.written[..self.written.len() - self.pattern.len()].chars().count();
+        let at = before + error.at().start..before + error.at().end;
+        let problem = match error.reason() {
+            Reason::NotBase64(char) => format!("{} never occurs in key text", quoted(&char.to_string())),
+            Reason::Syntax(message) => format!("malformed regular expression: {message}"),
+            _ => error.to_string(),
+        };
+        Complaint::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
+            .place(self.written, at)
+            .hint(self.hint(error))
+    }
+
+    /// What to do about an error of the pattern.
+    fn hint(&self, error: &PatternError) -> String {
+        let ends_a_word = || !self.names_kind && self.pattern.chars().nth(error.at().start) == Some(':');
+        match error.reason() {
+            Reason::NotBase64(char) if char.is_whitespace() => WHAT_A_LINE_HOLDS.into(),
+            Reason::NotBase64(_) | Reason::NeverBase64 if ends_a_word() => {
+                let [others @ .., last] = KINDS.map(|(word, _)| format!("`{word}:`"));
+                format!("a line may begin with {} or {last}", others.join(", "))
+            }
+            // What an option would say for all lines, a word says for this one.
+            _ if self.names_kind || self.style.kind != Kind::Regex => {
+                let hint = error.hint().replace("add --regex", "begin the line with `regex:`");
+                let hint = hint.replace("search --anywhere", "begin the line with `anywhere:`");
+                hint.replace("--regex", "`regex:`")
+            }
+            _ => error.hint(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line says, where `--suffix` stands on the command line.
+    fn read(line: &str) -> Option<(Kind, &str)> {
+        let style = Style { kind: Kind::Suffix, ..Style::default() };
+        Line::read(1, line, style).map(|line| (line.style.kind, line.pattern))
+    }
+
+    #[test]
+    fn a_line_may_say_its_kind() {
+        assert_eq!(read("abc"), Some((Kind::Suffix, "abc")));
+        assert_eq!(read("  prefix:abc\r"), Some((Kind::Prefix, "abc")));
+        assert_eq!(read("anywhere: abc"), Some((Kind::Anywhere, "abc")));
+        assert_eq!(read("regex:a:b"), Some((Kind::Regex, "a:b")));
+        assert_eq!(read("word:"), Some((Kind::Word, "")));
+        assert_eq!(read("prefix:suffix:abc"), Some((Kind::Prefix, "suffix:abc")));
+        for other in ["Prefix:abc", "prefix :abc", "sufix:abc", "a:b", ":", "prefix"] {
+            assert_eq!(read(other), Some((Kind::Suffix, other)));
+        }
+        for nothing in ["", " \t\r", "#", "  # prefix:abc"] {
+            assert_eq!(read(nothing), None);
+        }
+    }
+}
