@@ -165,7 +165,7 @@ fn names_in_a_directory_are_safe_for_any_pattern() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let patterns = ["a/b", "+a", "/a", "AB", "ab", "//"];
-    let ran = succeed(program(&["--json", "-n", "2", "-d"]).arg(&keys).args(patterns));
+    let ran = succeed(program(&["--json", "-s", "-n", "2", "-d"]).arg(&keys).args(patterns));
     let objects = objects(&ran.stdout);
     let found = of_type(&objects, "found");
     check_finds(&found, &keys);

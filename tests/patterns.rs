@@ -165,6 +165,59 @@ fn a_pattern_file_may_mix_kinds() {
 }
 
 #[test]
+fn a_pattern_that_occurs_again_is_searched_once() {
+    let directory = TempDir::new().unwrap();
+    let write = |name: &str, lines: &str| fs::write(directory.path().join(name), lines).unwrap();
+    write("words", "# words\nab\nprefix:Ab\n+a\n AB\nregex:ab\n+a\nregex:AB\nanywhere:ab\n");
+    write("more", "aB\ncd\n");
+    let told = |args: &[&str]| {
+        let ran = succeed(program(args).args(["--json", "--estimate"]).current_dir(&directory));
+        let patterns: Vec<String> =
+            objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
+        (patterns.join(" "), ran.stderr)
+    };
+    let one = "note: 1 pattern occurs more than once and is searched once: ";
+    for (args, patterns, note) in [
+        (&["ab", "cd", "prefix"][..], "ab cd prefix", String::new()),
+        (&["ab", "cd", "Ab", "aB"], "ab cd", format!("{one}'Ab' (argument 3, first in argument 1)\n")),
+        (&["-s", "ab", "cd", "Ab"], "ab cd Ab", String::new()),
+        (&["--leet", "a4", "aa", "44"], "a4 aa 44", String::new()),
+        (
+            &["-f", "words"],
+            "ab Ab +a ab AB",
+            "note: 2 patterns occur more than once and are searched once, the first of them 'AB' (words:5, first \
+             in line 2)\n"
+                .into(),
+        ),
+        (
+            &["-s", "-f", "words"],
+            "ab Ab +a AB ab AB",
+            "note: 2 patterns occur more than once and are searched once, the first of them '+a' (words:7, first \
+             in line 4)\n"
+                .into(),
+        ),
+        (&["-f", "more", "cD"], "cD aB", format!("{one}'cd' (more:2, first in argument 1)\n")),
+        (
+            &["--regex", "-f", "more", "-f", "more"],
+            "aB cd",
+            "note: 2 patterns occur more than once and are searched once, the first of them 'aB' (more:1, first \
+             in more:1)\n"
+                .into(),
+        ),
+    ] {
+        assert_eq!(told(args), (patterns.into(), note), "{args:?}");
+        assert_eq!(told(&[args, &["-q"]].concat()), (patterns.into(), String::new()), "{args:?}");
+    }
+
+    // Before a search and a measurement, too; and a file for one key is enough.
+    let note = format!("{one}'AB' (argument 2, first in argument 1)\n");
+    let ran = succeed(program(&["ab", "AB", "-o", "id_x"]).current_dir(&directory));
+    assert!(ran.stderr.starts_with(&format!("{note}ab: 1 in ")), "{}", ran.stderr);
+    let ran = succeed(&mut program(&["ab", "AB", "--bench", "0.1", "--engine", "reference"]));
+    assert_eq!(ran.stderr, note);
+}
+
+#[test]
 fn a_million_patterns_are_searched() {
     use std::fmt::Write as _;
 

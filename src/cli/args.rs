@@ -50,7 +50,7 @@ pub(super) struct Args {
     ///
     /// Read patterns from FILE, one a line; - is stdin. Blank lines and lines that begin with # are left out. A
     /// line may say the kind of its pattern in a word and a colon: anywhere:, prefix:, suffix:, word: or regex:,
-    /// as in prefix:abc. For other lines the options count.
+    /// as in prefix:abc. For other lines the options count. A pattern that occurs more than once is searched once.
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 

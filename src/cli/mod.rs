@@ -2,6 +2,7 @@
 
 mod args;
 mod complaint;
+mod duplicates;
 mod line;
 mod patterns;
 mod values;
@@ -19,6 +20,7 @@ use vanity_ed25519::wire::Subject;
 
 use args::Args;
 pub use complaint::Complaint;
+use patterns::Patterns;
 
 /// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
@@ -39,6 +41,8 @@ pub enum Plan {
 pub struct Bench {
     /// What they search for.
     pub patterns: Vec<Pattern>,
+    /// What there is to tell of them.
+    pub notes: Vec<String>,
     /// All that have passed their self-test; the last is the yardstick.
     pub engines: Vec<Box<dyn Engine>>,
     /// Worker threads.
@@ -53,6 +57,8 @@ pub struct Bench {
 pub struct Search {
     /// What to look for; at least one.
     pub patterns: Vec<Pattern>,
+    /// What there is to tell of them.
+    pub notes: Vec<String>,
     /// How many keys.
     pub quota: Quota,
     /// The way of searching, which has passed its self-test.
@@ -121,18 +127,19 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
     let subject = values::subject(args.subject.as_deref())?;
-    let patterns = read_patterns(&args, subject, bench.is_some(), threads)?;
+    let Patterns { patterns, notes } = read_patterns(&args, subject, bench.is_some(), threads)?;
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let name = args.engine.as_deref().unwrap_or(engine::AUTO);
     if let Some(time) = bench {
         let engines = engines_to_measure(name, table_memory)?;
-        return Ok(Plan::Bench(Bench { patterns, engines, threads, time, show }));
+        return Ok(Plan::Bench(Bench { patterns, notes, engines, threads, time, show }));
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
     let sizing = Sizing { expected_attempts: expected_attempts(&patterns, quota), table_memory };
     let engine = select(name, sizing)?;
     let destination = destination(&args);
-    let search = Search { patterns, quota, engine, threads, timeout, destination, format, comment, show };
+    let search =
+        Search { patterns, notes, quota, engine, threads, timeout, destination, format, comment, show };
 
     if args.estimate {
         return Ok(Plan::Estimate(search));
@@ -159,7 +166,7 @@ fn read_patterns(
     subject: Subject,
     bench: bool,
     threads: NonZeroUsize,
-) -> Result<Vec<Pattern>, Refusal> {
+) -> Result<Patterns, Refusal> {
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
         Args { suffix: true, .. } => Kind::Suffix,

@@ -8,6 +8,7 @@ use std::path::Path;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use vanity_ed25519::pattern::{Pattern, PatternError, Reason, Style};
 
+use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
 use super::{Complaint, Refusal};
@@ -21,13 +22,19 @@ const LINES: usize = 4096;
 /// The size from which on a file is worth threads: compiling it takes longer than they take to start.
 const LONG_FILE: usize = 64 << 10;
 
+/// Patterns, and what there is to tell of them.
+pub(super) struct Patterns {
+    pub patterns: Vec<Pattern>,
+    pub notes: Vec<String>,
+}
+
 /// Reads every pattern of the arguments and of the files. A list is compiled by as many threads.
 pub(super) fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
     style: Style,
     threads: NonZeroUsize,
-) -> Result<Vec<Pattern>, Refusal> {
+) -> Result<Patterns, Refusal> {
     let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
     if stdin > 1 {
         return Err(Complaint::new(format!("stdin can be read only once, and -f - is given {stdin} times"))
@@ -35,30 +42,35 @@ pub(super) fn read(
             .into());
     }
     let mut list = List::default();
-    for text in typed {
-        list.argument(text.as_ref(), style)?;
+    for (number, text) in (1..).zip(typed) {
+        list.argument(number, text.as_ref(), style)?;
     }
     for file in files {
         list.file(file.as_ref(), style, threads)?;
     }
-    list.finish()
+    list.finish(style.case_sensitive)
 }
 
 /// What was read so far.
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
+    /// Where each of them stands.
+    places: Vec<Place>,
+    /// The names of the files.
+    files: Vec<String>,
     /// About the first bad patterns.
     complaints: Vec<Complaint>,
     bad: usize,
 }
 
 impl List {
-    fn argument(&mut self, text: &OsStr, style: Style) -> Result<(), Complaint> {
+    fn argument(&mut self, number: usize, text: &OsStr, style: Style) -> Result<(), Complaint> {
         let Some(text) = text.to_str() else {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
-        self.add(Pattern::new(text, style), |error| {
+        let place = Place { file: None, number, kind: style.kind };
+        self.add(place, Pattern::new(text, style), |error| {
             Complaint::new(format!("pattern {}: {error}", shortened(text)))
                 .place(text, error.at())
                 .hint(hint(text, &error))
@@ -88,18 +100,24 @@ impl List {
             return Err(Complaint::new(format!("{name} holds no patterns"))
                 .hint("write one a line; blank lines and lines that begin with # do not count"));
         }
+        let file = Some(self.files.len());
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
-                self.add(pattern, |fault| line.complaint(&name, &fault));
+                let place = Place { file, number: line.number, kind: line.style.kind };
+                self.add(place, pattern, |fault| line.complaint(&name, &fault));
             }
         }
+        self.files.push(name);
         Ok(())
     }
 
-    fn add<E>(&mut self, pattern: Result<Pattern, E>, complaint: impl FnOnce(E) -> Complaint) {
+    fn add<E>(&mut self, place: Place, pattern: Result<Pattern, E>, complaint: impl FnOnce(E) -> Complaint) {
         match pattern {
-            Ok(pattern) => self.patterns.push(pattern),
+            Ok(pattern) => {
+                self.patterns.push(pattern);
+                self.places.push(place);
+            }
             Err(error) => {
                 self.bad += 1;
                 if self.bad <= SHOWN {
@@ -109,10 +127,11 @@ impl List {
         }
     }
 
-    fn finish(mut self) -> Result<Vec<Pattern>, Refusal> {
+    fn finish(mut self, case_sensitive: bool) -> Result<Patterns, Refusal> {
         let bad = self.bad;
         if bad == 0 {
-            return Ok(self.patterns);
+            let note = duplicates::remove(&mut self.patterns, &self.places, &self.files, case_sensitive);
+            return Ok(Patterns { patterns: self.patterns, notes: note.into_iter().collect() });
         }
         Complaint::say_hints_once(&mut self.complaints);
         if bad > SHOWN {

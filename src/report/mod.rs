@@ -77,11 +77,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The odds of every pattern, and how long they take at this rate.
+    /// What there is to tell of the patterns, the odds of each, and how long they take at this rate.
     pub fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
         if self.plan.destination == Destination::Stream && is_null(&io::stdout()) {
             self.note("warning: stdout is closed or the null device: the private key goes nowhere");
         }
+        self.plan.notes.iter().for_each(|note| self.note(note));
         if self.plan.show.json {
             for pattern in &self.plan.patterns {
                 self.print_json(&json::estimate(pattern, keys_per_second))?;
@@ -243,12 +244,9 @@ impl<'a> Report<'a> {
         if self.plan.show.quiet {
             return;
         }
-        // In one piece, so that it stays one line beside what other processes write.
-        let line = format!("{line}\n");
-        let write = || _ = io::stderr().write_all(line.as_bytes());
         match &self.live {
-            Some(live) => live.above(write),
-            None => write(),
+            Some(live) => live.above(|| note(&line)),
+            None => note(&line),
         }
     }
 
@@ -267,6 +265,7 @@ impl<'a> Report<'a> {
 
 /// The odds of every pattern on stdout, as `--estimate` prints them.
 pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
+    notes(&plan.notes, plan.show);
     let paint = Paint::new(plan.show.color, &io::stdout());
     for pattern in &plan.patterns {
         let line = if plan.show.json {
@@ -281,6 +280,7 @@ pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
 
 /// The figures of every engine on stdout, as `--bench` prints them.
 pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
+    notes(&plan.notes, plan.show);
     let threads = plan.threads.get();
     if plan.show.json {
         return measured
@@ -301,6 +301,18 @@ pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
         );
     }
     print(table.as_bytes())
+}
+
+/// What there is to tell of the patterns, on stderr.
+fn notes(notes: &[String], show: Show) {
+    if !show.quiet {
+        notes.iter().for_each(note);
+    }
+}
+
+/// A line on stderr, in one piece, so that it stays one beside what other processes write.
+fn note(line: impl Display) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Writes a result to stdout, all of it and at once.
