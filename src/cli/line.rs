@@ -90,7 +90,9 @@ impl<'a> Line<'a> {
         let before = self.written[..self.written.len() - self.pattern.len()].chars().count();
         let at = before + error.at().start..before + error.at().end;
         let problem = match error.reason() {
-            Reason::NotBase64(char) => format!("{} never occurs in key text", quoted(&char.to_string())),
+            Reason::NotBase64(char) => {
+                format!("{} never occurs in {}", quoted(&char.to_string()), error.searched())
+            }
             Reason::Syntax(message) => format!("malformed regular expression: {message}"),
             _ => error.to_string(),
         };

@@ -59,8 +59,9 @@ impl PatternError {
         Self { subject, ..self }
     }
 
-    /// What is searched.
-    fn shown(&self) -> &'static str {
+    /// What is searched, in words.
+    #[must_use]
+    pub fn searched(&self) -> &'static str {
         match self.subject {
             Subject::Key => "key text",
             Subject::Fingerprint => "a fingerprint",
@@ -89,7 +90,7 @@ impl PatternError {
                 Subject::Fingerprint => "a fingerprint has 43 characters and no `=` padding".into(),
             },
             Reason::NotBase64('-' | '_') => {
-                format!("{} has `+` and `/` where URL-safe base64 has `-` and `_`", self.shown())
+                format!("{} has `+` and `/` where URL-safe base64 has `-` and `_`", self.searched())
             }
             Reason::NotBase64(char) if char.is_whitespace() => {
                 "write several patterns as separate arguments; a pattern holds no blanks".into()
@@ -98,7 +99,7 @@ impl PatternError {
                 "add --regex to search for a regular expression".into()
             }
             Reason::NotBase64(_) | Reason::NeverBase64 => {
-                format!("{} is made of A-Z, a-z, 0-9, `+` and `/`", self.shown())
+                format!("{} is made of A-Z, a-z, 0-9, `+` and `/`", self.searched())
             }
             Reason::Header => match self.subject {
                 Subject::Key => format!(
@@ -143,7 +144,7 @@ impl fmt::Display for PatternError {
         match &self.reason {
             Reason::Empty => write!(f, "the pattern is empty"),
             Reason::NotBase64(char) => {
-                write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.shown())
+                write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.searched())
             }
             Reason::Header => match self.subject {
                 Subject::Key => write!(f, "the pattern repeats the fixed beginning of every key text"),
@@ -185,7 +186,7 @@ impl fmt::Display for PatternError {
                 write!(
                     f,
                     "from character {position} of the expression on, it asks for characters that never occur in {}",
-                    self.shown()
+                    self.searched()
                 )
             }
             Reason::OtherLength => {

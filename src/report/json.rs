@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vanity_ed25519::pattern::{Odds, Pattern};
 use vanity_ed25519::search::{End, Find, Measured, Summary};
 
-use super::Delivered;
+use super::{Delivered, Several};
 
 pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
     let odds = pattern.odds();
@@ -17,6 +17,22 @@ pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
         "seconds_95": seconds_for(odds, 0.95, keys_per_second),
         "keys_per_second": keys_per_second,
     })
+}
+
+/// About several patterns together.
+pub(super) fn estimate_all(several: &Several, keys_per_second: f64) -> Value {
+    let mut estimate = json!({
+        "type": "estimate_all",
+        "patterns": several.patterns,
+        "any_probability_min": several.any.at_least.probability(),
+        "any_probability_max": several.any.at_most.probability(),
+        "keys_per_second": keys_per_second,
+    });
+    if let Some([half, most]) = several.attempts_for_all {
+        estimate["all_seconds_50_max"] = (half / keys_per_second).into();
+        estimate["all_seconds_95_max"] = (most / keys_per_second).into();
+    }
+    estimate
 }
 
 pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, delivered: &Delivered) -> Value {

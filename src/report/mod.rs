@@ -17,14 +17,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 use vanity_ed25519::key::{Destination, Format, Kept};
-use vanity_ed25519::pattern::Pattern;
-use vanity_ed25519::search::{End, Find, Measured, Progress, Summary};
+use vanity_ed25519::pattern::{Bounds, Odds, Pattern, any_of};
+use vanity_ed25519::search::{End, Find, Measured, Progress, Quota, Summary};
 use vanity_ed25519::wire::{self, Subject};
 
 use crate::cli::{self, Show};
 use live::Live;
 use number::{clock, exact, percent, rough, time};
-use outlook::Outlook;
+use outlook::{Outlook, attempts_for_all};
 pub use paint::Paint;
 
 /// How many patterns are listed by name; of more, only the first so many.
@@ -55,7 +55,7 @@ pub struct Report<'a> {
     live: Option<Live>,
     /// When the next line of progress is due where there is no live line.
     line_due: Duration,
-    outlook: Outlook,
+    outlook: Outlook<'a>,
     /// Recent progress, the oldest first.
     recent: std::collections::VecDeque<Progress>,
     /// The last files that were written.
@@ -71,7 +71,7 @@ impl<'a> Report<'a> {
             out: Paint::new(color, &io::stdout()),
             live: if quiet { None } else { Live::new() },
             line_due: FIRST_LINE,
-            outlook: Outlook::new(&plan.patterns, plan.quota),
+            outlook: Outlook::new(&plan.patterns, plan.quota, !quiet || plan.show.json),
             recent: std::collections::VecDeque::with_capacity(RATE_TICKS + 1),
             kept: None,
         }
@@ -87,6 +87,9 @@ impl<'a> Report<'a> {
             for pattern in &self.plan.patterns {
                 self.print_json(&json::estimate(pattern, keys_per_second))?;
             }
+            if let Some(several) = &self.several() {
+                self.print_json(&json::estimate_all(several, keys_per_second))?;
+            }
         }
         for pattern in self.plan.patterns.iter().take(LISTED) {
             self.note(odds_line(pattern, keys_per_second, self.err));
@@ -94,7 +97,14 @@ impl<'a> Report<'a> {
         if let Some(more @ 1..) = self.plan.patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", plural(more as u64, "more pattern")));
         }
+        if let Some(several) = &self.several() {
+            several_lines(several, keys_per_second, self.err).iter().for_each(|line| self.note(line));
+        }
         Ok(())
+    }
+
+    fn several(&self) -> Option<Several> {
+        Several::of(self.plan, self.outlook.next())
     }
 
     /// The search goes on.
@@ -162,9 +172,10 @@ impl<'a> Report<'a> {
             End::Signal(_) => Some("interrupted"),
         };
         if let Some(ended) = ended {
-            let chance = self.outlook.chance(summary.attempts);
-            let chance = chance
-                .map_or(String::new(), |chance| format!("; the chance of the next was {}", percent(chance)));
+            let chance = self.outlook.chance_of_next(summary.attempts);
+            let chance = chance.map_or(String::new(), |chance| {
+                format!("; the chance of the next was {}", at_least_percent(chance))
+            });
             self.note(format_args!("{ended}: {} of {} found{chance}", exact(found), plural(wanted, "key")));
         }
         self.note(self.err.faint(format_args!(
@@ -191,9 +202,12 @@ impl<'a> Report<'a> {
             (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
         });
         let mut status = vec![format!("{} keys/s", rough(keys as f64 / time.as_secs_f64().max(1e-9)))];
-        if let Some(chance) = self.outlook.chance(progress.attempts) {
-            status.push(format!("{} chance by now", percent(chance)));
+        let last = self.outlook.chance_of_last(progress.attempts);
+        if let Some(chance) = self.outlook.chance_of_next(progress.attempts) {
+            let which = if last.is_some() { " of the next" } else { "" };
+            status.push(format!("{} chance{which} by now", at_least_percent(chance)));
         }
+        status.extend(last.map(|chance| format!("at most {} of the last", percent(chance))));
         let (found, wanted) = self.outlook.found_of();
         if wanted > 1 {
             status.push(format!("{} of {} found", exact(found), exact(wanted)));
@@ -275,7 +289,31 @@ pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
         };
         print((line + "\n").as_bytes())?;
     }
-    Ok(())
+    let Some(several) = Several::of(plan, any_of(plan.patterns.iter())) else { return Ok(()) };
+    if plan.show.json {
+        return print(format!("{}\n", json::estimate_all(&several, keys_per_second)).as_bytes());
+    }
+    several_lines(&several, keys_per_second, paint)
+        .iter()
+        .try_for_each(|line| print(format!("{line}\n").as_bytes()))
+}
+
+/// The odds of several patterns together.
+struct Several {
+    patterns: usize,
+    /// Of a key that matches at least one of them.
+    any: Bounds,
+    /// After how many keys the chance is 50 % and 95 % at the latest that each has one, if each wants just one.
+    attempts_for_all: Option<[f64; 2]>,
+}
+
+impl Several {
+    fn of(plan: &cli::Search, any: Option<Bounds>) -> Option<Self> {
+        let patterns = plan.patterns.len();
+        let for_all = |chance| attempts_for_all(&plan.patterns, chance);
+        let attempts_for_all = (plan.quota == Quota::Each(1)).then(|| [0.50, 0.95].map(for_all));
+        any.filter(|_| patterns > 1).map(|any| Self { patterns, any, attempts_for_all })
+    }
 }
 
 /// The figures of every engine on stdout, as `--bench` prints them.
@@ -334,6 +372,36 @@ fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
         within(0.95),
         rough(keys_per_second)
     )
+}
+
+/// `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`, and the same for all of them. What is not exact says so.
+fn several_lines(several: &Several, keys_per_second: f64, paint: Paint) -> Vec<String> {
+    let Several { patterns, any, attempts_for_all } = several;
+    let patterns = exact(*patterns as u64);
+    let one_in = |odds: Odds| format!("1 in {}", rough(odds.expected_attempts()));
+    let seconds = |chance| time(json::seconds_for(any.at_least, chance, keys_per_second));
+    let (odds, most) = if any.is_exact() {
+        (one_in(any.at_least), "")
+    } else {
+        (format!("between {} and {}", one_in(any.at_least), one_in(any.at_most)), "at most ")
+    };
+    let mut lines = vec![format!(
+        "{}: {odds}; 50 % within {most}{}, 95 % within {most}{}",
+        paint.bold(format_args!("any of {patterns}")),
+        seconds(0.50),
+        seconds(0.95),
+    )];
+    lines.extend(attempts_for_all.map(|attempts| {
+        let [half, most] = attempts.map(|attempts| time(attempts / keys_per_second));
+        let all = paint.bold(format_args!("all of {patterns}"));
+        format!("{all}: 50 % within at most {half}, 95 % within at most {most}")
+    }));
+    lines
+}
+
+/// `37 %`, or `at least 37 %` where that is all that is known.
+fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
+    format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
 }
 
 /// Whether what is written to `stream` is thrown away.

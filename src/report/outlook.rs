@@ -31,14 +31,16 @@ struct Each {
 }
 
 impl<'a> Outlook<'a> {
-    pub(super) fn new(patterns: &'a [Pattern], quota: Quota) -> Self {
+    /// Common odds are computed only if they will be told.
+    pub(super) fn new(patterns: &'a [Pattern], quota: Quota, told: bool) -> Self {
         let (count, each) = match quota {
             Quota::Each(count) => (count, Some(Each::new(patterns, count))),
             Quota::Any(count) => (count, None),
             Quota::Endless => (0, None),
         };
         let wanted = if each.is_some() { count.saturating_mul(patterns.len() as u64) } else { count };
-        Self { patterns, wanted, found: 0, next: any_of(patterns.iter()), last_find: 0, each }
+        let next = if told { any_of(patterns.iter()) } else { None };
+        Self { patterns, wanted, found: 0, next, last_find: 0, each }
     }
 
     /// Counts a find.
@@ -60,7 +62,7 @@ impl<'a> Outlook<'a> {
         }
         while each.order.pop_if(|id| each.left[*id] == 0).is_some() {}
         // Now and then anew, so that the bounds stay narrow; all of that together takes no longer than eight times the first.
-        if each.gone * 8 > each.missing {
+        if self.next.is_some() && each.gone * 8 > each.missing {
             each.gone = 0;
             let missing = self.patterns.iter().zip(&each.left).filter(|(_, left)| **left > 0);
             self.next = any_of(missing.map(|(pattern, _)| pattern));
@@ -149,9 +151,11 @@ mod tests {
     #[test]
     fn it_speaks_of_the_next_find_and_of_the_least_likely() {
         let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
-        let mut outlook = Outlook::new(&patterns, Quota::Each(1));
+        let mut outlook = Outlook::new(&patterns, Quota::Each(1), true);
         let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
-        let next = |of: &[Pattern], attempts| Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true));
+        let next = |of: &[Pattern], attempts| {
+            Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true))
+        };
         assert_eq!(outlook.chance_of_next(100), next(&patterns, 100.0));
         assert_eq!(outlook.chance_of_last(100), rarest(1, 100.0));
         outlook.count(&[0, 1], 50);
@@ -165,10 +169,10 @@ mod tests {
     #[test]
     fn it_begins_anew_after_each_find() {
         let patterns = patterns(&["ab", "cd"], Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns[..1], Quota::Each(2));
+        let mut outlook = Outlook::new(&patterns[..1], Quota::Each(2), true);
         outlook.count(&[0], 70);
         assert_eq!(outlook.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
-        let mut any = Outlook::new(&patterns, Quota::Any(2));
+        let mut any = Outlook::new(&patterns, Quota::Any(2), true);
         any.count(&[1], 10);
         assert_eq!(any.chance_of_next(10), Some((0.0, true)));
         assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
@@ -180,7 +184,7 @@ mod tests {
         let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let patterns = patterns(&texts, Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns, Quota::Each(1));
+        let mut outlook = Outlook::new(&patterns, Quota::Each(1), true);
         outlook.count(&[3], 1);
         let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
         let next = outlook.next().unwrap();
