@@ -193,10 +193,23 @@ impl Subject {
     #[inline(always)]
     #[must_use]
     pub fn quads(self, bytes: &Bytes) -> [u32; QUADS] {
+        let word = |from: usize| bytes[from..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+        let last = word(KEY_LEN - 4);
         let mut quads = [0; QUADS];
         match self {
-            Self::Key => fill_quads::<2>(bytes, &mut quads),
-            Self::Fingerprint => fill_quads::<0>(bytes, &mut quads),
+            Self::Key => {
+                quads[0] = word(0) >> 10;
+                for (at, quad) in quads.iter_mut().enumerate().take(QUADS - 1).skip(1) {
+                    *quad = word(3 * at - 1) >> 2 & QUAD;
+                }
+                quads[QUADS - 1] = last << 6 & QUAD;
+            }
+            Self::Fingerprint => {
+                for (at, quad) in quads.iter_mut().enumerate().take(QUADS - 1) {
+                    *quad = word(3 * at) >> 8;
+                }
+                quads[QUADS - 1] = last << 8 & QUAD;
+            }
         }
         quads
     }
@@ -205,20 +218,11 @@ impl Subject {
 /// Characters in fours, the last one a body's last three.
 pub const QUADS: usize = BODY_LEN.div_ceil(4);
 
+/// The bits of four characters.
+const QUAD: u32 = 0xff_ffff;
+
 /// The bits of a character.
 pub const SYMBOL_BITS: usize = 6;
-
-#[inline(always)]
-fn fill_quads<const LEAD: usize>(bytes: &Bytes, quads: &mut [u32; QUADS]) {
-    for (number, quad) in quads.iter_mut().enumerate() {
-        // Four bytes that hold all of it or the last of it.
-        let end = 24 * (number + 1) - LEAD;
-        let from = (end.div_ceil(8) - 3).saturating_sub(1).min(KEY_LEN - 4);
-        let word = u32::from_be_bytes([bytes[from], bytes[from + 1], bytes[from + 2], bytes[from + 3]]);
-        let held = 8 * from + 32;
-        *quad = (if end <= held { word >> (held - end) } else { word << (end - held) }) & 0xff_ffff;
-    }
-}
 
 /// The blob of a public key.
 #[must_use]

@@ -1,20 +1,22 @@
 //! Which literals may begin with the characters that are seen: one look-up for the first six of them.
 
+use std::ops::ControlFlow;
+
 use super::classes::Classes;
 use super::literal::Literal;
+use super::marks::{Marks, spread};
 use super::matcher::PatternId;
 use crate::wire::{BODY_LEN, Bytes, SYMBOL_BITS, Subject};
 
 /// How many of a literal's characters are looked up.
 const MOST: usize = 6;
 
-/// Spreads codes over 64 bits; odd, so that no two fall together. 2^64 over the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// The literals of a list by their first characters, folded into classes.
 pub(super) struct Index {
     /// How many characters the look-ups are for, each number that some literal needs.
     counts: Vec<usize>,
+    /// The keys that there are. Most look-ups end here.
+    marks: Marks,
     /// Where the entries begin whose highest bits are the place in this list, and where the last of them end.
     directory: Vec<u32>,
     /// The highest bits of a key are its place in the directory.
@@ -37,14 +39,14 @@ impl Index {
             .map(|(id, literal)| {
                 let count = literal.len().min(MOST);
                 present[count] = true;
-                let first = |at| u64::from(literal.symbols(at).first().unwrap_or_default());
-                let window = (0..count).fold(0, |window, at| window << SYMBOL_BITS | first(at));
-                (key(classes.code(window, count), count), id as u32)
+                (key(classes.code(literal.window(0, count), count), count), id as u32)
             })
             .collect();
         entries.sort_unstable();
         let mut directory = vec![0; (u64::MAX >> shift) as usize + 2];
+        let mut marks = Marks::new(entries.len());
         for (key, _) in &entries {
+            marks.put(*key);
             directory[(key >> shift) as usize + 1] += 1;
         }
         for at in 1..directory.len() {
@@ -52,7 +54,7 @@ impl Index {
         }
         let (keys, ids) = entries.into_iter().unzip();
         let counts = (1..=MOST).filter(|&count| present[count]).collect();
-        Self { counts, directory, shift, keys, ids }
+        Self { counts, marks, directory, shift, keys, ids }
     }
 
     /// How many look-ups there are for each place.
@@ -60,29 +62,39 @@ impl Index {
         self.counts.len()
     }
 
-    /// The literals that may begin at `start`. The others do not.
+    /// Calls `each` with the literals that may begin at `start`, until it breaks off. The others do not.
     #[inline]
-    pub(super) fn beginning_at(
+    pub(super) fn each_at(
         &self,
         classes: &Classes,
         subject: Subject,
         bytes: &Bytes,
         start: usize,
-    ) -> impl Iterator<Item = PatternId> {
-        let fitting = self.counts.iter().filter(move |&count| start + count <= BODY_LEN);
-        fitting.flat_map(move |&count| {
+        mut each: impl FnMut(PatternId) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for &count in &self.counts {
+            if start + count > BODY_LEN {
+                break;
+            }
             let key = key(classes.code(subject.window(bytes, start, count), count), count);
-            let slot = (key >> self.shift) as usize;
-            let (from, to) = (self.directory[slot] as usize, self.directory[slot + 1] as usize);
-            let keys = &self.keys[from..to];
-            let first = from + keys.partition_point(|other| *other < key);
-            let equal = self.keys[first..to].iter().take_while(move |other| **other == key).count();
-            self.ids[first..first + equal].iter().map(|id| *id as usize)
-        })
+            if self.marks.may_have(key) {
+                self.ids_of(key).iter().try_for_each(|id| each(*id as usize))?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn ids_of(&self, key: u64) -> &[u32] {
+        let slot = (key >> self.shift) as usize;
+        let (from, to) = (self.directory[slot] as usize, self.directory[slot + 1] as usize);
+        let keys = &self.keys[from..to];
+        let first = from + keys.partition_point(|other| *other < key);
+        let equal = self.keys[first..to].iter().take_while(|other| **other == key).count();
+        &self.ids[first..first + equal]
     }
 }
 
-/// Codes of different counts differ, too.
+/// Codes of different counts have different keys, too.
 fn key(code: u64, count: usize) -> u64 {
-    (code | (count as u64) << (SYMBOL_BITS * MOST)).wrapping_mul(SPREAD)
+    spread(code | (count as u64) << (SYMBOL_BITS * MOST))
 }

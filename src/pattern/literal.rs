@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 use super::chance::{self, Place, Shape};
 use super::filter::Run;
 use super::{Automaton, Kind, PatternError, Reason, Style};
-use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
+use crate::wire::{self, BODY_LEN, Bytes, SYMBOL_BITS, Subject, Symbols};
 
 /// The digit that a letter also matches with `--leet`.
 const LEET: [(u8, u8); 10] = [
@@ -112,6 +112,14 @@ impl<'a> Literal<'a> {
             symbols = digit.map_or(symbols, |(_, digit)| symbols.or(Symbols::of(*digit)));
         }
         symbols
+    }
+
+    /// The values of one symbol for each of `count` characters, up to 10, from `from` on: a window as [`Subject::window`] has
+    /// it, of a text that shows the literal.
+    pub(super) fn window(&self, from: usize, count: usize) -> u64 {
+        let first = |byte: &u8| u64::from(self.accepts(*byte).first().unwrap_or_default());
+        let text = &self.text[from..from + count];
+        text.iter().fold(0, |window, byte| window << SYMBOL_BITS | first(byte))
     }
 
     /// The symbols on both sides of a word; of another kind, none.

@@ -30,7 +30,7 @@ impl<'a> Literals<'a> {
         let each = || ids.iter().map(|id| literal(*id));
         let classes = Classes::new(distinct_sets(each()));
         let index = Index::new(&classes, ids.iter().map(|id| (*id, literal(*id))));
-        let filter = Filter::new(subject, &classes, index.look_ups(), each().map(|literal| literal.run()));
+        let filter = Filter::new(subject, &classes, index.look_ups(), each());
         let words = each().any(|literal| literal.delimiters().is_some());
         let longest = each().map(|literal| literal.len()).max().unwrap_or(0);
         // A word's delimiter counts with it.
@@ -65,11 +65,13 @@ impl<'a> Literals<'a> {
         mut each: impl FnMut(PatternId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for start in starts.each() {
-            for id in self.index.beginning_at(&self.classes, self.subject, bytes, start) {
+            self.index.each_at(&self.classes, self.subject, bytes, start, |id| {
                 if self.patterns[id].literal().stands(bytes, start) {
-                    each(id)?;
+                    each(id)
+                } else {
+                    ControlFlow::Continue(())
                 }
-            }
+            })?;
         }
         ControlFlow::Continue(())
     }

@@ -16,6 +16,7 @@ mod filter;
 mod index;
 mod literal;
 mod literals;
+mod marks;
 mod matcher;
 mod odds;
 mod regex;

@@ -3,9 +3,9 @@
 //! The promise: bytes that are refused show none of the runs, whatever the highest bit of a key, the sign of x, is. Of
 //! bytes that pass it is said where a run may begin; exact tests decide.
 //!
-//! Two filters are there. `rows` looks at a few windows of two bytes, whose values are marked in 8 KiB: for some hundred
-//! runs at most, whatever sets of symbols they are made of. `quads` looks at four characters everywhere, folded into
-//! classes: for lists of literals. Which is cheaper is reckoned from the shares of random bytes that they let pass.
+//! `rows` looks at windows of two bytes, whose values are marked in 8 KiB: cheap, and for some hundred runs at most,
+//! whatever sets of symbols they are made of. `quads` looks at four characters everywhere, folded into classes, for lists of
+//! literals of any length, and says where. What is cheapest, either or both, is reckoned from the shares that they let pass.
 
 mod anchored;
 mod quads;
@@ -14,8 +14,9 @@ mod rows;
 use std::ops::RangeInclusive;
 
 use super::classes::Classes;
+use super::literal::Literal;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols};
-pub(super) use quads::Quads;
+use quads::Quads;
 pub(super) use rows::Rows;
 
 /// Characters to look for, each as the symbols it may be, and the positions where the first may stand.
@@ -57,50 +58,50 @@ impl Starts {
     }
 }
 
-/// Tells bytes that show no run.
-pub(super) enum Filter {
-    /// Everything passes.
-    Off,
-    Rows(Rows),
-    Quads(Quads),
+/// Tells bytes that show no literal.
+pub(super) struct Filter {
+    /// Without any row where they do not pay.
+    rows: Rows,
+    quads: Option<Quads>,
 }
 
 /// What the exact look-ups at all places take in nanoseconds, for each number of characters that is looked up and both signs.
-const EVERYWHERE: f64 = 200.0;
+const EVERYWHERE: f64 = 400.0;
 
 /// What they take where the quads have said at which places.
-const AT_A_PLACE: f64 = 20.0;
+const AT_A_PLACE: f64 = 15.0;
 
 impl Filter {
-    /// The cheaper filter for the runs of literals, whose symbols `classes` has folded. The exact test makes so many
-    /// `look_ups` at each place.
-    pub(super) fn new(
+    /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups` at each place.
+    pub(super) fn new<'a>(
         subject: Subject,
         classes: &Classes,
         look_ups: usize,
-        runs: impl Iterator<Item = Run> + Clone,
+        literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
         let everywhere = EVERYWHERE * look_ups as f64;
-        let rows = Rows::new(subject, runs.clone());
-        let of_rows = rows.cost() + rows.share_passing() * everywhere;
-        if of_rows < quads::LEAST_COST {
-            return Self::Rows(rows);
-        }
-        let of_quads = |quads: &Quads| quads.cost() + quads.hits() * AT_A_PLACE * look_ups as f64;
-        match Quads::new(subject, classes, runs) {
-            Some(quads) if of_quads(&quads) < of_rows.min(everywhere) => Self::Quads(quads),
-            _ if of_rows < everywhere => Self::Rows(rows),
-            _ => Self::Off,
-        }
+        let rows = Rows::new(subject, literals.clone().map(|literal| literal.run()));
+        let quads = Quads::new(subject, classes, literals);
+        let there = quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * AT_A_PLACE * look_ups as f64);
+        let by_quads = quads.as_ref().map_or(f64::INFINITY, Quads::cost);
+        let share = rows.share_passing();
+        let without_rows = everywhere.min(by_quads + there);
+        let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + there);
+        let (rows, share) = if with_rows < without_rows { (rows, share) } else { (Rows::none(), 1.0) };
+        let quads = quads.filter(|_| share * by_quads + there < share * everywhere);
+        Self { rows, quads }
     }
 
-    /// Calls `each` with the place of everything in `batch` that may show a run, in ascending order, and where. Of a key the highest
-    /// bit has to be 0; it passes if it may show a run with either sign.
+    /// Calls `each` with the place of everything in `batch` that may show a literal, in ascending order, and where. Of a key the
+    /// highest bit has to be 0; it passes if it may show a literal with either sign.
     pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: &mut dyn FnMut(usize, Starts)) {
-        match self {
-            Self::Off => (0..batch.len()).for_each(|place| each(place, Starts::ALL)),
-            Self::Rows(rows) => rows.survivors(batch, &mut |place| each(place, Starts::ALL)),
-            Self::Quads(quads) => quads.survivors(classes, batch, each),
+        match &self.quads {
+            None => self.rows.survivors(batch, &mut |place| each(place, Starts::ALL)),
+            Some(quads) if self.rows.are_none() => quads.survivors(classes, batch, each),
+            Some(quads) => {
+                let (places, passed) = self.rows.passing(batch);
+                quads.survivors(classes, &passed, &mut |at, starts| each(places[at], starts));
+            }
         }
     }
 }
@@ -111,22 +112,19 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
+    use crate::pattern::{Kind, Style};
     use crate::wire::{SYMBOL_BITS, with_sign};
 
     fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
         random.next_u32() as usize % end
     }
 
-    /// A run of literals: letters with both cases, a digit, or delimiters, anywhere or at one end.
-    fn random_run(random: &mut ChaCha8Rng, least: usize) -> Run {
-        let sets: Vec<Symbols> = ["aA", "bB", "cC", "xX", "7", "+/"]
-            .iter()
-            .map(|set| set.bytes().fold(Symbols::default(), |all, byte| all.or(Symbols::of(byte))))
-            .collect();
+    /// Letters, digits and delimiters of few kinds, anywhere or at one end.
+    fn random_literal(random: &mut ChaCha8Rng, least: usize, subject: Subject) -> (String, Style) {
         let len = least + below(random, 7);
-        let last = BODY_LEN - len;
-        let starts = [0..=0, last..=last, 0..=last, 0..=last][below(random, 4)].clone();
-        Run { symbols: (0..len).map(|_| sets[below(random, sets.len())]).collect(), starts }
+        let text = (0..len).map(|_| char::from(b"aBcCX7+"[below(random, 7)])).collect();
+        let kind = [Kind::Prefix, Kind::Suffix, Kind::Word, Kind::Anywhere, Kind::Anywhere][below(random, 5)];
+        (text, Style { kind, case_sensitive: below(random, 3) == 0, leet: below(random, 3) == 0, subject })
     }
 
     /// Bytes that show `run` from `start` on, among random ones; none if its ends cannot stand there.
@@ -163,28 +161,29 @@ mod tests {
         for list in 0..200 {
             let subject = [Subject::Key, Subject::Fingerprint][list % 2];
             let least = [2, 3, 5][list % 3];
-            let runs: Vec<Run> =
-                (0..[1, 2, 7, 40][list % 4]).map(|_| random_run(&mut random, least)).collect();
-            let classes = Classes::new(runs.iter().flat_map(|run| run.symbols.clone()));
+            let count = [1, 2, 7, 40][list % 4];
+            let typed: Vec<_> = (0..count).map(|_| random_literal(&mut random, least, subject)).collect();
+            let literals = || typed.iter().map(|(text, style)| Literal::of(text, *style));
+            let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
+            let rows = || Rows::new(subject, literals().map(|literal| literal.run()));
+            let quads = || Quads::new(subject, &classes, literals());
             let filters = [
-                Filter::Rows(Rows::new(subject, runs.iter().cloned())),
-                Filter::Quads(Quads::new(subject, &classes, runs.iter().cloned()).unwrap()),
-                Filter::new(subject, &classes, 1, runs.iter().cloned()),
+                Filter { rows: rows(), quads: None },
+                Filter { rows: Rows::none(), quads: quads() },
+                Filter { rows: rows(), quads: quads() },
+                Filter::new(subject, &classes, 1, literals()),
             ];
-            let run = &runs[below(&mut random, runs.len())];
+            let run = literals().nth(below(&mut random, count)).unwrap().run();
             for start in run.starts.clone() {
-                let Some(bytes) = showing(subject, run, start, &mut random) else { continue };
+                let Some(bytes) = showing(subject, &run, start, &mut random) else { continue };
                 for (number, filter) in filters.iter().enumerate() {
                     let mut told = None;
-                    filter.survivors(
-                        &classes,
-                        &[[0; 32], bytes, [0xff; 32].map(|byte| byte >> 1)],
-                        &mut |place, starts| {
-                            if place == 1 {
-                                told = Some(starts.each().any(|told| told == start));
-                            }
-                        },
-                    );
+                    let batch = [[0; 32], bytes, [0xff; 32].map(|byte| byte >> 1)];
+                    filter.survivors(&classes, &batch, &mut |place, starts| {
+                        if place == 1 {
+                            told = Some(starts.each().any(|told| told == start));
+                        }
+                    });
                     assert_eq!(
                         told,
                         Some(true),
@@ -198,25 +197,27 @@ mod tests {
         assert!(tested > 1000, "{tested} places");
     }
 
-    /// A longer run with classes that share no symbol tells the same of a key with its sign set.
     #[test]
     fn a_key_passes_with_the_sign_that_it_has_not() {
         let mut random = ChaCha8Rng::from_seed([8; 32]);
-        let sign = |value: u8| Symbols(1 << (value | 0b10));
-        for value in [0, 5, 13, 60] {
-            let run = Run { symbols: vec![sign(value), Symbols(1 << 9)], starts: 41..=41 };
-            let movable = Run { starts: 0..=41, ..run.clone() };
-            for runs in [vec![run.clone()], vec![movable]] {
-                let classes = Classes::new(runs.iter().flat_map(|run| run.symbols.clone()));
-                let key = showing(Subject::Key, &run, 41, &mut random).unwrap();
-                assert_eq!(Subject::Key.window(&with_sign(key), 41, 2), u64::from(value | 0b10) << 6 | 9);
+        // Symbols with the sign set, at its place and before the last character.
+        for text in ["C9", "/+", "yA"] {
+            for kind in [Kind::Suffix, Kind::Anywhere] {
+                let style = Style { kind, case_sensitive: true, ..Style::default() };
+                let literal = Literal::of(text, style);
+                let classes = Classes::new(literal.characters());
+                let key = showing(Subject::Key, &literal.run(), 41, &mut random).unwrap();
+                assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
                 for filter in [
-                    Filter::Rows(Rows::new(Subject::Key, runs.iter().cloned())),
-                    Filter::Quads(Quads::new(Subject::Key, &classes, runs.iter().cloned()).unwrap()),
+                    Filter { rows: Rows::new(Subject::Key, std::iter::once(literal.run())), quads: None },
+                    Filter {
+                        rows: Rows::none(),
+                        quads: Quads::new(Subject::Key, &classes, std::iter::once(literal)),
+                    },
                 ] {
                     let mut passed = false;
                     filter.survivors(&classes, &[key], &mut |_, _| passed = true);
-                    assert!(passed, "value {value}");
+                    assert!(passed, "{text}");
                 }
             }
         }

@@ -50,6 +50,9 @@ const FEW: usize = 3;
 /// tests, of 140 ns or more. But the rows know of each other's bits, and a later one rejects less than its own share.
 const MOST_PASS: f64 = 0.8;
 
+/// The most runs: more at one place may leave something to reject, but marking them takes some microseconds each.
+const MOST_RUNS: usize = 4096;
+
 /// What a row costs in nanoseconds, with all of its windows and with a few.
 const ALL_COST: f64 = 8.0;
 const FEW_COST: f64 = 3.0;
@@ -61,8 +64,20 @@ pub(in super::super) struct Rows {
 }
 
 impl Rows {
+    /// Lets everything pass.
+    pub(super) fn none() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    pub(super) fn are_none(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Lets everything pass that shows one of `runs`.
     pub(in super::super) fn new(subject: Subject, runs: impl Iterator<Item = Run> + Clone) -> Self {
+        if runs.clone().nth(MOST_RUNS).is_some() {
+            return Self::none();
+        }
         let mut rows: Vec<Row> =
             (0..ROWS).filter_map(|first| Row::new(subject, first, runs.clone())).collect();
         rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
@@ -77,6 +92,16 @@ impl Rows {
     /// What this test costs, in nanoseconds.
     pub(super) fn cost(&self) -> f64 {
         self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
+    }
+
+    /// The places of everything that may show a run, in ascending order, and what is there.
+    pub(in super::super) fn passing(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
+        let (mut places, mut passing) = (Vec::new(), Vec::new());
+        self.survivors(batch, &mut |place| {
+            places.push(place);
+            passing.push(batch[place]);
+        });
+        (places, passing)
     }
 
     /// Calls `each` with the place of everything that may show a run, in ascending order.
