@@ -1,8 +1,7 @@
 //! The batch engine: many keys at once, by affine additions from large tables that share their inversions.
 //!
 //! [`crate::curve`] does the arithmetic and leaves one bit of each key open, the sign of x. It stands in one character
-//! of the body and changes all of the fingerprint, so the matcher tests both; only a key that passes is derived once more
-//! to know its sign.
+//! of the body and changes all of the fingerprint, so the matcher tests both, and a hit leaves open which of them it is.
 
 use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
 use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
@@ -187,19 +186,12 @@ impl<F: Field> Worker for Together<'_, F> {
         seeds.fill(&mut self.seeds);
         self.derive();
         for index in self.candidates(matcher) {
-            hits.extend(hit(matcher, index as u64, &self.seeds[index], &self.keys[index]));
+            let (seed, public_key) = (Seed::new(self.seeds[index]), PublicKey(self.keys[index]));
+            hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
         wipe(&mut self.seeds);
         self.seeds.len() as u64
     }
-}
-
-/// The hit, if the key matches with the sign that it has. All other bits are as this engine computed them.
-fn hit(matcher: &Matcher, index: u64, seed: &[u8; 32], key: &[u8; 32]) -> Option<Hit> {
-    let mut public_key = PublicKey(*key);
-    public_key.0[31] |= reference::public_key(seed).0[31] & 0x80;
-    let matches = matcher.is_match(&public_key.bytes(matcher.subject()));
-    matches.then(|| Hit { index, seed: Seed::new(*seed), public_key })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use std::fmt;
 
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
+use crate::wire;
 
 /// A way of searching.
 pub trait Engine: Send + Sync {
@@ -49,6 +50,17 @@ pub struct Hit {
     pub seed: Seed,
     /// The public key, as the engine computed it.
     pub public_key: PublicKey,
+    /// Whether that has its highest bit, the sign of x. If not, the bit is 0, and the claim is that the key matches with
+    /// one sign or the other.
+    pub has_sign: bool,
+}
+
+impl Hit {
+    /// The keys of which one is claimed.
+    pub fn possible(&self) -> impl Iterator<Item = PublicKey> {
+        let other = (!self.has_sign).then(|| PublicKey(wire::with_sign(self.public_key.0)));
+        std::iter::once(self.public_key).chain(other)
+    }
 }
 
 /// What the size of tables depends on.

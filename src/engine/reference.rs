@@ -42,7 +42,7 @@ impl Worker for OneByOne {
         for (index, seed) in (0..).zip(&self.seeds) {
             let public_key = public_key(seed);
             if matcher.is_match(&public_key.bytes(matcher.subject())) {
-                hits.push(Hit { index, seed: Seed::new(*seed), public_key });
+                hits.push(Hit { index, seed: Seed::new(*seed), public_key, has_sign: true });
             }
         }
         self.seeds.zeroize();

@@ -18,7 +18,7 @@ pub(super) fn run(engine: &dyn Engine) -> Result<(), EngineError> {
 
     let right = hits.iter().filter(|hit| {
         let (seed, public_key) = pairs[hit.index as usize % pairs.len()];
-        *hit.seed.bytes() == seed && hit.public_key.0 == public_key
+        *hit.seed.bytes() == seed && hit.possible().any(|key| key.0 == public_key)
     });
     let indices: std::collections::BTreeSet<u64> = hits.iter().map(|hit| hit.index).collect();
     let complete = tried > 0 && indices.len() as u64 == tried && hits.len() as u64 == tried;

@@ -34,6 +34,9 @@ pub const MAX_THREADS: usize = 1024;
 /// How often the observer hears of the progress, and how soon a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Finds that each worker proves where nothing is kept: as a sample, because a search proves none that is not wanted.
+const PROVED_IN_MEASURING: u32 = 100;
+
 /// Finds that may wait for the observer before the workers do.
 const WAITING: usize = 16;
 
@@ -58,7 +61,7 @@ pub enum Quota {
     Each(u64),
     /// So many in all, whichever patterns they match.
     Any(u64),
-    /// None: keys are proved and dropped. For measuring, with a timeout.
+    /// None: the first keys that each worker finds are proved, and all are dropped. For measuring, with a timeout.
     Endless,
 }
 
@@ -207,11 +210,18 @@ impl Shared<'_> {
         let mut worker = self.search.engine.worker();
         let mut matcher = self.matcher.latest();
         let mut hits = Vec::new();
+        let mut measured = 0;
         while !self.ended.load(Relaxed) {
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
             for hit in hits.drain(..) {
+                if self.search.quota == Quota::Endless {
+                    measured += 1;
+                    if measured > PROVED_IN_MEASURING {
+                        continue;
+                    }
+                }
                 let message = self.judge(hit, &matcher, before);
                 let Some(message) = message.transpose() else { continue };
                 if finds.send(message).is_err() {
@@ -223,19 +233,25 @@ impl Shared<'_> {
 
     /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
     fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, FalseHit> {
-        let matched = matcher.find(&hit.public_key.bytes(matcher.subject()));
-        let wanted: Vec<PatternId> =
-            matched.iter().copied().filter(|&id| self.wanted[id].load(Relaxed)).collect();
-        if wanted.is_empty() && !matched.is_empty() {
+        let subject = matcher.subject();
+        let claimed: Vec<PatternId> =
+            hit.possible().flat_map(|key| matcher.find(&key.bytes(subject))).collect();
+        let is_wanted = |id: &PatternId| self.wanted[*id].load(Relaxed);
+        if claimed.is_empty() {
+            return Err(FalseHit);
+        }
+        if !claimed.iter().any(is_wanted) {
             return Ok(None);
         }
-        let patterns = prove::prove(&hit, self.search.patterns, wanted).ok_or(FalseHit)?;
-        if self.search.quota == Quota::Endless {
+        let (public_key, mut patterns) = prove::prove(&hit, matcher, self.search.patterns).ok_or(FalseHit)?;
+        // The sign may not be the one that matches.
+        patterns.retain(is_wanted);
+        if patterns.is_empty() || self.search.quota == Quota::Endless {
             return Ok(None);
         }
         Ok(Some(Find {
             seed: hit.seed,
-            public_key: hit.public_key,
+            public_key,
             patterns,
             attempts: before + hit.index + 1,
             elapsed: self.began.elapsed(),

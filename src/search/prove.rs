@@ -1,16 +1,21 @@
 //! The proof that makes a hit a find.
 
 use crate::engine::Hit;
-use crate::pattern::{Pattern, PatternId};
+use crate::key::PublicKey;
+use crate::pattern::{Matcher, Pattern, PatternId};
 
-/// Derives the key once more from its seed, by ed25519-dalek, and compares its text once more with each of
-/// `claimed`, plainly. `None` if the key is another one or there is a pattern that it does not match.
-pub(super) fn prove(hit: &Hit, patterns: &[Pattern], claimed: Vec<PatternId>) -> Option<Vec<PatternId>> {
+/// Derives the key once more from its seed, by ed25519-dalek, and compares what it shows once more with each pattern that the
+/// matcher sees in it, plainly. `None` if the key is another one than was claimed, or does not show what the matcher sees.
+pub(super) fn prove(
+    hit: &Hit,
+    matcher: &Matcher,
+    patterns: &[Pattern],
+) -> Option<(PublicKey, Vec<PatternId>)> {
     let public_key = hit.seed.public_key();
-    let matches = |&id: &PatternId| {
-        let pattern = &patterns[id];
-        pattern.find(&public_key.body(pattern.style().subject)).is_some()
-    };
-    let proved = public_key == hit.public_key && !claimed.is_empty() && claimed.iter().all(matches);
-    proved.then_some(claimed)
+    let subject = matcher.subject();
+    let seen = matcher.find(&public_key.bytes(subject));
+    let body = public_key.body(subject);
+    let proved = hit.possible().any(|claimed| claimed == public_key)
+        && seen.iter().all(|id| patterns[*id].find(&body).is_some());
+    proved.then_some((public_key, seen))
 }

@@ -137,7 +137,7 @@ fn a_wrong_claim_is_a_loud_failure_and_no_find() {
         let seed = Seed::new([7; 32]);
         let public_key = seed.public_key();
         assert!(!public_key.text().starts_with(b"AAAAC3NzaC1lZDI1NTE5AAAAIa"));
-        hits.push(Hit { index: 0, seed, public_key });
+        hits.push(Hit { index: 0, seed, public_key, has_sign: true });
         hits.swap_remove(0);
     };
     type Fault = Box<dyn Fn(&mut Vec<Hit>, u64) + Send + Sync>;
