@@ -1,4 +1,4 @@
-//! Which literals may begin with the characters that are seen: one look-up for the first six of them.
+//! Which literals may begin with the characters that are seen: one look-up for the first few of them.
 
 use std::ops::ControlFlow;
 
@@ -8,8 +8,8 @@ use super::marks::{Marks, spread};
 use super::matcher::PatternId;
 use crate::wire::{BODY_LEN, Bytes, SYMBOL_BITS, Subject};
 
-/// How many of a literal's characters are looked up.
-const MOST: usize = 6;
+/// Where the count stands in a key, above the code of 8 characters.
+const COUNT: usize = 8 * SYMBOL_BITS;
 
 /// The literals of a list by their first characters, folded into classes.
 pub(super) struct Index {
@@ -28,16 +28,18 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// Of each literal the first `most` characters are looked up, up to 8.
     pub(super) fn new<'a>(
         classes: &Classes,
+        most: usize,
         literals: impl ExactSizeIterator<Item = (PatternId, Literal<'a>)>,
     ) -> Self {
-        let mut present = [false; MOST + 1];
+        let mut present = vec![false; most + 1];
         // At most two bits more than it takes to number the literals.
         let shift = 63 - literals.len().max(1).ilog2().min(30);
         let mut entries: Vec<(u64, u32)> = literals
             .map(|(id, literal)| {
-                let count = literal.len().min(MOST);
+                let count = literal.len().min(most);
                 present[count] = true;
                 (key(classes.code(literal.window(0, count), count), count), id as u32)
             })
@@ -53,7 +55,7 @@ impl Index {
             directory[at] += directory[at - 1];
         }
         let (keys, ids) = entries.into_iter().unzip();
-        let counts = (1..=MOST).filter(|&count| present[count]).collect();
+        let counts = (1..=most).filter(|&count| present[count]).collect();
         Self { counts, marks, directory, shift, keys, ids }
     }
 
@@ -96,5 +98,5 @@ impl Index {
 
 /// Codes of different counts have different keys, too.
 fn key(code: u64, count: usize) -> u64 {
-    spread(code | (count as u64) << (SYMBOL_BITS * MOST))
+    spread(code | (count as u64) << COUNT)
 }

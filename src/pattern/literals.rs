@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 
 use super::Pattern;
+use super::chance::Place;
 use super::classes::Classes;
 use super::filter::{Filter, Starts};
 use super::index::Index;
 use super::literal::Literal;
 use super::matcher::PatternId;
-use crate::wire::{Bytes, SIGN_POSITION, Subject, Symbols, with_sign};
+use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, Subject, Symbols, with_sign};
 
 /// The literals of a list, compiled.
 pub(super) struct Literals<'a> {
@@ -29,8 +30,9 @@ impl<'a> Literals<'a> {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
         let classes = Classes::new(distinct_sets(each()));
-        let index = Index::new(&classes, ids.iter().map(|id| (*id, literal(*id))));
-        let filter = Filter::new(subject, &classes, index.look_ups(), each());
+        let most = most_characters(each());
+        let index = Index::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
+        let filter = Filter::new(subject, &classes, most, index.look_ups(), each());
         let words = each().any(|literal| literal.delimiters().is_some());
         let longest = each().map(|literal| literal.len()).max().unwrap_or(0);
         // A word's delimiter counts with it.
@@ -76,6 +78,25 @@ impl<'a> Literals<'a> {
         ControlFlow::Continue(())
     }
 }
+
+/// How many characters of a literal are looked up at most: 4 to 6, and no more than it takes for few random texts to be found by
+/// chance. With fewer there are fewer look-ups, because longer literals are looked up together.
+fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>) -> usize {
+    // Where case is ignored, one of 32 characters fits.
+    let mut by_chance = [0.0; MOST_CHARACTERS + 1];
+    for literal in literals {
+        let places = if literal.place() == Place::Anywhere { BODY_LEN as f64 } else { 1.0 };
+        for (count, by_chance) in by_chance.iter_mut().enumerate().take(literal.len() + 1) {
+            *by_chance += places / 32f64.powi(count as i32);
+        }
+    }
+    (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < BY_CHANCE).unwrap_or(MOST_CHARACTERS)
+}
+
+/// The bounds of [`most_characters`], and how many literals may be found by chance.
+const LEAST_CHARACTERS: usize = 4;
+const MOST_CHARACTERS: usize = 6;
+const BY_CHANCE: f64 = 0.1;
 
 /// The sets of symbols that characters of the literals stand for, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

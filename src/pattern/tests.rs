@@ -358,20 +358,29 @@ fn random_patterns(
 #[test]
 fn every_word_of_a_long_list_is_found_where_it_stands() {
     let mut random = ChaCha8Rng::from_seed([9; 32]);
-    for (case_sensitive, count) in [(false, 10_000), (true, 20_000)] {
-        let style = style(Kind::Anywhere, case_sensitive, false);
-        let patterns: Vec<Pattern> = (0..count)
-            .map(|_| {
-                let len = 5 + below(&mut random, 4);
-                let letters: String =
-                    (0..len).map(|_| char::from(b'a' + below(&mut random, 26) as u8)).collect();
-                Pattern::new(&letters, style).unwrap()
-            })
-            .collect();
+    for (kind, case_sensitive, count) in [
+        (Kind::Anywhere, false, 10_000),
+        (Kind::Anywhere, true, 20_000),
+        (Kind::Word, false, 5000),
+        (Kind::Prefix, false, 5000),
+        (Kind::Suffix, true, 5000),
+    ] {
+        let style = style(kind, case_sensitive, false);
+        let mut patterns = Vec::new();
+        while patterns.len() < count {
+            let len = 5 + below(&mut random, 4);
+            let letters: String = (0..len).map(|_| char::from(b'a' + below(&mut random, 26) as u8)).collect();
+            patterns.extend(Pattern::new(&letters, style));
+        }
         let matcher = Matcher::new(&patterns);
         for (id, pattern) in patterns.iter().enumerate().step_by(7) {
-            let at = below(&mut random, wire::BODY_LEN - pattern.text().len()).max(1);
-            let body = planted(&pattern.literal(), Kind::Anywhere, at, &mut random).unwrap();
+            let last = wire::BODY_LEN - pattern.text().len();
+            let at = match kind {
+                Kind::Prefix => 0,
+                Kind::Suffix => last,
+                _ => 2 + below(&mut random, last - 2),
+            };
+            let body = planted(&pattern.literal(), kind, at, &mut random).unwrap();
             let key = key_of(&body);
             assert!(matcher.find(&key).contains(&id), "{} at {at}", pattern.text());
             assert_eq!(candidates(&matcher, &[key]), [0], "{} at {at}", pattern.text());

@@ -6,9 +6,6 @@ use crate::pattern::literal::Literal;
 use crate::pattern::marks::{Marks, spread};
 use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, Subject, with_sign};
 
-/// The most characters of a literal that are looked at: its first, or at the end its last.
-const MOST: usize = 6;
-
 /// What a look-up costs in nanoseconds, where the marks are in a cache.
 const COST: f64 = 6.0;
 
@@ -26,9 +23,9 @@ pub(super) struct Anchored {
 }
 
 impl Anchored {
-    /// The window of a literal that stands at one end; `None` of others.
-    pub(super) fn window_of(literal: &Literal) -> Option<Window> {
-        let count = literal.len().min(MOST);
+    /// The window of a literal that stands at one end: its first `most` characters, or at the end its last; `None` of others.
+    pub(super) fn window_of(literal: &Literal, most: usize) -> Option<Window> {
+        let count = literal.len().min(most);
         match literal.place() {
             Place::Anywhere => None,
             Place::Start => Some((false, count)),

@@ -13,6 +13,7 @@ mod rows;
 
 use std::ops::RangeInclusive;
 
+use super::chance::Place;
 use super::classes::Classes;
 use super::literal::Literal;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols};
@@ -72,16 +73,18 @@ const EVERYWHERE: f64 = 400.0;
 const AT_A_PLACE: f64 = 15.0;
 
 impl Filter {
-    /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups` at each place.
+    /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups`
+    /// at each place, for `most` characters at most.
     pub(super) fn new<'a>(
         subject: Subject,
         classes: &Classes,
+        most: usize,
         look_ups: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
         let everywhere = EVERYWHERE * look_ups as f64;
-        let rows = Rows::new(subject, literals.clone().map(|literal| literal.run()));
-        let quads = Quads::new(subject, classes, literals);
+        let rows = rows(subject, literals.clone());
+        let quads = Quads::new(subject, classes, most, literals);
         let there = quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * AT_A_PLACE * look_ups as f64);
         let by_quads = quads.as_ref().map_or(f64::INFINITY, Quads::cost);
         let share = rows.share_passing();
@@ -102,6 +105,46 @@ impl Filter {
                 let (places, passed) = self.rows.passing(batch);
                 quads.survivors(classes, &passed, &mut |at, starts| each(places[at], starts));
             }
+        }
+    }
+}
+
+/// The most literals whose runs are marked one by one. More would leave little to reject, and take some microseconds each.
+const MOST_RUNS: usize = 4096;
+
+/// Rows of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
+fn rows<'a>(subject: Subject, literals: impl Iterator<Item = Literal<'a>> + Clone) -> Rows {
+    if literals.clone().nth(MOST_RUNS).is_none() {
+        return Rows::new(subject, literals.map(|literal| literal.run()));
+    }
+    let mut common: [Option<Run>; 2] = [None, None];
+    for literal in literals {
+        let end = match literal.place() {
+            Place::Anywhere => return Rows::none(),
+            Place::Start => 0,
+            Place::End => 1,
+        };
+        match &mut common[end] {
+            Some(common) => common.widen(&literal, end == 1),
+            None => common[end] = Some(literal.run()),
+        }
+    }
+    Rows::new(subject, common.into_iter().flatten())
+}
+
+impl Run {
+    /// Makes it a run that is shown where either is: as long as the shorter one, of the symbols of both.
+    fn widen(&mut self, literal: &Literal, at_end: bool) {
+        let len = literal.len().min(self.symbols.len());
+        if at_end {
+            self.symbols.drain(..self.symbols.len() - len);
+            self.starts = BODY_LEN - len..=BODY_LEN - len;
+        } else {
+            self.symbols.truncate(len);
+        }
+        let from = if at_end { literal.len() - len } else { 0 };
+        for (at, symbols) in self.symbols.iter_mut().enumerate() {
+            *symbols = symbols.or(literal.symbols(from + at));
         }
     }
 }
@@ -166,12 +209,25 @@ mod tests {
             let literals = || typed.iter().map(|(text, style)| Literal::of(text, *style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
             let rows = || Rows::new(subject, literals().map(|literal| literal.run()));
-            let quads = || Quads::new(subject, &classes, literals());
+            let quads = || Quads::new(subject, &classes, 6, literals());
+            let anchored = || literals().filter(|literal| literal.place() != Place::Anywhere);
+            let mut common =
+                literals().filter(|literal| literal.place() == Place::End).map(|literal| literal.run());
+            if let Some(mut run) = common.next() {
+                let ends = || anchored().filter(|literal| literal.place() == Place::End);
+                ends().for_each(|literal| run.widen(&literal, true));
+                for (literal, other) in ends().zip(ends().map(|literal| literal.run())) {
+                    let skipped = literal.len() - run.symbols.len();
+                    assert_eq!(*run.starts.start(), other.starts.start() + skipped);
+                    let within = |(own, all): (&Symbols, &Symbols)| own.and(*all) == *own;
+                    assert!(other.symbols[skipped..].iter().zip(&run.symbols).all(within));
+                }
+            }
             let filters = [
                 Filter { rows: rows(), quads: None },
                 Filter { rows: Rows::none(), quads: quads() },
                 Filter { rows: rows(), quads: quads() },
-                Filter::new(subject, &classes, 1, literals()),
+                Filter::new(subject, &classes, 5, 1, literals()),
             ];
             let run = literals().nth(below(&mut random, count)).unwrap().run();
             for start in run.starts.clone() {
@@ -212,7 +268,7 @@ mod tests {
                     Filter { rows: Rows::new(Subject::Key, std::iter::once(literal.run())), quads: None },
                     Filter {
                         rows: Rows::none(),
-                        quads: Quads::new(Subject::Key, &classes, std::iter::once(literal)),
+                        quads: Quads::new(Subject::Key, &classes, 4, std::iter::once(literal)),
                     },
                 ] {
                     let mut passed = false;

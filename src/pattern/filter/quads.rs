@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::anchored::Anchored;
 use super::{Run, Starts};
+use crate::pattern::chance::Place;
 use crate::pattern::classes::Classes;
 use crate::pattern::literal::Literal;
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
@@ -58,14 +59,15 @@ impl Quads {
     pub(in super::super) fn new<'a>(
         subject: Subject,
         classes: &Classes,
+        most: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Option<Self> {
-        let movable = literals.clone().filter(|literal| Anchored::window_of(literal).is_none());
+        let movable = literals.clone().filter(|literal| literal.place() == Place::Anywhere);
         let movable = movable.map(|literal| literal.run());
         if movable.clone().any(|run| run.symbols.len() == 1) {
             return None;
         }
-        let anchored = anchored(subject, classes, literals);
+        let anchored = anchored(subject, classes, most, literals);
         let hits = anchored.iter().map(Anchored::hits).sum();
         let mut quads = Self { subject, factor: 0, bitmap: None, around: [false; 3], hits, anchored };
         if movable.clone().next().is_some() {
@@ -233,16 +235,17 @@ fn shift(run: &Run, odd: bool) -> Option<isize> {
 fn anchored<'a>(
     subject: Subject,
     classes: &Classes,
+    most: usize,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
 ) -> Vec<Anchored> {
     let mut groups = BTreeMap::<_, usize>::new();
-    for window in literals.clone().filter_map(|literal| Anchored::window_of(&literal)) {
+    for window in literals.clone().filter_map(|literal| Anchored::window_of(&literal, most)) {
         *groups.entry(window).or_default() += 1;
     }
     let mut groups: BTreeMap<_, _> =
         groups.into_iter().map(|(window, count)| (window, Anchored::new(subject, window, count))).collect();
     for literal in literals {
-        let group = Anchored::window_of(&literal).and_then(|window| groups.get_mut(&window));
+        let group = Anchored::window_of(&literal, most).and_then(|window| groups.get_mut(&window));
         if let Some(group) = group {
             group.mark(classes, &literal);
         }
