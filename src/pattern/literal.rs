@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
 use super::chance::{self, Place, Shape};
-use super::filter::Run;
+use super::filter::{Run, Starts};
 use super::{Automaton, Kind, PatternError, Reason, Style};
 use crate::wire::{self, BODY_LEN, Bytes, SYMBOL_BITS, Subject, Symbols};
 
@@ -146,6 +146,15 @@ impl<'a> Literal<'a> {
             Kind::Anywhere | Kind::Regex => true,
         };
         may_stand && (start..end).all(|position| shows(position, self.symbols(position - start)))
+    }
+
+    /// Where its first character may stand.
+    pub(super) fn starts(&self) -> Starts {
+        match self.place() {
+            Place::Anywhere => Starts::ALL,
+            Place::Start => Starts::only(0),
+            Place::End => Starts::only(BODY_LEN - self.text.len()),
+        }
     }
 
     /// What is shown where the literal matches, and where that may begin. A word has its delimiters with it.

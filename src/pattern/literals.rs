@@ -20,7 +20,9 @@ pub(super) struct Literals<'a> {
     index: Index,
     /// Whether there are words, whose runs begin one character before them.
     words: bool,
-    /// Where a literal may begin that shows the sign.
+    /// Where a literal may begin.
+    starts: Starts,
+    /// Where one may begin that shows the sign.
     reach_sign: Starts,
 }
 
@@ -33,18 +35,19 @@ impl<'a> Literals<'a> {
         let most = most_characters(each());
         let index = Index::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
         let filter = Filter::new(subject, &classes, most, index.look_ups(), each());
+        let starts = each().fold(Starts::default(), |starts, literal| starts.or(literal.starts()));
         let words = each().any(|literal| literal.delimiters().is_some());
         let longest = each().map(|literal| literal.len()).max().unwrap_or(0);
         // A word's delimiter counts with it.
         let reach_sign = Starts::from(SIGN_POSITION.saturating_sub(longest));
-        Self { patterns, subject, classes, filter, index, words, reach_sign }
+        Self { patterns, subject, classes, filter, index, words, starts, reach_sign }
     }
 
     /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
         self.filter.survivors(&self.classes, batch, &mut |place, starts| {
             let bytes = &batch[place];
-            let starts = if self.words { starts.and_next() } else { starts };
+            let starts = if self.words { starts.and_next() } else { starts }.and(self.starts);
             let shown = self.is_shown(bytes, starts)
                 || self.subject == Subject::Key
                     && self.is_shown(&with_sign(*bytes), starts.and(self.reach_sign));
@@ -59,8 +62,17 @@ impl<'a> Literals<'a> {
         self.shown(bytes, starts, |_| ControlFlow::Break(())).is_break()
     }
 
-    /// Calls `each` with every literal that begins at one of `starts`, once for every place.
-    pub(super) fn shown(
+    /// Calls `each` with every literal that is shown, once for every place.
+    pub(super) fn all_shown(
+        &self,
+        bytes: &Bytes,
+        each: impl FnMut(PatternId) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.shown(bytes, self.starts, each)
+    }
+
+    /// The same where one begins at one of `starts`.
+    fn shown(
         &self,
         bytes: &Bytes,
         starts: Starts,
@@ -96,7 +108,7 @@ fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>) -> usize {
 /// The bounds of [`most_characters`], and how many literals may be found by chance.
 const LEAST_CHARACTERS: usize = 4;
 const MOST_CHARACTERS: usize = 6;
-const BY_CHANCE: f64 = 0.1;
+const BY_CHANCE: f64 = 0.02;
 
 /// The sets of symbols that characters of the literals stand for, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use regex_syntax::hir::Hir;
 
 use super::automaton::Automaton;
-use super::filter::{Rows, Starts};
+use super::filter::Rows;
 use super::literals::Literals;
 use super::regex::Regex;
 use super::walk::Walk;
@@ -111,8 +111,7 @@ impl<'a> Matcher<'a> {
     #[must_use]
     pub fn is_match(&self, bytes: &Bytes) -> bool {
         let literals = self.literals.as_ref();
-        literals
-            .is_some_and(|literals| literals.shown(bytes, Starts::ALL, |_| ControlFlow::Break(())).is_break())
+        literals.is_some_and(|literals| literals.all_shown(bytes, |_| ControlFlow::Break(())).is_break())
             || self.regexes.iter().any(|(_, walk)| walk.is_match(bytes))
     }
 
@@ -122,7 +121,7 @@ impl<'a> Matcher<'a> {
         let matching = self.regexes.iter().filter(|(_, walk)| walk.is_match(bytes));
         let mut found: Vec<PatternId> = matching.map(|(id, _)| *id).collect();
         if let Some(literals) = &self.literals {
-            let _ = literals.shown(bytes, Starts::ALL, |id| {
+            let _ = literals.all_shown(bytes, |id| {
                 found.push(id);
                 ControlFlow::Continue(())
             });

@@ -39,6 +39,15 @@ impl Starts {
         Self(Self::ALL.0 >> first << first)
     }
 
+    /// `first` alone.
+    pub(super) fn only(first: usize) -> Self {
+        Self(1 << first)
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     pub(super) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
