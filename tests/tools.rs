@@ -211,3 +211,30 @@ fn a_real_server_lets_our_key_in_and_no_other() {
     assert!(String::from_utf8_lossy(&login.stderr).contains("Permission denied"), "{}", server.log());
     assert_eq!(login.stdout, b"");
 }
+
+#[test]
+fn ssh_keygen_shows_the_fingerprint_that_was_searched() {
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    let directory = TempDir::new().unwrap();
+    for (number, (kind, text)) in
+        [("--prefix", "abc"), ("--suffix", "xyQ"), ("--anywhere", "key"), ("--word", "a")]
+            .into_iter()
+            .enumerate()
+    {
+        let private = directory.path().join(format!("id_{number}"));
+        run(program().args(["--in", "fingerprint", kind, text, "-o"]).arg(&private));
+        let shown = run(Command::new(&ssh_keygen).arg("-lf").arg(private.with_extension("pub")));
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let fingerprint = word(&shown, "SHA256:").trim_start_matches("SHA256:").to_lowercase();
+        let text = text.to_lowercase();
+        assert!(
+            match kind {
+                "--prefix" => fingerprint.starts_with(&text),
+                "--suffix" => fingerprint.ends_with(&text),
+                "--anywhere" => fingerprint.contains(&text),
+                _ => fingerprint.split(['+', '/']).skip(1).any(|between| between == text),
+            },
+            "{kind} {text}: {shown}"
+        );
+    }
+}

@@ -182,8 +182,22 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
     let of_others: f64 = others.iter().map(|pattern| probability(pattern)).sum();
     let of_all =
         of_literals.unwrap_or_else(|| literals.iter().map(|pattern| probability(pattern)).sum()) + of_others;
-    let at_least = Odds::new(of_one.max(of_literals.unwrap_or(0.0)))?;
+    let of_some = of_literals.or_else(|| chance_of_any(&likeliest(literals.clone()), subject)).unwrap_or(0.0);
+    let at_least = Odds::new(of_one.max(of_some))?;
     Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
+}
+
+/// Of too many literals, those that most keys show.
+const LIKELIEST: usize = 25_000;
+
+/// Some literals, for a lower bound.
+fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {
+    if literals.len() > LIKELIEST {
+        let probability = |pattern: &Pattern| pattern.odds.probability();
+        literals.select_nth_unstable_by(LIKELIEST, |a, b| probability(b).total_cmp(&probability(a)));
+        literals.truncate(LIKELIEST);
+    }
+    literals
 }
 
 /// The exact chance that a key shows one of these literals, if it can be had quickly.

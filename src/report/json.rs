@@ -6,9 +6,10 @@ use vanity_ed25519::search::{End, Find, Measured, Summary};
 
 use super::{Delivered, Several};
 
-pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
+/// About one pattern, which may be one of several.
+pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
     let odds = pattern.odds();
-    json!({
+    let mut estimate = json!({
         "type": "estimate",
         "pattern": pattern.text(),
         "probability": odds.probability(),
@@ -16,21 +17,14 @@ pub(super) fn estimate(pattern: &Pattern, keys_per_second: f64) -> Value {
         "seconds_50": seconds_for(odds, 0.50, keys_per_second),
         "seconds_95": seconds_for(odds, 0.95, keys_per_second),
         "keys_per_second": keys_per_second,
-    })
-}
-
-/// About several patterns together.
-pub(super) fn estimate_all(several: &Several, keys_per_second: f64) -> Value {
-    let mut estimate = json!({
-        "type": "estimate_all",
-        "patterns": several.patterns,
-        "any_probability_min": several.any.at_least.probability(),
-        "any_probability_max": several.any.at_most.probability(),
-        "keys_per_second": keys_per_second,
     });
-    if let Some([half, most]) = several.attempts_for_all {
-        estimate["all_seconds_50_max"] = (half / keys_per_second).into();
-        estimate["all_seconds_95_max"] = (most / keys_per_second).into();
+    if let Some(several) = several {
+        estimate["any_probability_min"] = several.any.at_least.probability().into();
+        estimate["any_probability_max"] = several.any.at_most.probability().into();
+        if let Some([half, most]) = several.attempts_for_all {
+            estimate["all_seconds_50_max"] = (half / keys_per_second).into();
+            estimate["all_seconds_95_max"] = (most / keys_per_second).into();
+        }
     }
     estimate
 }

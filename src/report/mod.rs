@@ -83,12 +83,10 @@ impl<'a> Report<'a> {
             self.note("warning: stdout is closed or the null device: the private key goes nowhere");
         }
         self.plan.notes.iter().for_each(|note| self.note(note));
+        let several = Several::of(self.plan, self.outlook.next());
         if self.plan.show.json {
             for pattern in &self.plan.patterns {
-                self.print_json(&json::estimate(pattern, keys_per_second))?;
-            }
-            if let Some(several) = &self.several() {
-                self.print_json(&json::estimate_all(several, keys_per_second))?;
+                self.print_json(&json::estimate(pattern, several.as_ref(), keys_per_second))?;
             }
         }
         for pattern in self.plan.patterns.iter().take(LISTED) {
@@ -97,14 +95,10 @@ impl<'a> Report<'a> {
         if let Some(more @ 1..) = self.plan.patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", plural(more as u64, "more pattern")));
         }
-        if let Some(several) = &self.several() {
+        if let Some(several) = &several {
             several_lines(several, keys_per_second, self.err).iter().for_each(|line| self.note(line));
         }
         Ok(())
-    }
-
-    fn several(&self) -> Option<Several> {
-        Several::of(self.plan, self.outlook.next())
     }
 
     /// The search goes on.
@@ -281,18 +275,16 @@ impl<'a> Report<'a> {
 pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
     notes(&plan.notes, plan.show);
     let paint = Paint::new(plan.show.color, &io::stdout());
+    let several = Several::of(plan, any_of(plan.patterns.iter()));
     for pattern in &plan.patterns {
         let line = if plan.show.json {
-            json::estimate(pattern, keys_per_second).to_string()
+            json::estimate(pattern, several.as_ref(), keys_per_second).to_string()
         } else {
             odds_line(pattern, keys_per_second, paint)
         };
         print((line + "\n").as_bytes())?;
     }
-    let Some(several) = Several::of(plan, any_of(plan.patterns.iter())) else { return Ok(()) };
-    if plan.show.json {
-        return print(format!("{}\n", json::estimate_all(&several, keys_per_second)).as_bytes());
-    }
+    let Some(several) = several.filter(|_| !plan.show.json) else { return Ok(()) };
     several_lines(&several, keys_per_second, paint)
         .iter()
         .try_for_each(|line| print(format!("{line}\n").as_bytes()))
