@@ -41,7 +41,7 @@ ed25519-dalek, and compared a second time with the pattern before it is shown or
 pub(super) struct Args {
     /// What to look for
     ///
-    /// What to look for in the 43 characters of the body: A-Z, a-z, 0-9, + and /. Several patterns are
+    /// What to look for in the 43 characters that are searched (--in): A-Z, a-z, 0-9, + and /. Several patterns are
     /// searched in the same pass, until each has its keys.
     #[arg(value_name = "PATTERN", help_heading = "What to look for")]
     pub patterns: Vec<OsString>,
