@@ -198,34 +198,62 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
 #[test]
 fn the_gaps_between_finds_are_geometric() {
     for engine in crate::engine::available(None) {
-        check_gaps(&*engine);
+        check_gaps(&*engine, &patterns(&["^[A-D]"]), 40_000);
     }
 }
 
-fn check_gaps(engine: &dyn Engine) {
-    const FINDS: u64 = 40_000;
-    let patterns = patterns(&["^[A-D]"]);
+/// The same with the fastest engine for every kind of pattern, which are matched in ways of their own.
+#[test]
+fn the_gaps_between_finds_of_every_kind_are_geometric() {
+    let engines = crate::engine::available(None);
+    let key = Style::default();
+    let fingerprint = Style { subject: Subject::Fingerprint, ..key };
+    let kind = |kind, style| Style { kind, ..style };
+    for (text, style, finds) in [
+        ("ab", key, 40_000),
+        ("a", kind(Kind::Prefix, key), 40_000),
+        ("z", kind(Kind::Suffix, key), 40_000),
+        ("o", kind(Kind::Word, Style { leet: true, ..key }), 10_000),
+        ("[0-9]{3}", kind(Kind::Regex, key), 40_000),
+        ("a.*b.*c.*d", kind(Kind::Regex, key), 40_000),
+        ("ab", fingerprint, 40_000),
+        ("k", kind(Kind::Prefix, fingerprint), 40_000),
+        ("Q", kind(Kind::Suffix, fingerprint), 40_000),
+    ] {
+        check_gaps(&*engines[0], &[Pattern::new(text, style).unwrap()], finds);
+    }
+}
+
+fn check_gaps(engine: &dyn Engine, patterns: &[Pattern], finds: u64) {
     let p = patterns[0].odds().probability();
-    assert_eq!(p, 0.25);
+    let what = format!("{} by {}", patterns[0].text(), engine.name());
     let mut log = Log::default();
-    search(engine, &patterns, 1, Quota::Each(FINDS)).run(&Stop::new(), &mut log).unwrap();
+    search(engine, patterns, 1, Quota::Each(finds)).run(&Stop::new(), &mut log).unwrap();
 
     let mut last = 0;
     let gaps: Vec<u64> = log.finds.iter().map(|(_, _, at)| at - std::mem::replace(&mut last, *at)).collect();
-    let mean = gaps.iter().sum::<u64>() as f64 / FINDS as f64;
-    // The standard error of the mean is 0.43 %: 3 % is seven of them.
-    assert!((mean * p - 1.0).abs() < 0.03, "{}: mean gap {mean}", engine.name());
+    let mean = gaps.iter().sum::<u64>() as f64 / finds as f64;
+    // Six standard errors of the mean; of 40,000 finds 3 %.
+    assert!((mean * p - 1.0).abs() < 6.0 / (finds as f64).sqrt(), "{what}: mean gap {mean}");
 
-    // Chi-square over the gaps 1, 2, ... 20 and longer. 65.4 is exceeded once in a million runs.
-    const BINS: usize = 20;
-    let mut seen = [0u32; BINS + 1];
-    gaps.iter().for_each(|&gap| seen[(gap as usize - 1).min(BINS)] += 1);
-    let chi_square: f64 = (0..=BINS)
-        .map(|bin| {
-            let share = (1.0 - p).powi(bin as i32) * if bin < BINS { p } else { 1.0 };
-            let expected = share * FINDS as f64;
-            (f64::from(seen[bin]) - expected).powi(2) / expected
+    // Chi-square over gaps up to some bounds, of about the same share each. 65.4 is exceeded once in a million runs by
+    // 20 degrees of freedom, and less often by fewer.
+    let bound = |bin: u32| ((1.0 - f64::from(bin) / 21.0).ln() / (1.0 - p).ln()).ceil();
+    let mut bounds: Vec<f64> = (1..21).map(bound).chain([f64::INFINITY]).collect();
+    bounds.dedup();
+    let mut seen = vec![0u32; bounds.len()];
+    for gap in gaps {
+        seen[bounds.partition_point(|bound| *bound < gap as f64)] += 1;
+    }
+    let up_to = |bound: f64| 1.0 - (1.0 - p).powf(bound);
+    let lower = std::iter::once(0.0).chain(bounds.iter().copied());
+    let chi_square: f64 = lower
+        .zip(&bounds)
+        .zip(&seen)
+        .map(|((lower, upper), seen)| {
+            let expected = (up_to(*upper) - up_to(lower)) * finds as f64;
+            (f64::from(*seen) - expected).powi(2) / expected
         })
         .sum();
-    assert!(chi_square < 65.4, "{}: chi-square {chi_square}, {BINS} degrees of freedom", engine.name());
+    assert!(chi_square < 65.4, "{what}: chi-square {chi_square}");
 }
