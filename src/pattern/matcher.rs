@@ -15,8 +15,7 @@ use crate::wire::{Bytes, Subject};
 /// The place of a pattern in the list that a [`Matcher`] was built from.
 pub type PatternId = usize;
 
-/// The largest share of random bytes that the filter of expressions may let pass. It costs 8 ns, and the walks that it spares
-/// 40 each.
+/// The largest share of random bytes that the filter of expressions may let pass: it has to spare more walks than it costs.
 const MOST_PASS: f64 = 0.5;
 
 /// A compiled list of patterns, all about the same [`Subject`].

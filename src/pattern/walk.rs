@@ -1,7 +1,7 @@
 //! Regular expressions over batches of bytes: eight walks through an automaton side by side.
 //!
-//! A walk is a chain of loads, each of which has to wait for the one before. Eight of them side by side hide that: 40 ns each
-//! instead of 160. The sign of a key shows in the last character but one; up to there both signs have the same walk.
+//! A walk is a chain of loads, each of which has to wait for the one before. Eight of them side by side hide that. The sign of
+//! a key shows in the last character but one; up to there both signs have the same walk.
 
 use super::automaton::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
