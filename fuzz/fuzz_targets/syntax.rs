@@ -1,0 +1,45 @@
+//! Whatever is typed is answered: by a pattern with a chance, or by an error that shows its place.
+
+#![no_main]
+
+mod style;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use style::{Style, subject};
+use vanity_ed25519::pattern::{Pattern, PatternError};
+use vanity_ed25519::wire::{BODY_LEN, Bytes};
+
+#[derive(Arbitrary, Debug)]
+struct Input<'a> {
+    style: Style,
+    fingerprint: bool,
+    values: [Bytes; 2],
+    text: &'a str,
+}
+
+fuzz_target!(|input: Input| {
+    let style = input.style.about(subject(input.fingerprint));
+    match Pattern::new(input.text, style) {
+        Ok(pattern) => check_pattern(&pattern, &input),
+        Err(error) => check_error(&error, input.text),
+    }
+});
+
+fn check_pattern(pattern: &Pattern, input: &Input) {
+    assert_eq!(pattern.text(), input.text);
+    let chance = pattern.odds().probability();
+    assert!(chance > 0.0 && chance <= 1.0, "the chance is {chance}");
+    for value in input.values.iter().chain([&[0; 32], &[0xff; 32]]) {
+        let found = pattern.find(&pattern.style().subject.body(value));
+        assert!(found.is_none_or(|found| found.start <= found.end && found.end <= BODY_LEN));
+    }
+}
+
+fn check_error(error: &PatternError, text: &str) {
+    let (at, message, hint) = (error.at(), error.to_string(), error.hint());
+    assert!(at.start <= at.end && at.end <= text.chars().count() + 1, "{message}: {at:?}");
+    for line in [message, hint] {
+        assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
+    }
+}
