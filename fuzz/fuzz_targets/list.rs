@@ -1,0 +1,133 @@
+//! Whatever a pattern file holds, it becomes patterns that stand in its lines, in their order, or complaints that name lines
+//! and columns which it has.
+//!
+//! The modules that read files belong to the program, not to the library; they are taken in as they stand.
+
+#![no_main]
+
+mod style;
+
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use style::{KINDS, Style, subject};
+use vanity_ed25519::pattern::{self, Pattern};
+
+#[allow(dead_code, reason = "they serve the whole command line")]
+#[path = "../../src/cli"]
+mod cli {
+    mod complaint;
+    mod duplicates;
+    mod line;
+    mod patterns;
+    mod values;
+
+    use std::num::NonZeroUsize;
+    use std::path::Path;
+
+    pub use complaint::Complaint;
+    use vanity_ed25519::pattern::{Pattern, Style};
+
+    /// What is left here of the program's own.
+    pub enum Refusal {
+        Complaints(Vec<Complaint>),
+    }
+
+    impl From<Complaint> for Refusal {
+        fn from(complaint: Complaint) -> Self {
+            Self::Complaints(vec![complaint])
+        }
+    }
+
+    /// The patterns of a file, and what there is to tell of them.
+    pub fn read(
+        file: &Path,
+        style: Style,
+        threads: NonZeroUsize,
+    ) -> Result<(Vec<Pattern>, Vec<String>), Refusal> {
+        patterns::read(&[] as &[&str], &[file], style, threads).map(|read| (read.patterns, read.notes))
+    }
+}
+
+/// What makes a file so long that threads compile it, or a line longer than what is read: so many of one of these bytes.
+const LONG: usize = 70_000;
+const FILLERS: [u8; 4] = *b"\n# a";
+
+const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
+#[derive(Arbitrary, Debug)]
+struct Input<'a> {
+    style: Style,
+    fingerprint: bool,
+    /// Which filler stands in the middle.
+    long: Option<u8>,
+    bytes: &'a [u8],
+}
+
+fuzz_target!(|input: Input| {
+    let style = input.style.about(subject(input.fingerprint));
+    let (before, after) = input.bytes.split_at(input.bytes.len() / 2);
+    let filler = input.long.map_or(vec![], |which| vec![FILLERS[usize::from(which) % FILLERS.len()]; LONG]);
+    let bytes = [before, &filler, after].concat();
+    let mut file = tempfile::NamedTempFile::new().expect("a file can be made");
+    file.write_all(&bytes).expect("it can be written");
+    match cli::read(file.path(), style, THREADS) {
+        Ok((patterns, notes)) => check_patterns(&patterns, &notes, &bytes, style),
+        Err(cli::Refusal::Complaints(complaints)) => {
+            assert!(!complaints.is_empty());
+            let name = file.path().display().to_string();
+            complaints.iter().for_each(|complaint| check_complaint(&complaint.to_string(), &name, &bytes));
+        }
+    }
+});
+
+fn check_patterns(patterns: &[Pattern], notes: &[String], bytes: &[u8], style: pattern::Style) {
+    let text = std::str::from_utf8(bytes).expect("only text holds patterns");
+    let typed = || {
+        text.trim_start_matches('\u{feff}')
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    };
+    let mut lines = typed();
+    for pattern in patterns {
+        assert!(lines.any(|line| is_of(pattern, line, style)), "{} is of no line", pattern.text());
+    }
+    let left_out = typed().count() - patterns.len();
+    assert_eq!(left_out > 0, notes.len() == 1, "{left_out} lines have no pattern: {notes:?}");
+}
+
+/// Whether a line, without the blanks at its ends, says this pattern.
+fn is_of(pattern: &Pattern, line: &str, style: pattern::Style) -> bool {
+    let kind = pattern.style().kind;
+    let named = |before: &str| {
+        KINDS.iter().any(|(name, named)| *named == kind && before.strip_suffix(':') == Some(*name))
+    };
+    pattern.style() == pattern::Style { kind, ..style }
+        && line.strip_suffix(pattern.text()).is_some_and(|before| {
+            if before.is_empty() { kind == style.kind } else { named(before.trim_end()) }
+        })
+}
+
+/// `error: FILE:LINE:COLUMN: ...`, the line, its carets, and a hint; what is said of the whole file has no such place.
+fn check_complaint(complaint: &str, name: &str, bytes: &[u8]) {
+    assert!(!complaint.contains(|char: char| char.is_control() && char != '\n'), "{complaint:?}");
+    let mut said = complaint.lines();
+    let problem = said.next().and_then(|line| line.strip_prefix("error: ")).expect("a problem comes first");
+    if let Some(place) = problem.strip_prefix(&format!("{name}:")) {
+        let mut numbers = place.split(':').map(|number| number.parse::<usize>().ok());
+        let number = numbers.next().flatten().expect("the line is named");
+        let text = std::str::from_utf8(bytes).expect("only text has lines");
+        let line = text.lines().nth(number - 1).expect("there is such a line");
+        // A line that is too long is named without a column.
+        let column = numbers.next().flatten().unwrap_or(1);
+        assert!((1..=line.chars().count() + 1).contains(&column), "{complaint}");
+    } else {
+        assert!(problem.starts_with(name) || problem.contains(" patterns cannot be searched"), "{complaint}");
+    }
+    for line in said {
+        assert!(line.starts_with("    ") || line.strip_prefix("hint: ").is_some_and(|hint| !hint.is_empty()));
+    }
+}
