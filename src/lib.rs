@@ -60,7 +60,7 @@
 //! | 2 | [`sha512`] | scalars from seeds, one in each lane |
 //! | 2 | [`sha256`] | fingerprints of many keys at once |
 //! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
-//! | 2 | [`pattern`] | text becomes exact odds (`pattern/automaton.rs`) and a matcher |
+//! | 2 | [`pattern`] | text becomes exact odds (`pattern/chance.rs`, `pattern/automaton.rs`) and a matcher |
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
 //! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |

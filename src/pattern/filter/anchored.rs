@@ -6,7 +6,7 @@ use crate::pattern::literal::Literal;
 use crate::pattern::marks::{Marks, spread};
 use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, Subject, with_sign};
 
-/// What a look-up costs in nanoseconds, where the marks are in a cache.
+/// About what a look-up costs in nanoseconds, where the marks are in a cache.
 const COST: f64 = 6.0;
 
 /// Which end, and of how many characters.

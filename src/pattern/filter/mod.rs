@@ -75,10 +75,10 @@ pub(super) struct Filter {
     quads: Option<Quads>,
 }
 
-/// What the exact look-ups at all places take in nanoseconds, for each number of characters that is looked up and both signs.
+/// About what the exact look-ups at all places take in nanoseconds, for each number of characters that is looked up and both signs.
 const EVERYWHERE: f64 = 400.0;
 
-/// What they take where the quads have said at which places.
+/// About what they take where the quads have said at which places.
 const AT_A_PLACE: f64 = 15.0;
 
 impl Filter {

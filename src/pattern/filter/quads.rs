@@ -8,8 +8,8 @@
 //!
 //! Literals that stand at one end are not marked there but looked up apart (`anchored`).
 //!
-//! The cost: 11 groups of four characters, 22 pairs, and 23 look-ups, all independent of each other: 35 ns by itself, and
-//! about twice that in a search.
+//! The cost: 11 groups of four characters, 22 pairs, and 23 look-ups, all independent of each other: about 35 ns by
+//! itself, and twice that in a search.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::pattern::classes::Classes;
 use crate::pattern::literal::Literal;
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
 
-/// What looking at all quads costs in nanoseconds.
+/// About what looking at all quads costs in nanoseconds.
 const COST: f64 = 50.0;
 
 /// Pairs of characters; the last one is half empty.
