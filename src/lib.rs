@@ -64,6 +64,7 @@
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
 //! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
+//! | 1 | `memory` | huge pages for what is read at random |
 //! | 1 | [`simd`] | what the processor can do, and the only `unsafe` |
 //!
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
@@ -73,6 +74,7 @@ pub mod chacha;
 pub mod curve;
 pub mod engine;
 pub mod key;
+mod memory;
 pub mod pattern;
 pub mod roots;
 pub mod search;

@@ -22,7 +22,8 @@ const KEYS: usize = 10_000;
 
 /// What a pattern means, by means of strings.
 enum Naive {
-    Text(Vec<u8>, Style),
+    /// For each character whether it reads as one that is seen.
+    Text(Vec<[bool; 256]>, Kind),
     Regex(Box<meta::Regex>),
 }
 
@@ -30,31 +31,34 @@ impl Naive {
     fn new(pattern: &Pattern) -> Self {
         let style = pattern.style();
         if style.kind != Kind::Regex {
-            return Self::Text(pattern.text().into(), style);
+            let reads = |typed: u8| std::array::from_fn(|seen| reads_as(typed, seen as u8, style));
+            return Self::Text(pattern.text().bytes().map(reads).collect(), style.kind);
         }
         let syntax = syntax::Config::new().unicode(false).utf8(false).case_insensitive(!style.case_sensitive);
-        let config = meta::Config::new().utf8_empty(false);
+        // Large automata, too, because they are the fastest.
+        let config = meta::Config::new().utf8_empty(false).dfa_state_limit(Some(10_000));
+        let config = config.dfa_size_limit(Some(4 << 20)).onepass(false);
         Self::Regex(Box::new(
             meta::Builder::new().configure(config).syntax(syntax).build(pattern.text()).unwrap(),
         ))
     }
 
     fn is_in(&self, body: &[u8]) -> bool {
-        let (text, style) = match self {
+        let (text, kind) = match self {
             Self::Regex(regex) => return regex.is_match(body),
-            Self::Text(text, style) => (text, style),
+            Self::Text(text, kind) => (text, kind),
         };
         let delimiter =
             |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|byte| b"+/".contains(byte));
         (0..=body.len() - text.len()).any(|at| {
             let end = at + text.len();
-            let stands = match style.kind {
+            let stands = || match kind {
                 Kind::Prefix => at == 0,
                 Kind::Suffix => end == body.len(),
                 Kind::Word => delimiter(at.checked_sub(1)) && delimiter(Some(end)),
                 _ => true,
             };
-            stands && text.iter().zip(&body[at..end]).all(|(typed, seen)| reads_as(*typed, *seen, *style))
+            text.iter().zip(&body[at..end]).all(|(reads, seen)| reads[usize::from(*seen)]) && stands()
         })
     }
 }

@@ -19,7 +19,8 @@ use vanity_ed25519::pattern::{self, Kind, Matcher, Pattern, PatternId};
 use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Subject};
 
 /// How many patterns are drawn. Some hundred are the slowest: all their windows are marked.
-const DRAWN: [usize; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 200, 5000];
+const DRAWN: [usize; 32] =
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 8, 16, 16, 32, 100, 5000];
 
 /// The most expressions of a list and their parts: each takes milliseconds.
 const EXPRESSIONS: usize = 8;
@@ -36,10 +37,44 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode
 
 const FEW_SYMBOLS: &[u8] = b"AaBbIiLl14+/08Pw";
 
-const EXPRESSION: [&str; 36] = [
-    "A", "a", "B", "i", "l", "1", "4", "[+]", "/", "P", ".", "[A-P]", "[^a]", "[a-m0-9]", "x?", "*", "+",
-    "?", "{2}", "{1,3}", "+?", "(", "(?:", "|", ")", "^", "$", r"\b", r"\B", "(?m)", "(?i)", ".*", "(?iu)",
-    "k", r"\A", r"\z",
+/// Parts of expressions, and what each of them may show by itself.
+const EXPRESSION: [(&str, &str); 36] = [
+    ("A", "A"),
+    ("a", "A"),
+    ("B", "b"),
+    ("i", "i"),
+    ("l", "L"),
+    ("1", "1"),
+    ("4", "4"),
+    ("[+]", "+"),
+    ("/", "/"),
+    ("P", "p"),
+    (".", "w"),
+    ("[A-P]", "I"),
+    ("[^a]", "P"),
+    ("[a-m0-9]", "8"),
+    ("x?", "x"),
+    ("*", ""),
+    ("+", ""),
+    ("?", ""),
+    ("{2}", ""),
+    ("{1,3}", ""),
+    ("+?", ""),
+    ("(", ""),
+    ("(?:", ""),
+    ("|", ""),
+    (")", ""),
+    ("^", ""),
+    ("$", ""),
+    (r"\b", "+"),
+    (r"\B", ""),
+    ("(?m)", ""),
+    ("(?i)", ""),
+    (".*", "0"),
+    ("(?iu)", ""),
+    ("k", "K"),
+    (r"\A", ""),
+    (r"\z", ""),
 ];
 
 #[derive(Arbitrary, Debug)]
@@ -60,22 +95,25 @@ struct Input {
 enum Value {
     Bytes(Bytes),
     Body([u8; BODY_LEN]),
-    /// The text of a pattern somewhere.
+    /// The text of a pattern, or what the parts of an expression show one after the other: somewhere, or some places
+    /// before the end, and other symbols before and after it.
     Showing {
         pattern: u16,
         at: u8,
-        beside: u8,
+        from_end: bool,
+        before: u8,
+        after: u8,
     },
 }
 
 fuzz_target!(|input: Input| {
     let subject = subject(input.fingerprint);
     let mut random = ChaCha8Rng::seed_from_u64(input.seed);
-    let patterns = patterns(&input, subject, &mut random);
+    let (patterns, texts): (Vec<_>, Vec<_>) = patterns(&input, subject, &mut random).into_iter().unzip();
     let matcher = Matcher::new(&patterns);
 
     let mut values: Vec<Bytes> =
-        input.values.iter().filter_map(|value| bytes(value, &patterns, subject)).collect();
+        input.values.iter().filter_map(|value| bytes(value, &patterns, &texts, subject)).collect();
     let random_values = usize::from(input.random_values).saturating_sub(128);
     values.resize_with(values.len() + random_values, || {
         let mut bytes = Bytes::default();
@@ -115,25 +153,24 @@ fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
     !plain.is_empty()
 }
 
-/// What is typed, as far as it makes patterns, and what is drawn.
-fn patterns(input: &Input, subject: Subject, random: &mut ChaCha8Rng) -> Vec<Pattern> {
+/// What is typed, as far as it makes patterns, and what is drawn; each with a text that may show it.
+fn patterns(input: &Input, subject: Subject, random: &mut ChaCha8Rng) -> Vec<(Pattern, String)> {
     let mut expressions = 0;
     let mut pattern = |style: pattern::Style, bytes: &[u8], symbols: &[u8]| {
         let symbol = |byte: &u8| char::from(symbols[usize::from(*byte) % symbols.len()]);
         let part = |byte: &u8| EXPRESSION[usize::from(*byte) % EXPRESSION.len()];
-        let text: String = if style.kind != Kind::Regex {
-            bytes.iter().map(symbol).collect()
-        } else if expressions < EXPRESSIONS {
-            expressions += 1;
-            bytes.iter().take(PARTS).map(part).collect()
-        } else {
-            return None;
-        };
-        Pattern::new(&text, style).ok()
+        if style.kind != Kind::Regex {
+            let text: String = bytes.iter().map(symbol).collect();
+            return Some((Pattern::new(&text, style).ok()?, text));
+        }
+        expressions += 1;
+        let parts = (expressions <= EXPRESSIONS).then(|| bytes.iter().take(PARTS).map(part))?;
+        let (expression, text): (String, String) = parts.unzip();
+        Some((Pattern::new(&expression, style).ok()?, text))
     };
     let typed =
         input.typed.iter().filter_map(|(style, bytes)| pattern(style.about(subject), bytes, FEW_SYMBOLS));
-    let mut patterns: Vec<Pattern> = typed.collect();
+    let mut patterns: Vec<(Pattern, String)> = typed.collect();
     let symbols = if input.few_symbols { FEW_SYMBOLS } else { ALPHABET };
     for _ in 0..DRAWN[usize::from(input.drawn) % DRAWN.len()] {
         let mut bytes = [0; 12];
@@ -148,20 +185,25 @@ fn patterns(input: &Input, subject: Subject, random: &mut ChaCha8Rng) -> Vec<Pat
 }
 
 /// The bytes that are shown as something.
-fn bytes(value: &Value, patterns: &[Pattern], subject: Subject) -> Option<Bytes> {
+fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], subject: Subject) -> Option<Bytes> {
     let body = match value {
         Value::Bytes(bytes) => return Some(*bytes),
         Value::Body(symbols) => symbols.map(|byte| FEW_SYMBOLS[usize::from(byte) % FEW_SYMBOLS.len()]),
-        Value::Showing { pattern, at, beside } => {
-            let pattern = &patterns[usize::from(*pattern).checked_rem(patterns.len())?];
-            let last = BODY_LEN.checked_sub(pattern.text().len())?;
-            let at = match pattern.style().kind {
-                Kind::Prefix => 0,
-                Kind::Suffix => last,
-                _ => usize::from(*at) % (last + 1),
+        Value::Showing { pattern, at, from_end, before, after } => {
+            let id = usize::from(*pattern).checked_rem(patterns.len())?;
+            let (kind, text) = (patterns[id].style().kind, texts[id].as_bytes());
+            let last = BODY_LEN.checked_sub(text.len())?;
+            // Most of what goes wrong goes wrong near the ends.
+            let at = match (kind, from_end) {
+                (Kind::Prefix, _) => 0,
+                (Kind::Suffix, _) => last,
+                (_, false) => usize::from(*at) % (last + 1),
+                (_, true) => last - usize::from(*at % 4).min(last),
             };
-            let mut body = [ALPHABET[usize::from(*beside) % ALPHABET.len()]; BODY_LEN];
-            body[at..][..pattern.text().len()].copy_from_slice(pattern.text().as_bytes());
+            let beside = if kind == Kind::Word { b"+/" } else { FEW_SYMBOLS };
+            let mut body = [beside[usize::from(*after) % beside.len()]; BODY_LEN];
+            body[..at].fill(beside[usize::from(*before) % beside.len()]);
+            body[at..][..text.len()].copy_from_slice(text);
             body
         }
     };

@@ -7,7 +7,6 @@
 mod addition;
 mod batch;
 mod field;
-mod memory;
 mod table;
 
 pub use addition::Point;

@@ -17,7 +17,7 @@
 
 use super::addition::{Addition, Point, SHIFT, with_sign};
 use super::field::{Element, Field, Portable};
-use super::memory::Rows;
+use crate::memory::Zeros;
 use crate::simd::{Row, Scalar, Words};
 
 /// The free bits of a scalar, and one for the first window, which has one bit less than its share.
@@ -34,7 +34,7 @@ const BASE_V: [u64; 4] =
 pub struct Table {
     windows: Vec<Window>,
     /// An affine point each, which is one line of the cache: four words of x, four of y + [`SHIFT`], both below 2^255.
-    entries: Rows,
+    entries: Zeros<Row>,
 }
 
 /// A run of neighbouring bits of k.
@@ -58,7 +58,7 @@ impl Table {
     pub fn new<F: Field>(field: F, windows: usize) -> Self {
         let windows = layout(windows);
         let last = windows[windows.len() - 1];
-        let entries = Rows::new(last.first + (1 << last.index_bits));
+        let entries = Zeros::new(last.first + (1 << last.index_bits));
         let mut table = Self { entries, windows };
         let doubles = doubles_of_4b();
         for at in 0..table.windows.len() {
@@ -82,7 +82,7 @@ impl Table {
     #[inline(always)]
     pub(super) fn window(&self, at: usize) -> &[Row] {
         let Window { first, index_bits, .. } = self.windows[at];
-        &self.entries.rows()[first..first + (1 << index_bits)]
+        &self.entries[first..first + (1 << index_bits)]
     }
 
     /// The points of one window that the digits ask for: twice the index of an entry, and 1 for its negative.
@@ -135,13 +135,13 @@ impl Table {
     pub(crate) fn spoil(&mut self, index: usize) {
         let Window { first, index_bits, .. } = self.windows[1];
         let entry = self.window(0)[index];
-        self.entries.rows_mut()[first..first + (1 << index_bits)].fill(entry);
+        self.entries[first..first + (1 << index_bits)].fill(entry);
     }
 
     /// Fills one window: from n entries follow n more, by adding the same point to each.
     fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[Row]) {
         let Window { start, index_bits, first } = self.windows[at];
-        let entries = &mut self.entries.rows_mut()[first..first + (1 << index_bits)];
+        let entries = &mut self.entries[first..first + (1 << index_bits)];
         entries[0] = if at == 0 {
             // With all s_i = -1, H_252 + H_251 - H_0 - (2^w - 1) H_0 = H_252 + H_251 - H_w.
             let constant = add(&doubles[252], &doubles[251]);

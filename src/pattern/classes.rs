@@ -1,19 +1,21 @@
 //! Symbols that no literal of a list tells apart, folded into classes.
 //!
-//! Where case is ignored, `a` and `A` are a class, and so is what no literal holds. Text folded in this way is compared by
-//! number: two characters at a time become the number of their pair of classes by one load from a table of 8 KiB.
+//! Where case is ignored, `a` and `A` are a class, and so is what no literal holds.
 
 use crate::wire::{SYMBOL_BITS, Symbols};
 
 /// The values of a symbol.
 const VALUES: usize = 1 << SYMBOL_BITS;
 
+/// What is added to the number of the class that no literal holds: the highest bit.
+pub(super) const UNUSED: u8 = 0x80;
+
 /// A partition of the 64 symbols.
 pub(super) struct Classes {
     /// How many there are.
-    count: u32,
-    /// The number of the pair of classes, `count * first + second`, by the values of two symbols.
-    pairs: Box<[u16; VALUES * VALUES]>,
+    count: u8,
+    /// The class of each symbol, by its value; with [`UNUSED`].
+    of_values: [u8; VALUES],
     /// The share of the symbols that each class holds.
     shares: Vec<f64>,
 }
@@ -34,50 +36,41 @@ impl Classes {
             classes.push(merged);
         }
         let used = classes.iter().fold(Symbols::default(), |used, class| used.or(*class));
-        classes.extend(Some(Symbols(!used.0)).filter(|unused| !unused.is_empty()));
+        let unused = Symbols(!used.0);
+        classes.extend(Some(unused).filter(|unused| !unused.is_empty()));
 
-        let count = classes.len();
         let of_value = |value: usize| classes.iter().position(|class| class.has(value as u8)).unwrap_or(0);
-        let numbers: Vec<usize> = (0..VALUES).map(of_value).collect();
-        let mut pairs = Box::new([0; VALUES * VALUES]);
-        for (both, pair) in pairs.iter_mut().enumerate() {
-            *pair = (count * numbers[both / VALUES] + numbers[both % VALUES]) as u16;
-        }
+        let of_values = std::array::from_fn(|value| {
+            of_value(value) as u8 | if unused.has(value as u8) { UNUSED } else { 0 }
+        });
         let shares = classes.iter().map(|class| f64::from(class.len()) / VALUES as f64).collect();
-        Self { count: count as u32, pairs, shares }
+        Self { count: classes.len() as u8, of_values, shares }
     }
 
     /// How many classes there are, 1 to 64.
-    pub(super) fn count(&self) -> u32 {
+    pub(super) fn count(&self) -> u8 {
         self.count
     }
 
-    /// The number of the pair of classes that two symbols have, below [`Self::count`] squared; `both` are their 6-bit values.
+    /// The class of each symbol, by its value; with [`UNUSED`] added.
     #[inline(always)]
-    pub(super) fn pair(&self, both: u32) -> u32 {
-        u32::from(self.pairs[both as usize % (VALUES * VALUES)])
+    pub(super) fn of_values(&self) -> &[u8; VALUES] {
+        &self.of_values
     }
 
-    /// The class of the symbol with this value.
-    pub(super) fn of(&self, value: u8) -> u32 {
-        self.pair(u32::from(value)) % self.count
+    /// The class of the symbol with this value; with [`UNUSED`] added.
+    pub(super) fn of(&self, value: u8) -> u8 {
+        self.of_values[usize::from(value)]
+    }
+
+    /// Whether some symbols are in no literal; their class is the last one.
+    pub(super) fn has_unused(&self) -> bool {
+        self.of_values.iter().any(|class| class & UNUSED != 0)
     }
 
     /// The share of the symbols that are in a class.
-    pub(super) fn share(&self, class: u32) -> f64 {
-        self.shares[class as usize]
-    }
-
-    /// One number for `count` symbols, up to 10, whose 6-bit values stand in `window`, the first one highest. Windows of the same
-    /// count have the same code just where their symbols have the same classes.
-    #[inline]
-    pub(super) fn code(&self, window: u64, count: usize) -> u64 {
-        let even = count.next_multiple_of(2);
-        let window = window << (SYMBOL_BITS * (even - count));
-        let pairs = u64::from(self.count * self.count);
-        (0..even / 2).rev().fold(0, |code, at| {
-            code * pairs + u64::from(self.pair((window >> (2 * SYMBOL_BITS * at)) as u32 & 0xfff))
-        })
+    pub(super) fn share(&self, class: u8) -> f64 {
+        self.shares[usize::from(class & !UNUSED)]
     }
 }
 
@@ -102,18 +95,5 @@ mod tests {
         let shares: f64 = apart.iter().map(|class| classes.share(*class)).sum();
         assert_eq!(shares, 1.0);
         assert_eq!(Classes::new([]).count(), 1);
-    }
-
-    #[test]
-    fn codes_are_equal_just_where_the_classes_are() {
-        let classes = Classes::new([set(b"aA"), set(b"bB"), set(b"+")]);
-        let window = |text: &[u8]| {
-            text.iter().fold(0, |window, byte| window << 6 | u64::from(Symbols::of(*byte).first().unwrap()))
-        };
-        let code = |text: &[u8]| classes.code(window(text), text.len());
-        assert_eq!(code(b"aB+xQ"), code(b"Ab+99"));
-        let others: [&[u8]; 5] = [b"bb+99", b"aa+99", b"abx99", b"ab+9a", b"+b+99"];
-        assert!(others.iter().all(|other| code(other) != code(b"ab+99")));
-        assert_eq!(code(b"abab"), code(b"ABAB"));
     }
 }

@@ -1,15 +1,15 @@
 //! Which literals may begin with the characters that are seen: one look-up for the first few of them.
 
-use std::ops::ControlFlow;
-
 use super::classes::Classes;
+use super::folded::Folded;
 use super::literal::Literal;
-use super::marks::{Marks, spread};
+use super::marks::{Marks, View, spread};
 use super::matcher::PatternId;
-use crate::wire::{BODY_LEN, Bytes, SYMBOL_BITS, Subject};
+use crate::memory::Zeros;
+use crate::wire::{BODY_LEN, SIGN_POSITION};
 
-/// Where the count stands in a key, above the code of 8 characters.
-const COUNT: usize = 8 * SYMBOL_BITS;
+/// Where the count stands, above 7 classes.
+const COUNT: u32 = 56;
 
 /// The literals of a list by their first characters, folded into classes.
 pub(super) struct Index {
@@ -18,17 +18,15 @@ pub(super) struct Index {
     /// The keys that there are. Most look-ups end here.
     marks: Marks,
     /// Where the entries begin whose highest bits are the place in this list, and where the last of them end.
-    directory: Vec<u32>,
+    directory: Zeros<u32>,
     /// The highest bits of a key are its place in the directory.
     shift: u32,
-    /// The keys of the literals, in ascending order.
-    keys: Vec<u64>,
-    /// The literal of each key.
-    ids: Vec<u32>,
+    /// The literals in ascending order of their keys, of which the low halves stand here.
+    entries: Zeros<[u32; 2]>,
 }
 
 impl Index {
-    /// Of each literal the first `most` characters are looked up, up to 8.
+    /// Of each literal the first `most` characters are looked up, up to 7.
     pub(super) fn new<'a>(
         classes: &Classes,
         most: usize,
@@ -41,11 +39,11 @@ impl Index {
             .map(|(id, literal)| {
                 let count = literal.len().min(most);
                 present[count] = true;
-                (key(classes.code(literal.window(0, count), count), count), id as u32)
+                (key(literal.window(classes, 0, count), count), id as u32)
             })
             .collect();
         entries.sort_unstable();
-        let mut directory = vec![0; (u64::MAX >> shift) as usize + 2];
+        let mut directory = Zeros::<u32>::new((u64::MAX >> shift) as usize + 2);
         let mut marks = Marks::new(entries.len());
         for (key, _) in &entries {
             marks.put(*key);
@@ -54,9 +52,12 @@ impl Index {
         for at in 1..directory.len() {
             directory[at] += directory[at - 1];
         }
-        let (keys, ids) = entries.into_iter().unzip();
+        let mut low_halves = Zeros::<[u32; 2]>::new(entries.len());
+        for (entry, (key, id)) in low_halves.iter_mut().zip(entries) {
+            *entry = [key as u32, id];
+        }
         let counts = (1..=most).filter(|&count| present[count]).collect();
-        Self { counts, marks, directory, shift, keys, ids }
+        Self { counts, marks, directory, shift, entries: low_halves }
     }
 
     /// How many look-ups there are for each place.
@@ -64,39 +65,54 @@ impl Index {
         self.counts.len()
     }
 
-    /// Calls `each` with the literals that may begin at `start`, until it breaks off. The others do not.
-    #[inline]
-    pub(super) fn each_at(
-        &self,
-        classes: &Classes,
-        subject: Subject,
-        bytes: &Bytes,
-        start: usize,
-        mut each: impl FnMut(PatternId) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        for &count in &self.counts {
-            if start + count > BODY_LEN {
-                break;
-            }
-            let key = key(classes.code(subject.window(bytes, start, count), count), count);
-            if self.marks.may_have(key) {
-                self.ids_of(key).iter().try_for_each(|id| each(*id as usize))?;
-            }
-        }
-        ControlFlow::Continue(())
+    /// The keys that there may be.
+    #[inline(always)]
+    pub(super) fn keys(&self) -> Keys<'_> {
+        Keys { counts: &self.counts, marks: self.marks.view() }
     }
 
-    fn ids_of(&self, key: u64) -> &[u32] {
+    /// The literals that may have this key.
+    pub(super) fn ids_of(&self, key: u64) -> impl Iterator<Item = PatternId> {
         let slot = (key >> self.shift) as usize;
         let (from, to) = (self.directory[slot] as usize, self.directory[slot + 1] as usize);
-        let keys = &self.keys[from..to];
-        let first = from + keys.partition_point(|other| *other < key);
-        let equal = self.keys[first..to].iter().take_while(|other| **other == key).count();
-        &self.ids[first..first + equal]
+        let of_key = move |[low, id]: &[u32; 2]| (*low == key as u32).then_some(*id as usize);
+        self.entries[from..to].iter().filter_map(of_key)
     }
 }
 
-/// Codes of different counts have different keys, too.
-fn key(code: u64, count: usize) -> u64 {
-    spread(code | (count as u64) << COUNT)
+/// The keys of an index, borrowed for many questions.
+#[derive(Clone, Copy)]
+pub(super) struct Keys<'a> {
+    counts: &'a [usize],
+    marks: View<'a>,
+}
+
+impl Keys<'_> {
+    /// Whether any key for which there may be literals at `start` of a text does; in a key, with either sign.
+    #[inline(always)]
+    pub(super) fn any_at(
+        self,
+        text: &Folded,
+        start: usize,
+        either_sign: bool,
+        mut does: impl FnMut(u64) -> bool,
+    ) -> bool {
+        self.counts.iter().take_while(|count| start + **count <= BODY_LEN).any(|&count| {
+            let has_sign = either_sign && (start..start + count).contains(&SIGN_POSITION);
+            self.ask(text.window(start, count, false), count, &mut does)
+                || has_sign && self.ask(text.window(start, count, true), count, &mut does)
+        })
+    }
+
+    #[inline(always)]
+    fn ask(self, window: u64, count: usize, does: &mut impl FnMut(u64) -> bool) -> bool {
+        let key = key(window, count);
+        self.marks.may_have(key) && does(key)
+    }
+}
+
+/// Windows of different counts have different keys, too.
+#[inline(always)]
+fn key(window: u64, count: usize) -> u64 {
+    spread(window | (count as u64) << COUNT)
 }

@@ -5,9 +5,10 @@ use std::ops::Range;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
 use super::chance::{self, Place, Shape};
+use super::classes::Classes;
 use super::filter::{Run, Starts};
-use super::{Automaton, Kind, PatternError, Reason, Style};
-use crate::wire::{self, BODY_LEN, Bytes, SYMBOL_BITS, Subject, Symbols};
+use super::{Automaton, Kind, PatternError, Reason, Style, folded};
+use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
 
 /// The digit that a letter also matches with `--leet`.
 const LEET: [(u8, u8); 10] = [
@@ -114,12 +115,10 @@ impl<'a> Literal<'a> {
         symbols
     }
 
-    /// The values of one symbol for each of `count` characters, up to 10, from `from` on: a window as [`Subject::window`] has
-    /// it, of a text that shows the literal.
-    pub(super) fn window(&self, from: usize, count: usize) -> u64 {
-        let first = |byte: &u8| u64::from(self.accepts(*byte).first().unwrap_or_default());
-        let text = &self.text[from..from + count];
-        text.iter().fold(0, |window, byte| window << SYMBOL_BITS | first(byte))
+    /// The classes of `count` characters, up to 8, from `from` on, as a text that shows the literal has them when it is folded.
+    pub(super) fn window(&self, classes: &Classes, from: usize, count: usize) -> u64 {
+        let class = |byte: &u8| classes.of(self.accepts(*byte).first().unwrap_or_default());
+        folded::window(self.text[from..from + count].iter().map(class))
     }
 
     /// The symbols on both sides of a word; of another kind, none.

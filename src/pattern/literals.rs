@@ -6,10 +6,12 @@ use super::Pattern;
 use super::chance::Place;
 use super::classes::Classes;
 use super::filter::{Filter, Starts};
+use super::folded::Folded;
 use super::index::Index;
 use super::literal::Literal;
 use super::matcher::PatternId;
-use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, Subject, Symbols, with_sign};
+use crate::simd::Scalar;
+use crate::wire::{BODY_LEN, Bytes, Subject, Symbols, with_sign};
 
 /// The literals of a list, compiled.
 pub(super) struct Literals<'a> {
@@ -22,8 +24,6 @@ pub(super) struct Literals<'a> {
     words: bool,
     /// Where a literal may begin.
     starts: Starts,
-    /// Where one may begin that shows the sign.
-    reach_sign: Starts,
 }
 
 impl<'a> Literals<'a> {
@@ -37,55 +37,52 @@ impl<'a> Literals<'a> {
         let filter = Filter::new(subject, &classes, most, index.look_ups(), each());
         let starts = each().fold(Starts::default(), |starts, literal| starts.or(literal.starts()));
         let words = each().any(|literal| literal.delimiters().is_some());
-        let longest = each().map(|literal| literal.len()).max().unwrap_or(0);
-        // A word's delimiter counts with it.
-        let reach_sign = Starts::from(SIGN_POSITION.saturating_sub(longest));
-        Self { patterns, subject, classes, filter, index, words, starts, reach_sign }
+        Self { patterns, subject, classes, filter, index, words, starts }
     }
 
     /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
-        self.filter.survivors(&self.classes, batch, &mut |place, starts| {
-            let bytes = &batch[place];
-            let starts = if self.words { starts.and_next() } else { starts }.and(self.starts);
-            let shown = self.is_shown(bytes, starts)
-                || self.subject == Subject::Key
-                    && self.is_shown(&with_sign(*bytes), starts.and(self.reach_sign));
-            if shown {
-                each(place);
+        let (either_sign, keys, follow) = (self.subject == Subject::Key, self.index.keys(), self.words);
+        let allowed = self.starts;
+        self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
+            for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
+                let mut starts = if follow { starts.and_next() } else { *starts }.and(allowed).each();
+                let shown = starts.any(|start| {
+                    keys.any_at(text, start, either_sign, |key| self.is_shown(&batch[place], start, key))
+                });
+                if shown {
+                    each(place);
+                }
             }
         });
     }
 
-    /// Whether a literal begins at one of `starts`.
-    fn is_shown(&self, bytes: &Bytes, starts: Starts) -> bool {
-        self.shown(bytes, starts, |_| ControlFlow::Break(())).is_break()
+    /// Whether a literal of this key begins at `start`; in a key, with either sign.
+    #[inline(never)]
+    fn is_shown(&self, bytes: &Bytes, start: usize, key: u64) -> bool {
+        let shows = |literal: Literal, bytes: &Bytes| literal.stands(bytes, start);
+        let with_sign = (self.subject == Subject::Key).then(|| with_sign(*bytes));
+        self.index.ids_of(key).any(|id| {
+            let literal = self.patterns[id].literal();
+            shows(literal, bytes) || with_sign.as_ref().is_some_and(|bytes| shows(literal, bytes))
+        })
     }
 
-    /// Calls `each` with every literal that is shown, once for every place.
+    /// Calls `each` with every literal that `bytes` show, once for every place.
     pub(super) fn all_shown(
         &self,
         bytes: &Bytes,
-        each: impl FnMut(PatternId) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        self.shown(bytes, self.starts, each)
-    }
-
-    /// The same where one begins at one of `starts`.
-    fn shown(
-        &self,
-        bytes: &Bytes,
-        starts: Starts,
         mut each: impl FnMut(PatternId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for start in starts.each() {
-            self.index.each_at(&self.classes, self.subject, bytes, start, |id| {
-                if self.patterns[id].literal().stands(bytes, start) {
-                    each(id)
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })?;
+        let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.subject, bytes);
+        for start in self.starts.each() {
+            let mut flow = ControlFlow::Continue(());
+            self.index.keys().any_at(&text, start, false, |key| {
+                let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
+                flow = self.index.ids_of(key).filter(shown).try_for_each(&mut each);
+                flow.is_break()
+            });
+            flow?;
         }
         ControlFlow::Continue(())
     }

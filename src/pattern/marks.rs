@@ -4,26 +4,35 @@
 //! space-efficient Bloom filters", 2007). With four numbers for each word, 12 of its 64 bits are set, and one number of 150 is found by
 //! chance. A million numbers take 2 MiB.
 
+use crate::memory::Zeros;
 use crate::simd::prefetch;
 
 /// Numbers for each word.
 const NUMBERS_IN_A_WORD: usize = 4;
 
-/// Spreads numbers over 64 bits; odd, so that no two fall together. 2^64 over the golden ratio.
+/// 2^64 over the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The set.
 pub(super) struct Marks {
-    words: Vec<u64>,
+    words: Zeros<u64>,
     /// The highest bits of a spread number are its word.
     shift: u32,
     numbers: usize,
 }
 
-/// Different numbers are different still, and their bits depend on all of the number's.
+/// The set, borrowed for many questions.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    words: &'a [u64],
+    shift: u32,
+}
+
+/// A number of which every bit depends on all of those of `number`: both halves of a product in one.
 #[inline(always)]
 pub(super) fn spread(number: u64) -> u64 {
-    number.wrapping_mul(SPREAD)
+    let product = u128::from(number) * u128::from(SPREAD);
+    (product >> 64) as u64 ^ product as u64
 }
 
 impl Marks {
@@ -31,38 +40,47 @@ impl Marks {
     pub(super) fn new(numbers: usize) -> Self {
         // Two words at least, so that there is a highest bit.
         let words = numbers.div_ceil(NUMBERS_IN_A_WORD).next_power_of_two().max(2);
-        Self { words: vec![0; words], shift: 64 - words.ilog2(), numbers }
+        Self { words: Zeros::new(words), shift: 64 - words.ilog2(), numbers }
     }
 
     /// Puts a number in that was [`spread`].
     pub(super) fn put(&mut self, spread: u64) {
-        let (word, bits) = self.place(spread);
+        let (word, bits) = place(self.shift, spread);
         self.words[word] |= bits;
     }
 
-    /// Whether a number that was [`spread`] may be in the set.
+    /// The set as it is asked.
     #[inline(always)]
-    pub(super) fn may_have(&self, spread: u64) -> bool {
-        let (word, bits) = self.place(spread);
-        self.words[word] & bits == bits
-    }
-
-    /// Asks the memory for what [`Self::may_have`] of this number reads.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, spread: u64) {
-        prefetch(&self.words[self.place(spread).0]);
+    pub(super) fn view(&self) -> View<'_> {
+        View { words: &self.words, shift: self.shift }
     }
 
     /// About what share of the numbers that were not put in is found all the same.
     pub(super) fn share_by_chance(&self) -> f64 {
         (3.0 * self.numbers as f64 / (64 * self.words.len()) as f64).powi(3)
     }
+}
 
+impl View<'_> {
+    /// Whether a number that was [`spread`] may be in the set.
     #[inline(always)]
-    fn place(&self, spread: u64) -> (usize, u64) {
-        let bit = |at: u32| 1 << (spread >> at & 63);
-        ((spread >> self.shift) as usize, bit(16) | bit(24) | bit(32))
+    pub(super) fn may_have(self, spread: u64) -> bool {
+        let (word, bits) = place(self.shift, spread);
+        self.words[word] & bits == bits
     }
+
+    /// Asks the memory for what [`Self::may_have`] of this number reads.
+    #[inline(always)]
+    pub(super) fn prefetch(self, spread: u64) {
+        prefetch(&self.words[place(self.shift, spread).0]);
+    }
+}
+
+/// The word and the bits of a number.
+#[inline(always)]
+fn place(shift: u32, spread: u64) -> (usize, u64) {
+    let bit = |at: u32| 1 << (spread >> at & 63);
+    ((spread >> shift) as usize, bit(16) | bit(24) | bit(32))
 }
 
 #[cfg(test)]
@@ -74,8 +92,9 @@ mod tests {
         for count in [1, 5, 1000, 50_000u64] {
             let mut marks = Marks::new(count as usize);
             (0..count).for_each(|number| marks.put(spread(number)));
-            assert!((0..count).all(|number| marks.may_have(spread(number))));
-            let others = (count..count + 100_000).filter(|number| marks.may_have(spread(*number))).count();
+            assert!((0..count).all(|number| marks.view().may_have(spread(number))));
+            let others =
+                (count..count + 100_000).filter(|number| marks.view().may_have(spread(*number))).count();
             assert!(
                 (others as f64) < 100_000.0 * (2.0 * marks.share_by_chance()).max(0.02),
                 "{others} of {count}"

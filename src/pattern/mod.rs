@@ -13,6 +13,7 @@ mod chance;
 mod classes;
 mod error;
 mod filter;
+mod folded;
 mod index;
 mod literal;
 mod literals;

@@ -2,8 +2,8 @@
 //!
 //! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only detection makes one,
 //! so whoever holds a token may use its instructions, and everything above this room is safe Rust. What an
-//! algorithm needs it asks of the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, and
-//! the 52-bit products of [`Madd52`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
+//! algorithm needs it asks of the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes,
+//! the 52-bit products of [`Madd52`], and the characters of [`Fours`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
 //! machine code of an instruction set where [`Words::run`] is called.
 //!
 //! This is the only room with `unsafe`.
@@ -134,6 +134,77 @@ pub trait Madd52: Words {
     /// a shifted down by `N` bits, 0 to 63, the sign following.
     fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
 }
+
+/// Vectors of sixteen words of 32 bits, whatever the lanes of [`Words`]: 64 bytes, four in each word, the first one lowest.
+pub trait Fours: Words {
+    /// A vector.
+    type Four: Copy;
+
+    /// The sextets of `bytes` after `lead` zero bits, 0 to 8, the highest bits first, one in each byte: words 0 to 10.
+    /// Word 11 repeats word 9, and word 12 word 10. The others are of no meaning.
+    fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Four;
+    /// a or b
+    fn or_fours(self, a: Self::Four, b: &[u32; 16]) -> Self::Four;
+    /// For each byte of a, 0 to 63, that byte of the table.
+    fn look_up(self, table: &[u8; 64], a: Self::Four) -> Self::Four;
+    /// In each half of a word: its lower byte times `weight`, 1 to 127, and its upper byte, less than 2^15 in all.
+    fn weigh_bytes(self, a: Self::Four, weight: u8) -> Self::Four;
+    /// In each word: its lower half times `weight`, and its upper half, each below 2^15.
+    fn weigh_halves(self, a: Self::Four, weight: u16) -> Self::Four;
+    /// Each half from the one after it. The last one is of no meaning.
+    fn next_halves(self, a: Self::Four) -> Self::Four;
+    /// The words in which some byte has its highest bit set.
+    fn high_bits(self, a: Self::Four) -> u16;
+    /// The bits of a bitmap that some words number, modulo their count; 0 for the others. `N`, the words of the bitmap, is
+    /// a power of 2.
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Four, some: u16) -> u16;
+    /// The vector of some bytes.
+    fn load_bytes(self, bytes: &[u8; 64]) -> Self::Four;
+    /// Writes the bytes.
+    fn store_bytes(self, a: Self::Four, bytes: &mut [u8; 64]);
+}
+
+/// The best instruction set for [`Fours`] that there is.
+#[derive(Clone, Copy, Debug)]
+pub enum Best {
+    /// One vector.
+    #[cfg(target_arch = "x86_64")]
+    Avx512f(Avx512f),
+    /// Two vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// Ordinary words.
+    Scalar(Scalar),
+}
+
+impl Best {
+    /// Finds out.
+    #[must_use]
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide = Avx512f::detect().map(Self::Avx512f);
+            if let Ok(set) = wide.or_else(|_| Avx2::detect().map(Self::Avx2)) {
+                return set;
+            }
+        }
+        Self::Scalar(Scalar::detect())
+    }
+}
+
+/// Does something with the token of a [`Best`], generic in [`Fours`].
+macro_rules! with_best {
+    ($best:expr, $simd:ident => $work:expr) => {
+        match $best {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Best::Avx512f($simd) => $work,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Best::Avx2($simd) => $work,
+            $crate::simd::Best::Scalar($simd) => $work,
+        }
+    };
+}
+pub(crate) use with_best;
 
 /// Eight words that fill one line of the cache.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]

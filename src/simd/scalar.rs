@@ -1,6 +1,6 @@
 //! One lane: what every 64-bit processor has.
 
-use super::{Madd52, Row, Words};
+use super::{Fours, Madd52, Row, Words};
 
 /// One lane of ordinary words. Where the processor has BMI2 and ADX, code is compiled for these.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +196,77 @@ impl Madd52 for Scalar {
     #[inline(always)]
     fn sar<const N: u32>(self, a: u64) -> u64 {
         (a.cast_signed() >> N).cast_unsigned()
+    }
+}
+
+impl Fours for Scalar {
+    type Four = [u32; 16];
+
+    #[inline(always)]
+    fn sextets(self, bytes: &[u8; 32], lead: u32) -> [u32; 16] {
+        let word = |from: usize| bytes[from..].first_chunk().map_or(0, |word| u32::from_be_bytes(*word));
+        let mut sextets = [0; 16];
+        for (at, four) in sextets.iter_mut().enumerate().take(11) {
+            let held = match at {
+                0 => word(0) >> 8,
+                10 => word(28) << 8,
+                _ => word(3 * at - 1),
+            } >> lead;
+            let sextet = |down: u32| held >> down & 0x3f;
+            *four = sextet(18) | sextet(12) << 8 | sextet(6) << 16 | sextet(0) << 24;
+        }
+        (sextets[11], sextets[12]) = (sextets[9], sextets[10]);
+        sextets
+    }
+
+    #[inline(always)]
+    fn or_fours(self, a: [u32; 16], b: &[u32; 16]) -> [u32; 16] {
+        std::array::from_fn(|at| a[at] | b[at])
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 64], a: [u32; 16]) -> [u32; 16] {
+        a.map(|four| u32::from_le_bytes(four.to_le_bytes().map(|byte| table[usize::from(byte % 64)])))
+    }
+
+    #[inline(always)]
+    fn weigh_bytes(self, a: [u32; 16], weight: u8) -> [u32; 16] {
+        a.map(|four| (four & 0xff_00ff) * u32::from(weight) + (four >> 8 & 0xff_00ff))
+    }
+
+    #[inline(always)]
+    fn weigh_halves(self, a: [u32; 16], weight: u16) -> [u32; 16] {
+        a.map(|four| (four & 0xffff) * u32::from(weight) + (four >> 16))
+    }
+
+    #[inline(always)]
+    fn next_halves(self, a: [u32; 16]) -> [u32; 16] {
+        std::array::from_fn(|at| a[at] >> 16 | a[(at + 1) % 16] << 16)
+    }
+
+    #[inline(always)]
+    fn high_bits(self, a: [u32; 16]) -> u16 {
+        a.iter().rev().fold(0, |bits, four| bits << 1 | u16::from(four & 0x8080_8080 != 0))
+    }
+
+    #[inline(always)]
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], some: u16) -> u16 {
+        const { assert!(N.is_power_of_two()) };
+        let bit = |number: &u32| (bitmap[(number / 32) as usize % N] >> (number % 32) & 1) as u16;
+        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & some
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 64]) -> [u32; 16] {
+        let (fours, _) = bytes.as_chunks();
+        std::array::from_fn(|at| u32::from_le_bytes(fours[at]))
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, a: [u32; 16], bytes: &mut [u8; 64]) {
+        for (bytes, four) in bytes.as_chunks_mut().0.iter_mut().zip(a) {
+            *bytes = four.to_le_bytes();
+        }
     }
 }
 

@@ -111,6 +111,72 @@ fn check_halves<S: Words>(simd: S) {
     }
 }
 
+fn check_fours<S: Fours>(simd: S) {
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([6; 32]);
+    let bytes = |a| {
+        let mut bytes = [0; 64];
+        simd.store_bytes(a, &mut bytes);
+        bytes
+    };
+    let words =
+        |a| -> Vec<u32> { bytes(a).as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect() };
+    let halves = |a| -> Vec<u16> {
+        words(a).into_iter().flat_map(|word| [word as u16, (word >> 16) as u16]).collect()
+    };
+    let mut bitmap = [0u32; 1 << 12];
+    for number in 0..2000 {
+        let mut held = [0; 32];
+        random.fill_bytes(&mut held);
+        let mut table = [0; 64];
+        random.fill_bytes(&mut table);
+        table = table.map(|byte| byte % 192);
+        bitmap.fill_with(|| random.next_u32());
+        for lead in [0, 2, 5, 8] {
+            let a = simd.sextets(&held, lead);
+            let bit = |at: usize| {
+                at.checked_sub(lead as usize)
+                    .is_some_and(|at| held.get(at / 8).is_some_and(|byte| byte << (at % 8) & 0x80 != 0))
+            };
+            let sextet = |at: usize| (0..6).fold(0, |sextet, of| sextet << 1 | u8::from(bit(6 * at + of)));
+            let sextets: Vec<u8> = (0..44).chain(36..44).map(sextet).collect();
+            assert_eq!(bytes(a)[..52], sextets, "round {number}, lead {lead}");
+
+            let other = [(); 16].map(|()| random.next_u32());
+            let all: Vec<u32> = words(a).into_iter().zip(other).map(|(a, b)| a | b).collect();
+            assert_eq!(words(simd.or_fours(a, &other)), all);
+            let sextets = bytes(a);
+            let seen: Vec<u8> = sextets.iter().map(|sextet| table[usize::from(*sextet)]).collect();
+            let a = simd.look_up(&table, a);
+            assert_eq!(bytes(a)[..], seen);
+
+            let high = seen.as_chunks::<4>().0.iter().map(|four| four.iter().any(|byte| *byte >= 128));
+            let high = high.rev().fold(0, |bits, is| bits << 1 | u16::from(is));
+            assert_eq!(simd.high_bits(a), high);
+
+            let weight = 1 + (random.next_u32() % 127) as u8;
+            let pairs = simd.weigh_bytes(a, weight);
+            let expected: Vec<u16> = seen
+                .as_chunks()
+                .0
+                .iter()
+                .map(|[first, second]| u16::from(*first) * u16::from(weight) + u16::from(*second))
+                .collect();
+            assert_eq!(halves(pairs), expected);
+            assert_eq!(halves(simd.next_halves(pairs))[..31], expected[1..]);
+            let weight = (random.next_u32() % (1 << 15)) as u16;
+            let fours = simd.weigh_halves(pairs, weight);
+            let sum = |[low, high]: &[u16; 2]| u32::from(*low) * u32::from(weight) + u32::from(*high);
+            let expected: Vec<u32> = expected.as_chunks().0.iter().map(sum).collect();
+            assert_eq!(words(fours), expected);
+            let bits = expected.iter().rev().fold(0, |bits, number| {
+                bits << 1 | (bitmap[(number / 32) as usize % (1 << 12)] >> (number % 32) & 1) as u16
+            });
+            let some = random.next_u32() as u16;
+            assert_eq!(simd.bits(&bitmap, fours, some), bits & some);
+        }
+    }
+}
+
 fn check_columns<S: Words>(simd: S) {
     let rows: [Row; 8] = std::array::from_fn(|row| Row(std::array::from_fn(|at| (10 * row + at) as u64)));
     let columns = simd.columns(|lane| &rows[7 - lane]);
@@ -181,10 +247,13 @@ fn every_set_computes_like_one_lane() {
     on_every_set!(check_halves);
     on_every_set!(check_columns);
     check_madd52(Scalar::detect());
+    check_fours(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
         on(Avx2::detect(), check_doubles);
         on(Avx512f::detect(), check_doubles);
+        on(Avx2::detect(), check_fours);
+        on(Avx512f::detect(), check_fours);
         on(Avx512ifma::detect(), check_madd52);
     }
 }

@@ -8,7 +8,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Doubles, Madd52, Missing, Row, Words, need};
+use super::{Doubles, Fours, Madd52, Missing, Row, Words, need};
 
 /// 4 lanes: AVX2 and FMA (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
@@ -493,6 +493,228 @@ impl Doubles for Avx512f {
     }
 }
 
+impl Fours for Avx2 {
+    type Four = [__m256i; 2];
+
+    #[inline(always)]
+    fn sextets(self, bytes: &[u8; 32], lead: u32) -> [__m256i; 2] {
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        unsafe {
+            let bytes = _mm256_loadu_si256(bytes.as_ptr().cast());
+            let lower = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 0, 1, 2, 2, 3, 4, 5));
+            let upper = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(5, 6, 7, 0, 5, 6, 7, 0));
+            let zero = _mm256_setzero_si256();
+            let (lower, upper) =
+                (_mm256_blend_epi32::<0x01>(lower, zero), _mm256_blend_epi32::<0x88>(upper, zero));
+            let lower = _mm256_shuffle_epi8(lower, _mm256_broadcastsi128_si256(FOURS));
+            let upper = _mm256_shuffle_epi8(upper, _mm256_setr_m128i(FOURS_REPEATED, FOURS_FROM_THIRD));
+            [lower, upper].map(|held| {
+                let held = _mm256_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
+                let sextet = |shifted, mask| _mm256_and_si256(shifted, _mm256_set1_epi32(mask));
+                _mm256_or_si256(
+                    _mm256_or_si256(
+                        sextet(_mm256_srli_epi32::<18>(held), 0x3f),
+                        sextet(_mm256_srli_epi32::<4>(held), 0x3f00),
+                    ),
+                    _mm256_or_si256(
+                        sextet(_mm256_slli_epi32::<10>(held), 0x3f_0000),
+                        sextet(_mm256_slli_epi32::<24>(held), 0x3f00_0000),
+                    ),
+                )
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn or_fours(self, [a, b]: [__m256i; 2], other: &[u32; 16]) -> [__m256i; 2] {
+        [self.or(a, self.load_all_halves(other)), self.or(b, self.load_all_halves(&other[8..]))]
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 64], a: [__m256i; 2]) -> [__m256i; 2] {
+        let (parts, _) = table.as_chunks::<16>();
+        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is allowed.
+        unsafe {
+            let part = |at: usize| {
+                let bytes: &[u8; 16] = &parts[at];
+                _mm256_broadcastsi128_si256(_mm_loadu_si128(bytes.as_ptr().cast()))
+            };
+            let parts = [part(0), part(1), part(2), part(3)];
+            a.map(|a| {
+                // The highest bit of a byte chooses: bit 4 or bit 5, shifted there.
+                let (by_16, by_32) = (_mm256_slli_epi16::<3>(a), _mm256_slli_epi16::<2>(a));
+                let of = |at: usize| _mm256_shuffle_epi8(parts[at], a);
+                let lower = _mm256_blendv_epi8(of(0), of(1), by_16);
+                let upper = _mm256_blendv_epi8(of(2), of(3), by_16);
+                _mm256_blendv_epi8(lower, upper, by_32)
+            })
+        }
+    }
+
+    #[inline(always)]
+    fn weigh_bytes(self, a: [__m256i; 2], weight: u8) -> [__m256i; 2] {
+        // SAFETY: the token was made by detection.
+        a.map(|a| unsafe { _mm256_maddubs_epi16(a, _mm256_set1_epi16(0x100 | i16::from(weight))) })
+    }
+
+    #[inline(always)]
+    fn weigh_halves(self, a: [__m256i; 2], weight: u16) -> [__m256i; 2] {
+        // SAFETY: the token was made by detection.
+        a.map(|a| unsafe { _mm256_madd_epi16(a, _mm256_set1_epi32(0x1_0000 | i32::from(weight))) })
+    }
+
+    #[inline(always)]
+    fn next_halves(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let middle = _mm256_permute2x128_si256::<0x21>(a, b);
+            let end = _mm256_permute2x128_si256::<0x81>(b, b);
+            [_mm256_alignr_epi8::<2>(middle, a), _mm256_alignr_epi8::<2>(end, b)]
+        }
+    }
+
+    #[inline(always)]
+    fn high_bits(self, a: [__m256i; 2]) -> u16 {
+        // SAFETY: the token was made by detection.
+        let [low, high] = a.map(|a| unsafe {
+            let high = _mm256_and_si256(a, _mm256_set1_epi8(i8::MIN));
+            let none = _mm256_cmpeq_epi32(high, _mm256_setzero_si256());
+            !_mm256_movemask_ps(_mm256_castsi256_ps(none)) as u16 & 0xff
+        });
+        low | high << 8
+    }
+
+    #[inline(always)]
+    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], some: u16) -> u16 {
+        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
+        let half = |a: __m256i| {
+            // SAFETY: the token was made by detection; every index is below `N`.
+            unsafe {
+                let word = _mm256_and_si256(_mm256_srli_epi32::<5>(a), _mm256_set1_epi32(N as i32 - 1));
+                let words = _mm256_i32gather_epi32::<4>(bitmap.as_ptr().cast(), word);
+                // The bit goes to the highest place.
+                let up = _mm256_andnot_si256(a, _mm256_set1_epi32(31));
+                _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, up))) as u16
+            }
+        };
+        (half(a) | half(b) << 8) & some
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 64]) -> [__m256i; 2] {
+        let (halves, _) = bytes.as_chunks::<32>();
+        // SAFETY: the token was made by detection; there are two arrays of 32 bytes, and any alignment is allowed.
+        unsafe {
+            [_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast())]
+        }
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, [a, b]: [__m256i; 2], bytes: &mut [u8; 64]) {
+        let (halves, _) = bytes.as_chunks_mut::<32>();
+        // SAFETY: the token was made by detection; there are two arrays of 32 bytes, and any alignment is allowed.
+        unsafe {
+            _mm256_storeu_si256(halves[0].as_mut_ptr().cast(), a);
+            _mm256_storeu_si256(halves[1].as_mut_ptr().cast(), b);
+        }
+    }
+}
+
+impl Fours for Avx512f {
+    type Four = __m512i;
+
+    #[inline(always)]
+    fn sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        unsafe {
+            let bytes = _mm512_castsi256_si512(_mm256_loadu_si256(bytes.as_ptr().cast()));
+            let places = _mm512_setr_epi32(0, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 0, 5, 6, 7, 0);
+            let held = _mm512_maskz_permutexvar_epi32(0x77fe, places, bytes);
+            let order = _mm512_inserti64x4::<1>(
+                _mm512_castsi256_si512(_mm256_broadcastsi128_si256(FOURS)),
+                _mm256_setr_m128i(FOURS_REPEATED, FOURS_FROM_THIRD),
+            );
+            let held = _mm512_shuffle_epi8(held, order);
+            let held = _mm512_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
+            // sum | shifted & mask
+            let with =
+                |sum, shifted, mask| _mm512_ternarylogic_epi32::<0xf8>(sum, shifted, _mm512_set1_epi32(mask));
+            let sum = _mm512_and_si512(_mm512_srli_epi32::<18>(held), _mm512_set1_epi32(0x3f));
+            let sum = with(sum, _mm512_srli_epi32::<4>(held), 0x3f00);
+            let sum = with(sum, _mm512_slli_epi32::<10>(held), 0x3f_0000);
+            with(sum, _mm512_slli_epi32::<24>(held), 0x3f00_0000)
+        }
+    }
+
+    #[inline(always)]
+    fn or_fours(self, a: __m512i, other: &[u32; 16]) -> __m512i {
+        self.or(a, self.load_all_halves(other))
+    }
+
+    #[inline(always)]
+    fn look_up(self, table: &[u8; 64], a: __m512i) -> __m512i {
+        let (parts, _) = table.as_chunks::<16>();
+        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is allowed.
+        unsafe {
+            let part = |at: usize| {
+                let bytes: &[u8; 16] = &parts[at];
+                _mm512_broadcast_i32x4(_mm_loadu_si128(bytes.as_ptr().cast()))
+            };
+            let by_16 = _mm512_test_epi8_mask(a, _mm512_set1_epi8(16));
+            let by_32 = _mm512_test_epi8_mask(a, _mm512_set1_epi8(32));
+            let lower = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(part(0), a), by_16, part(1), a);
+            let upper = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(part(2), a), by_16, part(3), a);
+            _mm512_mask_mov_epi8(lower, by_32, upper)
+        }
+    }
+
+    instructions! {
+        weigh_bytes(a: __m512i, weight: u8) -> __m512i =
+            _mm512_maddubs_epi16(a, _mm512_set1_epi16(0x100 | i16::from(weight)));
+        weigh_halves(a: __m512i, weight: u16) -> __m512i =
+            _mm512_madd_epi16(a, _mm512_set1_epi32(0x1_0000 | i32::from(weight)));
+    }
+
+    #[inline(always)]
+    fn next_halves(self, a: __m512i) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let next = _mm512_alignr_epi32::<1>(a, a);
+            _mm512_or_si512(_mm512_srli_epi32::<16>(a), _mm512_slli_epi32::<16>(next))
+        }
+    }
+
+    #[inline(always)]
+    fn high_bits(self, a: __m512i) -> u16 {
+        // SAFETY: the token was made by detection.
+        unsafe { _mm512_test_epi32_mask(a, _mm512_set1_epi8(i8::MIN)) }
+    }
+
+    #[inline(always)]
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, some: u16) -> u16 {
+        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
+        // SAFETY: the token was made by detection; every index is below `N`.
+        unsafe {
+            let word = _mm512_and_si512(_mm512_srli_epi32::<5>(a), _mm512_set1_epi32(N as i32 - 1));
+            let zero = _mm512_setzero_si512();
+            let words = _mm512_mask_i32gather_epi32::<4>(zero, some, word, bitmap.as_ptr().cast());
+            _mm512_test_epi32_mask(_mm512_rorv_epi32(words, a), _mm512_set1_epi32(1))
+        }
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 64]) -> __m512i {
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_bytes(self, a: __m512i, bytes: &mut [u8; 64]) {
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), a) }
+    }
+}
+
 /// Methods that are those of the smaller set.
 macro_rules! as_avx512f {
     ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
@@ -561,11 +783,18 @@ impl Madd52 for Avx512ifma {
 }
 
 /// The order of bytes that reverses each word.
-const SWAP: __m128i = {
-    let bytes: [u8; 16] = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8];
+const SWAP: __m128i = order([7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]);
+
+/// Four times four bytes, three bytes further on each time, the last first: from bytes 3, 6, 9 and 12 on; from 3, 6, 9 and 6;
+/// from 9 on.
+const FOURS: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 15, 14, 13, 12]);
+const FOURS_REPEATED: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 9, 8, 7, 6]);
+const FOURS_FROM_THIRD: __m128i = order([12, 11, 10, 9, 12, 11, 10, 9, 12, 11, 10, 9, 12, 11, 10, 9]);
+
+const fn order(bytes: [u8; 16]) -> __m128i {
     // SAFETY: both are 16 bytes, for which every bit pattern is allowed.
     unsafe { std::mem::transmute(bytes) }
-};
+}
 
 #[cold]
 fn too_short() -> ! {

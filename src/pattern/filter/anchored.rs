@@ -1,10 +1,12 @@
 //! Literals that stand at one end: one look-up of their characters there.
 
+use super::Starts;
 use crate::pattern::chance::Place;
 use crate::pattern::classes::Classes;
+use crate::pattern::folded::Folded;
 use crate::pattern::literal::Literal;
 use crate::pattern::marks::{Marks, spread};
-use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, Subject, with_sign};
+use crate::wire::{BODY_LEN, SIGN_POSITION, Subject};
 
 /// About what a look-up costs in nanoseconds, where the marks are in a cache.
 const COST: f64 = 6.0;
@@ -18,7 +20,7 @@ pub(super) struct Anchored {
     window: Window,
     marks: Marks,
     /// Where the literals begin.
-    starts: u64,
+    starts: Starts,
     literals: usize,
 }
 
@@ -35,14 +37,14 @@ impl Anchored {
 
     /// For so many literals.
     pub(super) fn new(subject: Subject, window: Window, literals: usize) -> Self {
-        Self { subject, window, marks: Marks::new(literals), starts: 0, literals }
+        Self { subject, window, marks: Marks::new(literals), starts: Starts::default(), literals }
     }
 
     pub(super) fn mark(&mut self, classes: &Classes, literal: &Literal) {
         let (at_end, count) = self.window;
         let (from, start) = if at_end { (literal.len() - count, BODY_LEN - literal.len()) } else { (0, 0) };
-        self.marks.put(spread(classes.code(literal.window(from, count), count)));
-        self.starts |= 1 << start;
+        self.marks.put(spread(literal.window(classes, from, count)));
+        self.starts = self.starts.or(Starts::only(start));
     }
 
     /// The share of random bytes that pass, if the literals were random.
@@ -55,23 +57,26 @@ impl Anchored {
         COST
     }
 
-    /// Adds to `starts` where a literal may begin in each of `some`; in a key, with either sign.
-    pub(super) fn starts<const N: usize>(&self, classes: &Classes, some: &[Bytes], starts: &mut [u64; N]) {
+    /// Adds to `starts` where a literal may begin in each of `texts`; in a key, with either sign.
+    #[inline(always)]
+    pub(super) fn starts(&self, texts: &[Folded], starts: &mut [Starts]) {
         let (at_end, count) = self.window;
         let first = if at_end { BODY_LEN - count } else { 0 };
-        let code = |bytes: &Bytes| spread(classes.code(self.subject.window(bytes, first, count), count));
-        let mut codes = [0; N];
-        for (spread, bytes) in codes.iter_mut().zip(some) {
-            *spread = code(bytes);
-            self.marks.prefetch(*spread);
-        }
-        for ((starts, code), _) in starts.iter_mut().zip(codes).zip(some) {
-            *starts |= if self.marks.may_have(code) { self.starts } else { 0 };
-        }
+        self.starts_with(texts, starts, |text| text.window(first, count, false));
         if self.subject == Subject::Key && first + count > SIGN_POSITION {
-            for (starts, bytes) in starts.iter_mut().zip(some) {
-                *starts |= if self.marks.may_have(code(&with_sign(*bytes))) { self.starts } else { 0 };
-            }
+            self.starts_with(texts, starts, |text| text.window(first, count, true));
+        }
+    }
+
+    #[inline(always)]
+    fn starts_with(&self, texts: &[Folded], starts: &mut [Starts], window: impl Fn(&Folded) -> u64) {
+        let marks = self.marks.view();
+        for text in texts {
+            marks.prefetch(spread(window(text)));
+        }
+        for (starts, text) in starts.iter_mut().zip(texts) {
+            let may_have = marks.may_have(spread(window(text)));
+            *starts = starts.or(if may_have { self.starts } else { Starts::default() });
         }
     }
 }

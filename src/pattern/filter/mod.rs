@@ -15,7 +15,9 @@ use std::ops::RangeInclusive;
 
 use super::chance::Place;
 use super::classes::Classes;
+use super::folded::Folded;
 use super::literal::Literal;
+use crate::simd::Scalar;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols};
 use quads::Quads;
 pub(super) use rows::Rows;
@@ -33,11 +35,6 @@ pub(super) struct Starts(u64);
 
 impl Starts {
     pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
-
-    /// `first` and all that follow.
-    pub(super) fn from(first: usize) -> Self {
-        Self(Self::ALL.0 >> first << first)
-    }
 
     /// `first` alone.
     pub(super) fn only(first: usize) -> Self {
@@ -70,6 +67,7 @@ impl Starts {
 
 /// Tells bytes that show no literal.
 pub(super) struct Filter {
+    subject: Subject,
     /// Without any row where they do not pay.
     rows: Rows,
     quads: Option<Quads>,
@@ -101,22 +99,33 @@ impl Filter {
         let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + there);
         let (rows, share) = if with_rows < without_rows { (rows, share) } else { (Rows::none(), 1.0) };
         let quads = quads.filter(|_| share * by_quads + there < share * everywhere);
-        Self { rows, quads }
+        Self { subject, rows, quads }
     }
 
-    /// Calls `each` with the place of everything in `batch` that may show a literal, in ascending order, and where. Of a key the
-    /// highest bit has to be 0; it passes if it may show a literal with either sign.
-    pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: &mut dyn FnMut(usize, Starts)) {
+    /// Calls `each` for parts of `batch`, in ascending order, with some places, the texts there, and where in each a literal may
+    /// begin. What is left out shows none. Of a key the highest bit has to be 0; both signs are thought of.
+    pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: Each) {
         match &self.quads {
-            None => self.rows.survivors(batch, &mut |place| each(place, Starts::ALL)),
-            Some(quads) if self.rows.are_none() => quads.survivors(classes, batch, each),
+            None => self.rows.survivors(batch, &mut |place| {
+                let text = Folded::new(Scalar::plain(), classes.of_values(), self.subject, &batch[place]);
+                each(&[place], &[text], &[Starts::ALL]);
+            }),
+            Some(quads) if self.rows.are_none() => quads.survivors(batch, each),
             Some(quads) => {
                 let (places, passed) = self.rows.passing(batch);
-                quads.survivors(classes, &passed, &mut |at, starts| each(places[at], starts));
+                let mut of_some = Vec::new();
+                quads.survivors(&passed, &mut |some, texts, starts| {
+                    of_some.clear();
+                    of_some.extend(some.iter().map(|at| places[*at]));
+                    each(&of_some, texts, starts);
+                });
             }
         }
     }
 }
+
+/// What takes places, the texts there, and where literals may begin.
+type Each<'a> = &'a mut dyn FnMut(&[usize], &[Folded], &[Starts]);
 
 /// The most literals whose runs are marked one by one. More would leave little to reject, and take some microseconds each.
 const MOST_RUNS: usize = 4096;
@@ -233,9 +242,9 @@ mod tests {
                 }
             }
             let filters = [
-                Filter { rows: rows(), quads: None },
-                Filter { rows: Rows::none(), quads: quads() },
-                Filter { rows: rows(), quads: quads() },
+                Filter { subject, rows: rows(), quads: None },
+                Filter { subject, rows: Rows::none(), quads: quads() },
+                Filter { subject, rows: rows(), quads: quads() },
                 Filter::new(subject, &classes, 5, 1, literals()),
             ];
             let run = literals().nth(below(&mut random, count)).unwrap().run();
@@ -244,8 +253,8 @@ mod tests {
                 for (number, filter) in filters.iter().enumerate() {
                     let mut told = None;
                     let batch = [[0; 32], bytes, [0xff; 32].map(|byte| byte >> 1)];
-                    filter.survivors(&classes, &batch, &mut |place, starts| {
-                        if place == 1 {
+                    filter.survivors(&classes, &batch, &mut |places, _, starts| {
+                        for (_, starts) in places.iter().zip(starts).filter(|(place, _)| **place == 1) {
                             told = Some(starts.each().any(|told| told == start));
                         }
                     });
@@ -274,14 +283,19 @@ mod tests {
                 let key = showing(Subject::Key, &literal.run(), 41, &mut random).unwrap();
                 assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
                 for filter in [
-                    Filter { rows: Rows::new(Subject::Key, std::iter::once(literal.run())), quads: None },
                     Filter {
+                        subject: Subject::Key,
+                        rows: Rows::new(Subject::Key, std::iter::once(literal.run())),
+                        quads: None,
+                    },
+                    Filter {
+                        subject: Subject::Key,
                         rows: Rows::none(),
                         quads: Quads::new(Subject::Key, &classes, 4, std::iter::once(literal)),
                     },
                 ] {
                     let mut passed = false;
-                    filter.survivors(&classes, &[key], &mut |_, _| passed = true);
+                    filter.survivors(&classes, &[key], &mut |_, _, starts| passed |= !starts.is_empty());
                     assert!(passed, "{text}");
                 }
             }
@@ -291,9 +305,9 @@ mod tests {
     #[test]
     fn starts_are_a_set_of_positions() {
         assert_eq!(Starts::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
-        let last = Starts::from(BODY_LEN - 2);
+        let last = Starts::only(41).or(Starts::only(42));
         assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
         assert_eq!(Starts(0b101).and_next(), Starts(0b1111));
-        assert_eq!(last.and_next().and(Starts::from(42)), Starts::from(42));
+        assert_eq!(last.and_next(), last);
     }
 }

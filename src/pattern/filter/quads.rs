@@ -3,48 +3,59 @@
 //! The characters are read in pairs, 0 and 1, 2 and 3, and so on; two neighbouring pairs are a *quad*. So quads begin at all even
 //! places. Every literal of five characters or more holds a whole quad, wherever it begins: with its first character at an
 //! even place, with its second at an odd one. Shorter ones, and what is left of a quad beside them, are marked with every
-//! class that may stand there. One bitmap holds the marks of all places: 65 KiB are touched where a list has nothing but letters and case
-//! is ignored (27 classes), 512 KiB at most.
+//! class that may stand there. One bitmap holds the marks of all places: 56 KiB are touched where a list has nothing but letters
+//! and case is ignored (26 classes), 512 KiB at most.
 //!
 //! Literals that stand at one end are not marked there but looked up apart (`anchored`).
 //!
-//! The cost: 11 groups of four characters, 22 pairs, and 23 look-ups, all independent of each other: about 35 ns by
-//! itself, and twice that in a search.
+//! A text is folded in a vector of bytes, or in two, and sums of its neighbouring bytes are the numbers of its quads. 23 look-ups
+//! are left, with both signs of a key; those of quads with a symbol that no literal holds are left out, as a rule more
+//! than half.
 
 use std::collections::BTreeMap;
 
 use super::anchored::Anchored;
-use super::{Run, Starts};
+use super::{Each, Run, Starts};
 use crate::pattern::chance::Place;
-use crate::pattern::classes::Classes;
+use crate::pattern::classes::{Classes, UNUSED};
+use crate::pattern::folded::Folded;
 use crate::pattern::literal::Literal;
-use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
+use crate::simd::{Best, Fours, Words as _, prefetch, with_best};
+use crate::wire::{Bytes, QUADS, Subject};
 
-/// About what looking at all quads costs in nanoseconds.
-const COST: f64 = 50.0;
+/// About what folding a text costs in nanoseconds, and what looking at all of its quads does.
+const COST_OF_FOLDING: f64 = 6.0;
+const COST: f64 = 20.0;
 
-/// Pairs of characters; the last one is half empty.
+/// The quads of a text: the last pair of characters is half empty.
 const PAIRS: usize = 2 * QUADS;
 
 /// The bits of the bitmap: 512 KiB. Lists with fewer different quads touch only its beginning.
 const BITS: u32 = 22;
 
 /// The bitmap. Its size stands in the type, so that no look-up has to compare with it.
-type Bitmap = [u64; 1 << (BITS - 6)];
+type Bitmap = [u32; 1 << (BITS - 5)];
+
+/// The most words of the bitmap that are fetched before a batch: 128 KiB.
+const MOST_FETCHED: usize = 1 << 15;
+
+/// The least batch for which that pays.
+const LARGE_BATCH: usize = 512;
 
 /// How many elements are looked at together, so that the memory has brought what the last look-ups need when they are done.
 const TOGETHER: usize = 32;
 
-/// Spreads quads over a bitmap that is smaller than their number. Odd.
-const SPREAD: u32 = 0x9e37_79b1;
-
-const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
-
 /// The marks.
 pub(in super::super) struct Quads {
     subject: Subject,
-    /// The number of a quad is `factor` times that of its first pair, plus that of its second, modulo the size of the bitmap.
-    factor: u32,
+    /// What folds texts.
+    best: Best,
+    /// The class of each symbol, by its value. [`UNUSED`] stands with the class of no literal, if no quad that holds it is marked.
+    table: [u8; 64],
+    /// How many classes may be marked, and pairs of classes. Classes are numbered from 0, and so are pairs: `classes` times
+    /// the first class, plus the second; and quads of pairs, modulo the size of the bitmap.
+    classes: u8,
+    pairs: u16,
     /// `None` if every literal stands at one end.
     bitmap: Option<Box<Bitmap>>,
     /// Where a literal begins that shows a quad: one place before it, there, one after it.
@@ -70,7 +81,21 @@ impl Quads {
         }
         let anchored = anchored(subject, classes, most, literals);
         let hits = anchored.iter().map(Anchored::hits).sum();
-        let mut quads = Self { subject, factor: 0, bitmap: None, around: [false; 3], hits, anchored };
+        let marks_unused = movable.clone().any(|run| run.symbols.len() < 5) && classes.has_unused();
+        let count = classes.count() - u8::from(classes.has_unused() && !marks_unused);
+        let pairs = u16::from(count) * u16::from(count);
+        let table = classes.of_values().map(|class| if marks_unused { class & !UNUSED } else { class });
+        let mut quads = Self {
+            subject,
+            best: Best::detect(),
+            classes: count,
+            pairs,
+            bitmap: None,
+            table,
+            around: [false; 3],
+            hits,
+            anchored,
+        };
         if movable.clone().next().is_some() {
             quads.mark_all(classes, movable);
         }
@@ -85,14 +110,12 @@ impl Quads {
     /// What this test costs, in nanoseconds.
     pub(super) fn cost(&self) -> f64 {
         let of_quads = if self.bitmap.is_none() { 0.0 } else { COST };
-        of_quads + self.anchored.iter().map(Anchored::cost).sum::<f64>()
+        COST_OF_FOLDING + of_quads + self.anchored.iter().map(Anchored::cost).sum::<f64>()
     }
 
     fn mark_all(&mut self, classes: &Classes, runs: impl Iterator<Item = Run>) {
-        let pairs = classes.count() * classes.count();
-        let fits = u64::from(pairs).pow(2) <= 1 << BITS;
-        self.factor = if fits { pairs } else { SPREAD };
-        let Ok(mut bitmap) = Box::<Bitmap>::try_from(vec![0; 1 << (BITS - 6)].into_boxed_slice()) else {
+        let fits = u32::from(self.pairs).pow(2) <= 1 << BITS;
+        let Ok(mut bitmap) = Box::<Bitmap>::try_from(vec![0; 1 << (BITS - 5)].into_boxed_slice()) else {
             unreachable!("it has the size of its type")
         };
         let mut share = 0.0;
@@ -100,7 +123,7 @@ impl Quads {
             for odd in [false, true] {
                 if let Some(shift) = shift(&run, odd) {
                     self.around[(1 - shift) as usize] = true;
-                    share += mark(&mut bitmap, self.factor, classes, &run, shift);
+                    share += self.mark(&mut bitmap, classes, &run, shift);
                 }
             }
         }
@@ -112,116 +135,129 @@ impl Quads {
         self.bitmap = Some(bitmap);
     }
 
-    /// Calls `each` with the place of everything that may show a literal, in ascending order, and where that may begin.
-    pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: &mut dyn FnMut(usize, Starts)) {
+    /// Marks the quad that begins `shift` characters after the run, and gives the share of quads that were not marked before.
+    fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize) -> f64 {
+        let mut all = vec![(0u32, 1.0)];
+        for at in shift..shift + 4 {
+            let symbols = usize::try_from(at).ok().and_then(|at| run.symbols.get(at));
+            let these = match symbols {
+                Some(symbols) => symbols.first().map_or(0..0, |first| {
+                    let class = classes.of(first) & !UNUSED;
+                    class..class + 1
+                }),
+                // Of a literal of five characters or more, a quad is all within.
+                None => 0..self.classes,
+            };
+            all = all
+                .into_iter()
+                .flat_map(|(quad, share)| {
+                    these.clone().map(move |class| {
+                        (quad * u32::from(self.classes) + u32::from(class), share * classes.share(class))
+                    })
+                })
+                .collect();
+        }
+        let mut added = 0.0;
+        for (quad, share) in all {
+            let (word, bit) = ((quad / 32) as usize % bitmap.len(), quad % 32);
+            if bitmap[word] >> bit & 1 == 0 {
+                bitmap[word] |= 1 << bit;
+                added += share;
+            }
+        }
+        added
+    }
+
+    /// Calls `each` as [`super::Filter::survivors`] does.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: Each) {
+        with_best!(self.best, simd => simd.run(
+            #[inline(always)]
+            || self.survivors_by(simd, batch, each)
+        ));
+    }
+
+    #[inline(always)]
+    fn survivors_by<S: Fours>(&self, simd: S, batch: &[Bytes], each: Each) {
+        if batch.len() >= LARGE_BATCH {
+            self.fetch_marks();
+        }
+        let (mut texts, mut all_starts) = ([Folded::NONE; TOGETHER], [Starts::default(); TOGETHER]);
+        let (mut marked, mut places) = ([[0; 2]; TOGETHER], [0; TOGETHER]);
         for (number, some) in batch.chunks(TOGETHER).enumerate() {
-            let mut starts = [0; TOGETHER];
+            let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
+            for (bytes, text) in some.iter().zip(&mut *texts) {
+                text.set(simd, Folded::vector(simd, &self.table, self.subject, bytes));
+            }
+            starts.fill(Starts::default());
             if let Some(bitmap) = &self.bitmap {
-                let factor = self.factor;
-                for (starts, bytes) in starts.iter_mut().zip(some) {
-                    let hits = match self.subject {
-                        Subject::Key => hits_of_key(bitmap, factor, classes, bytes),
-                        Subject::Fingerprint => {
-                            hits(bitmap, factor, &pairs(classes, &Subject::Fingerprint.quads(bytes)))
-                        }
-                    };
-                    *starts = if hits == 0 { 0 } else { self.around(hits) };
+                // First without branches, so that the look-ups of one text do not wait for those of another.
+                for (text, marked) in texts.iter().zip(&mut marked) {
+                    let text = text.get(simd);
+                    *marked = [
+                        self.marked(simd, bitmap, text, EVEN),
+                        self.marked(simd, bitmap, simd.next_halves(text), ODD),
+                    ];
+                }
+                for (marked, starts) in
+                    marked.iter().zip(&mut *starts).filter(|(marked, _)| **marked != [0; 2])
+                {
+                    *starts = self.around(*marked);
                 }
             }
             for anchored in &self.anchored {
-                anchored.starts(classes, some, &mut starts);
+                anchored.starts(texts, starts);
             }
-            for (at, starts) in starts.into_iter().enumerate().filter(|(_, starts)| *starts != 0) {
-                each(TOGETHER * number + at, Starts(starts).and(Starts::ALL));
+            // What shows nothing is left out; without branches again.
+            let mut kept = 0;
+            for at in 0..some.len() {
+                (places[kept], texts[kept], starts[kept]) = (TOGETHER * number + at, texts[at], starts[at]);
+                kept += usize::from(starts[kept] != Starts::default());
             }
+            each(&places[..kept], &texts[..kept], &starts[..kept]);
         }
     }
 
-    /// Where a literal may begin that shows one of these quads.
-    fn around(&self, mut hits: u32) -> u64 {
-        let around = self.around.iter().rev().fold(0u64, |around, is| around << 1 | u64::from(*is));
-        let mut starts = 0;
-        while hits != 0 {
-            starts |= around << (2 * hits.trailing_zeros()) >> 1;
-            hits &= hits - 1;
-        }
-        starts
+    /// Which of some words of a folded text are marked quads.
+    #[inline(always)]
+    fn marked<S: Fours>(&self, simd: S, bitmap: &Bitmap, text: S::Four, some: u16) -> u16 {
+        let numbers = simd.weigh_halves(simd.weigh_bytes(text, self.classes), self.pairs);
+        simd.bits(bitmap, numbers, some & !simd.high_bits(text))
     }
-}
 
-/// Marks the quad that begins `shift` characters after the run, and gives the share of quads that were not marked before.
-fn mark(bitmap: &mut Bitmap, factor: u32, classes: &Classes, run: &Run, shift: isize) -> f64 {
-    let mut all = vec![(0, 1.0)];
-    for at in shift..shift + 4 {
-        let symbols = usize::try_from(at).ok().and_then(|at| run.symbols.get(at));
-        let these = match symbols {
-            Some(symbols) => symbols.first().map_or(0..0, |first| classes.of(first)..classes.of(first) + 1),
-            None => 0..classes.count(),
-        };
-        all = all
-            .into_iter()
-            .flat_map(|(quad, share)| {
-                these.clone().map(move |class| {
-                    (quad * u64::from(classes.count()) + u64::from(class), share * classes.share(class))
-                })
-            })
-            .collect();
-    }
-    let pairs = u64::from(classes.count() * classes.count());
-    let mut added = 0.0;
-    for (quad, share) in all {
-        let (word, bit) = place(factor, (quad / pairs) as u32, (quad % pairs) as u32);
-        if bitmap[word] >> bit & 1 == 0 {
-            bitmap[word] |= 1 << bit;
-            added += share;
+    /// Has the bitmap brought near, as far as it is used: what derived the keys has driven it out.
+    fn fetch_marks(&self) {
+        let used = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
+        let marks = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..used.min(bitmap.len())]);
+        if marks.len() <= MOST_FETCHED {
+            marks.iter().step_by(16).for_each(prefetch);
         }
     }
-    added
-}
 
-/// The quads of a key that are marked with one sign or the other, as [`hits`] has them.
-#[inline(always)]
-fn hits_of_key(bitmap: &Bitmap, factor: u32, classes: &Classes, key: &Bytes) -> u32 {
-    let quads = Subject::Key.quads(key);
-    let pairs = pairs(classes, &quads);
-    // The sign is in the second character of the last but one pair.
-    let both = quads[QUADS - 1] >> (2 * SYMBOL_BITS) | u32::from(SIGN_VALUE);
-    let (before, with_sign, after) = (pairs[PAIRS - 3], classes.pair(both), pairs[PAIRS - 1]);
-    hits(bitmap, factor, &pairs)
-        | (hit(bitmap, factor, before, with_sign) << (PAIRS - 3)) as u32
-        | (hit(bitmap, factor, with_sign, after) << (PAIRS - 2)) as u32
-}
-
-/// Bit j: the quad that begins with pair j is marked. Adding bits up in this way makes bit tests and additions with carry of it.
-#[inline(always)]
-fn hits(bitmap: &Bitmap, factor: u32, pairs: &[u32; PAIRS]) -> u32 {
-    let mut hits = 0u64;
-    for at in (0..PAIRS - 1).rev() {
-        hits = hits + hits + hit(bitmap, factor, pairs[at], pairs[at + 1]);
+    /// Where a literal may begin that shows one of these quads: those that begin with an even pair, and with an odd one.
+    #[inline(always)]
+    fn around(&self, [even, odd]: [u16; 2]) -> Starts {
+        let even = even | even >> 2 & 1 << 10;
+        let odd = odd | odd >> 2 & 1 << 9;
+        let quads = every_fourth(even) | every_fourth(odd) << 2;
+        let [before, there, after] = self.around.map(|is| if is { quads } else { 0 });
+        Starts(before >> 1 | there | after << 1).and(Starts::ALL)
     }
-    hits as u32
 }
 
-#[inline(always)]
-fn hit(bitmap: &Bitmap, factor: u32, first: u32, second: u32) -> u64 {
-    let (word, bit) = place(factor, first, second);
-    bitmap[word] >> bit & 1
-}
+/// The words of a folded text that begin a quad: 0 to 10, and those that hold the sign. Where quads begin with the first half of a word,
+/// word 12 repeats word 10; where they begin with the second half, word 11 repeats word 9.
+const EVEN: u16 = 0x17ff;
+const ODD: u16 = 0x0bff;
 
+/// Bit i goes to place 4i.
 #[inline(always)]
-fn place(factor: u32, first: u32, second: u32) -> (usize, u32) {
-    let number = first.wrapping_mul(factor).wrapping_add(second) % (1 << BITS);
-    ((number / 64) as usize, number % 64)
-}
-
-#[inline(always)]
-fn pairs(classes: &Classes, quads: &[u32; QUADS]) -> [u32; PAIRS] {
-    let mut pairs = [0; PAIRS];
-    for at in 0..QUADS {
-        pairs[2 * at] = classes.pair(quads[at] >> (2 * SYMBOL_BITS));
-        pairs[2 * at + 1] = classes.pair(quads[at] & 0xfff);
+fn every_fourth(mut bits: u16) -> u64 {
+    let mut spread = 0;
+    while bits != 0 {
+        spread |= 1 << (4 * bits.trailing_zeros());
+        bits &= bits - 1;
     }
-    pairs
+    spread
 }
 
 /// How many characters after the beginning of a run the quad begins that is marked for it where it begins at an odd or an even place:

@@ -1,0 +1,123 @@
+//! Texts folded into classes: a byte for each character, the number of its class.
+
+use crate::simd::Fours;
+use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Subject};
+
+/// Characters in a vector.
+const LANES: usize = 64;
+
+/// Where the last eight characters stand again, with the sign: character 36 is byte 44.
+const REPEATED: usize = 8;
+
+const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
+
+/// What sets the sign in the repeated characters of a key.
+pub(super) const SIGN: [u32; LANES / 4] = {
+    let mut fours = [0; LANES / 4];
+    let at = SIGN_POSITION + REPEATED;
+    fours[at / 4] = (SIGN_VALUE as u32) << (8 * (at % 4));
+    fours
+};
+
+/// The same of what has no sign.
+pub(super) const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
+
+/// A text, and its last eight characters once more, in a key with the sign.
+#[derive(Clone, Copy)]
+pub(super) struct Folded([u8; LANES]);
+
+impl Folded {
+    pub(super) const NONE: Self = Self([0; LANES]);
+
+    /// Folds what `bytes` show, each symbol as the table has it for its value.
+    #[inline(always)]
+    pub(super) fn new<S: Fours>(simd: S, table: &[u8; LANES], subject: Subject, bytes: &Bytes) -> Self {
+        let mut folded = Self::NONE;
+        folded.set(simd, Self::vector(simd, table, subject, bytes));
+        folded
+    }
+
+    /// The same in a vector.
+    #[inline(always)]
+    pub(super) fn vector<S: Fours>(simd: S, table: &[u8; LANES], subject: Subject, bytes: &Bytes) -> S::Four {
+        let (lead, sign) = match subject {
+            Subject::Key => (2, &SIGN),
+            Subject::Fingerprint => (0, &NO_SIGN),
+        };
+        simd.look_up(table, simd.or_fours(simd.sextets(bytes, lead), sign))
+    }
+
+    #[inline(always)]
+    pub(super) fn set<S: Fours>(&mut self, simd: S, vector: S::Four) {
+        simd.store_bytes(vector, &mut self.0);
+    }
+
+    #[inline(always)]
+    pub(super) fn get<S: Fours>(&self, simd: S) -> S::Four {
+        simd.load_bytes(&self.0)
+    }
+
+    /// The classes of `count` characters, up to 8, from `start` on, as [`window`] has them; with the sign set or not.
+    #[inline(always)]
+    pub(super) fn window(&self, start: usize, count: usize, sign: bool) -> u64 {
+        let bytes = &self.0;
+        let mut window = bytes[start..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        if sign && (start..start + 8).contains(&SIGN_POSITION) {
+            let down = 8 * (SIGN_POSITION - start);
+            window &= !(0xff << down);
+            window |= u64::from(bytes[SIGN_POSITION + REPEATED]) << down;
+        }
+        window & u64::MAX >> (64 - 8 * count)
+    }
+}
+
+/// Up to 8 classes as a number, the first one lowest.
+pub(super) fn window(classes: impl DoubleEndedIterator<Item = u8>) -> u64 {
+    classes.rev().fold(0, |window, class| window << 8 | u64::from(class))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::{Rng as _, SeedableRng as _};
+
+    use super::*;
+    use crate::pattern::classes::Classes;
+    use crate::simd::{Best, Scalar, with_best};
+    use crate::wire::{Symbols, with_sign};
+
+    #[test]
+    fn windows_are_the_classes_of_the_characters() {
+        let mut random = rand_chacha::ChaCha8Rng::from_seed([4; 32]);
+        for subject in [Subject::Key, Subject::Fingerprint] {
+            for _ in 0..100 {
+                let classes = Classes::new((0..5).map(|_| Symbols(random.next_u64() & random.next_u64())));
+                let mut bytes = Bytes::default();
+                random.fill_bytes(&mut bytes);
+                let either = if subject == Subject::Key {
+                    bytes[31] &= 0x7f;
+                    [bytes, with_sign(bytes)]
+                } else {
+                    [bytes; 2]
+                };
+                let [plain, signed] = either.map(|bytes| {
+                    subject.body(&bytes).map(|byte| classes.of(Symbols::of(byte).first().unwrap()))
+                });
+                let all = [
+                    with_best!(Best::detect(), simd => Folded::new(simd, classes.of_values(), subject, &bytes)),
+                    Folded::new(Scalar::plain(), classes.of_values(), subject, &bytes),
+                ];
+                for folded in all {
+                    for start in 0..BODY_LEN {
+                        for count in 1..=(BODY_LEN - start).min(8) {
+                            let range = start..start + count;
+                            let expected = window(plain[range.clone()].iter().copied());
+                            assert_eq!(folded.window(start, count, false), expected);
+                            let expected = window(signed[range].iter().copied());
+                            assert_eq!(folded.window(start, count, subject == Subject::Key), expected);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
