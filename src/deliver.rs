@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use vanity_ed25519::key::{EncodeError, StoreError};
-use vanity_ed25519::search::{Find, Observer, Progress, Summary};
+use vanity_ed25519::search::{Find, Observer, Prepared, Progress, Summary};
+use zeroize::Zeroizing;
 
 use crate::cli;
 use crate::report::{Delivered, Report};
@@ -36,22 +37,40 @@ impl Observer for Delivery<'_> {
 
     fn found(&mut self, find: &Find) -> Result<(), Undelivered> {
         let pattern = self.plan.patterns[find.patterns[0]].text();
-        let comment = self.plan.comment.as_deref().unwrap_or(pattern);
+        let comment = self.plan.comment(find);
+        let made;
+        let text: &str = match &find.prepared {
+            // While it waited, the pattern that it was prepared for may have got its keys.
+            Some(prepared) if prepared.comment == comment => &prepared.text,
+            _ => {
+                made = private_text(self.plan, find, comment).map_err(Undelivered::Encode)?;
+                &made
+            }
+        };
         let format = self.plan.format;
-        let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format);
+        let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format, text);
         if let Some(kept) = kept.map_err(Undelivered::Store)? {
             let file = kept.private_file.clone();
             let told = self.report.found(find, comment, Delivered::Files(kept));
             return told.map_err(|error| Undelivered::Untold(error, file));
         }
-        let format = self.plan.destination.format(format);
-        let text = find.seed.private_text(format, comment).map_err(Undelivered::Encode)?;
-        self.report.found(find, comment, Delivered::Stdout(&text)).map_err(Undelivered::Lost)
+        self.report.found(find, comment, Delivered::Stdout(text)).map_err(Undelivered::Lost)
     }
 
     fn progress(&mut self, progress: &Progress) {
         self.report.progress(progress);
     }
+}
+
+/// Makes the private key's text, which takes long with a passphrase. Failures are met again, and told, later.
+pub fn prepare(plan: &cli::Search, find: &Find) -> Option<Prepared> {
+    let comment = plan.comment(find);
+    let text = private_text(plan, find, comment).ok()?;
+    Some(Prepared { comment: comment.to_owned(), text })
+}
+
+fn private_text(plan: &cli::Search, find: &Find, comment: &str) -> Result<Zeroizing<String>, EncodeError> {
+    find.seed.private_text(plan.destination.format(plan.format), comment, plan.protection.as_ref())
 }
 
 /// Why a find did not get where it should.
@@ -74,7 +93,8 @@ impl Undelivered {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint(),
-            Self::Encode(_) | Self::Stdout(_) => None,
+            Self::Encode(error) => error.hint(),
+            Self::Stdout(_) => None,
             Self::Untold(_, file) => {
                 Some(format!("the key that was just found is kept in '{}'", file.display()))
             }

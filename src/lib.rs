@@ -18,7 +18,7 @@
 //!     type Error = vanity_ed25519::key::EncodeError;
 //!
 //!     fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
-//!         let private_key = find.seed.private_text(Format::Openssh, "made by a program")?;
+//!         let private_key = find.seed.private_text(Format::Openssh, "made by a program", None)?;
 //!         assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
 //!         self.0 = Some(find.public_key.line("made by a program"));
 //!         Ok(())
@@ -38,6 +38,7 @@
 //!     threads: NonZeroUsize::MIN,
 //!     quota: Quota::Each(1),
 //!     timeout: None,
+//!     prepare: None,
 //! };
 //! let mut keep = Keep(None);
 //! let summary = search.run(&Stop::new(), &mut keep)?;

@@ -10,7 +10,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use vanity_ed25519::key::forbid_core_dumps;
-use vanity_ed25519::search::{End, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness};
+use vanity_ed25519::search::{
+    End, Find, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness,
+};
 
 use cli::{Plan, Refusal};
 use deliver::{Delivery, Undelivered};
@@ -58,7 +60,7 @@ fn run() -> u8 {
 }
 
 fn search(plan: &cli::Search) -> Result<u8, Failure> {
-    let stop = Stop::on_signals().map_err(Failure::new)?;
+    let stop = plan.stop.clone().map_or_else(Stop::on_signals, Ok).map_err(Failure::new)?;
     let mut delivery = Delivery::new(plan);
     if plan.show.json || !plan.show.quiet {
         let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
@@ -69,12 +71,14 @@ fn search(plan: &cli::Search) -> Result<u8, Failure> {
             Err(Unmeasured::Failed(error)) => return Err(Failure::new(error)),
         }
     }
+    let prepare = |find: &Find| deliver::prepare(plan, find);
     let search = Search {
         engine: &*plan.engine,
         patterns: &plan.patterns,
         threads: plan.threads,
         quota: plan.quota,
         timeout: plan.timeout,
+        prepare: plan.protection.is_some().then_some(&prepare),
     };
     let summary = search.run(&stop, &mut delivery)?;
     delivery.finish(&summary)?;
@@ -132,6 +136,7 @@ fn refuse(refusal: Refusal) -> u8 {
             complain(Failure::new(error));
             FAILURE
         }
+        Refusal::Signal(signal) => signal.status(),
     }
 }
 

@@ -44,6 +44,7 @@ fn prepare(directory: &Path) {
     write("kinds", KINDS.as_bytes());
     write("expressions", b"a:b\n(?i:abc)\n\tsufix:abc\na(b\nprefix:^a\nregex: ^[Q-Z]\n");
     write("long-line", format!("abc\n  prefix:{}\n# {0}\n", "x".repeat(100_000)).as_bytes());
+    write("secret", b"correct horse\n");
     write("taken", b"precious\n");
     write("half.pub", b"precious\n");
     fs::create_dir(directory.join("directory")).unwrap();

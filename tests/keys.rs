@@ -25,7 +25,8 @@ fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'stati
     let comment = COMMENTS[i % COMMENTS.len()];
     let destination = Destination::File(directory.join(format!("key_{i}")));
     destination.prepare().unwrap();
-    let kept = destination.keep(&seed, &public, "label", comment, Some(format)).unwrap().unwrap();
+    let text = seed.private_text(format, comment, None).unwrap();
+    let kept = destination.keep(&seed, &public, "label", comment, Some(format), &text).unwrap().unwrap();
     (public, comment, kept)
 }
 

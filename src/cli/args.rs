@@ -153,6 +153,33 @@ pub(super) struct Args {
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
     pub format: Option<String>,
 
+    /// Encrypt the private key: ask for a passphrase on the terminal
+    ///
+    /// Encrypt the private keys with a passphrase that is asked for on the terminal, twice, once for all keys.
+    #[arg(long, help_heading = "Where the key goes", conflicts_with = "passphrase_file")]
+    pub passphrase: bool,
+
+    /// Encrypt the private key: the passphrase is the first line of FILE (- is stdin)
+    ///
+    /// Encrypt the private keys with the passphrase in the first line of FILE; - is stdin. Also a pipe, as in
+    /// --passphrase-file <(pass show ssh), or /dev/fd/3.
+    #[arg(long, value_name = "FILE", help_heading = "Where the key goes")]
+    pub passphrase_file: Option<PathBuf>,
+
+    /// With a passphrase: aes256-ctr (default) or aes256-gcm
+    ///
+    /// The cipher of an encrypted key in OpenSSH's form: aes256-ctr (default) or aes256-gcm, which OpenSSH calls
+    /// aes256-gcm@openssh.com. PKCS#8 always has AES-256-CBC.
+    #[arg(long, value_name = "NAME", help_heading = "Where the key goes")]
+    pub cipher: Option<String>,
+
+    /// With a passphrase: rounds of bcrypt [default: 24]
+    ///
+    /// Rounds of bcrypt between the passphrase and the key of OpenSSH's form [default: 24, as ssh-keygen has it]:
+    /// each makes guessing dearer, and opening the key slower. PKCS#8 always has 600,000 iterations of PBKDF2.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
+    pub rounds: Option<String>,
+
     /// Comment on the public line [default: the pattern]
     #[arg(
         short = 'C',

@@ -4,6 +4,7 @@ mod args;
 mod complaint;
 mod duplicates;
 mod line;
+mod passphrase;
 mod patterns;
 mod values;
 
@@ -13,9 +14,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
-use vanity_ed25519::key::{Destination, Format, StoreError};
+use vanity_ed25519::key::{Destination, Format, Protection, StoreError};
 use vanity_ed25519::pattern::{Kind, Pattern, Style};
-use vanity_ed25519::search::Quota;
+use vanity_ed25519::search::{Find, Quota, Signal, Stop};
 use vanity_ed25519::wire::Subject;
 
 use args::Args;
@@ -71,10 +72,21 @@ pub struct Search {
     pub destination: Destination,
     /// The form of private keys, if one was asked for.
     pub format: Option<Format>,
+    /// What private keys are encrypted with.
+    pub protection: Option<Protection>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
+    /// The request to end, if there was need of it already.
+    pub stop: Option<Stop>,
     /// What is shown.
     pub show: Show,
+}
+
+impl Search {
+    /// The comment on a find.
+    pub fn comment(&self, find: &Find) -> &str {
+        self.comment.as_deref().unwrap_or_else(|| self.patterns[find.patterns[0]].text())
+    }
 }
 
 /// What is shown.
@@ -96,6 +108,8 @@ pub enum Refusal {
     Complaints(Vec<Complaint>),
     /// An engine computed a wrong key.
     SelfTest(EngineError),
+    /// A signal came while the user was asked.
+    Signal(Signal),
 }
 
 impl From<Complaint> for Refusal {
@@ -111,7 +125,8 @@ pub fn color() -> clap::ColorChoice {
 
 /// Reads the command line and checks all of it; a `Plan` can be carried out.
 pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
-    let args = Args::read(typed).map_err(Refusal::Clap)?;
+    let args = Args::read(typed)
+        .map_err(|error| passphrase::typed(&error).map_or(Refusal::Clap(error), Into::into))?;
     if args.man {
         return Ok(Plan::Print(args::man()));
     }
@@ -127,6 +142,10 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
     let subject = values::subject(args.subject.as_deref())?;
+    let destination = destination(&args);
+    values::cipher(args.cipher.as_deref())?;
+    values::rounds(args.rounds.as_deref())?;
+    passphrase::check(&args, destination.format(format))?;
     let Patterns { patterns, notes } = read_patterns(&args, subject, bench.is_some(), threads)?;
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     let name = args.engine.as_deref().unwrap_or(engine::AUTO);
@@ -137,14 +156,31 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
     let sizing = Sizing { expected_attempts: expected_attempts(&patterns, quota), table_memory };
     let engine = select(name, sizing)?;
-    let destination = destination(&args);
-    let search =
-        Search { patterns, notes, quota, engine, threads, timeout, destination, format, comment, show };
-
+    let mut search = Search {
+        patterns,
+        notes,
+        quota,
+        engine,
+        threads,
+        timeout,
+        destination,
+        format,
+        protection: None,
+        comment,
+        stop: None,
+        show,
+    };
     if args.estimate {
         return Ok(Plan::Estimate(search));
     }
+    let passphrase = passphrase::Source::open(&args)?;
     check_destination(&search)?;
+    if let Some((source, note)) = passphrase {
+        let stop = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
+        search.protection = Some(passphrase::protection(&args, source.passphrase(&stop)?)?);
+        search.stop = Some(stop);
+        search.notes.extend(note);
+    }
     Ok(Plan::Search(search))
 }
 

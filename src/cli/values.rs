@@ -1,12 +1,12 @@
 //! The values of options: numbers, durations, names.
 
 use std::ffi::OsStr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use vanity_ed25519::engine;
-use vanity_ed25519::key::Format;
+use vanity_ed25519::key::{BCRYPT_ROUNDS, Cipher, Format};
 use vanity_ed25519::search::MAX_THREADS;
 use vanity_ed25519::wire::Subject;
 
@@ -15,6 +15,9 @@ use super::complaint::printed;
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
+
+/// The most rounds of bcrypt: minutes for each key, and again whenever it is opened.
+const MOST_ROUNDS: u32 = 10_000;
 
 pub(super) fn count(typed: Option<&str>) -> Result<u64, Complaint> {
     let Some(typed) = typed else { return Ok(1) };
@@ -77,6 +80,27 @@ pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {
         Some("openssh") => Ok(Some(Format::Openssh)),
         Some(other) => Err(Complaint::new(format!("--format is pkcs8 or openssh, not {}", quoted(other)))),
     }
+}
+
+pub(super) fn cipher(typed: Option<&str>) -> Result<Cipher, Complaint> {
+    match typed {
+        None => Ok(Cipher::default()),
+        Some("aes256-ctr") => Ok(Cipher::Aes256Ctr),
+        Some("aes256-gcm" | "aes256-gcm@openssh.com") => Ok(Cipher::Aes256Gcm),
+        Some(other) => {
+            Err(Complaint::new(format!("--cipher is aes256-ctr or aes256-gcm, not {}", quoted(other))))
+        }
+    }
+}
+
+pub(super) fn rounds(typed: Option<&str>) -> Result<NonZeroU32, Complaint> {
+    let Some(typed) = typed else { return Ok(BCRYPT_ROUNDS) };
+    typed.parse().ok().filter(|&rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS).ok_or_else(|| {
+        Complaint::new(format!("--rounds is a whole number from 1 to {MOST_ROUNDS}, not {}", quoted(typed)))
+            .hint(format!(
+                "without --rounds there are {BCRYPT_ROUNDS}, as ssh-keygen has them; each costs about 10 ms"
+            ))
+    })
 }
 
 pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint> {

@@ -3,15 +3,26 @@
 //! PKCS#8 is written as version 1, the seed alone (RFC 8410, section 7): OpenSSL 3.0 and OpenSSH refuse
 //! version 2, which appends the public key. OpenSSH's form holds seed, public key and comment
 //! (PROTOCOL.key). Line ends are LF, and what held the secret on the way is wiped.
+//!
+//! With a passphrase, PKCS#8 becomes an EncryptedPrivateKeyInfo with PBES2 (RFC 5958, RFC 8018), and OpenSSH's
+//! form is encrypted in itself. Each text has its own salt, from the operating system. It is opened again before
+//! anyone gets it, so that a mistake of the machine costs no key; both together cost some tenths of a second.
 
 use std::fmt;
 
 use pkcs8::der::asn1::OctetStringRef;
-use pkcs8::{AlgorithmIdentifierRef, LineEnding, ObjectIdentifier, PrivateKeyInfoRef, SecretDocument};
+use pkcs8::pkcs5::pbes2;
+use pkcs8::{
+    AlgorithmIdentifierRef, EncryptedPrivateKeyInfoRef, LineEnding, ObjectIdentifier, PrivateKeyInfoRef,
+    SecretDocument,
+};
+use ssh_key::Kdf;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
 use zeroize::Zeroizing;
 
-use super::{Format, Seed, one_line};
+use super::protect::PBKDF2_ITERATIONS;
+use super::random::{RandomnessError, fill_random};
+use super::{Cipher, Format, Protection, Seed, one_line};
 
 /// id-Ed25519 (RFC 8410, section 3).
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
@@ -22,34 +33,115 @@ const OCTET_STRING_32: [u8; 2] = [0x04, 32];
 /// The PEM label of an unencrypted PKCS#8 key (RFC 7468, section 10).
 const PRIVATE_KEY: &str = "PRIVATE KEY";
 
+/// That of an encrypted one (RFC 7468, section 11).
+const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
+
+/// What to do where a self-check failed.
+pub(super) const COMPUTES_WRONGLY: &str =
+    "the program or the machine computes wrongly; do not use this key, and report it";
+
+/// The length of a salt in bytes, as OpenSSH and OpenSSL have it.
+const SALT_LEN: usize = 16;
+
 impl Seed {
-    /// The content of the private key file. Only OpenSSH's form has a place for the comment; its
-    /// control characters become spaces, as in the public line.
+    /// The content of the private key file, encrypted if there is a `protection`. Only OpenSSH's form has a place for
+    /// the comment; its control characters become spaces, as in the public line.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`], which a comment of ordinary length never causes.
-    pub fn private_text(&self, format: Format, comment: &str) -> Result<Zeroizing<String>, EncodeError> {
+    /// [`EncodeError`], which a comment of ordinary length never causes, and the operating system's randomness, which
+    /// encryption needs, hardly ever.
+    pub fn private_text(
+        &self,
+        format: Format,
+        comment: &str,
+        protection: Option<&Protection>,
+    ) -> Result<Zeroizing<String>, EncodeError> {
+        let Some(protection) = protection else {
+            return match format {
+                Format::Pkcs8 => self.pkcs8().map_err(EncodeError::Pkcs8),
+                Format::Openssh => self.openssh(comment).map_err(EncodeError::Openssh),
+            };
+        };
         match format {
-            Format::Pkcs8 => self.pkcs8().map_err(EncodeError::Pkcs8),
-            Format::Openssh => self.openssh(comment).map_err(EncodeError::Openssh),
+            Format::Pkcs8 => self.encrypted_pkcs8(protection),
+            Format::Openssh => self.encrypted_openssh(comment, protection),
         }
     }
 
     fn pkcs8(&self) -> pkcs8::Result<Zeroizing<String>> {
+        Ok(self.pkcs8_document()?.to_pem(PRIVATE_KEY, LineEnding::LF)?)
+    }
+
+    fn encrypted_pkcs8(&self, protection: &Protection) -> Result<Zeroizing<String>, EncodeError> {
+        let passphrase = protection.passphrase.bytes();
+        let (salt, iv): ([u8; SALT_LEN], _) = (random()?, random()?);
+        let encrypt = || -> pkcs8::Result<_> {
+            let parameters =
+                pbes2::Parameters::generate_pbkdf2_sha256_aes256cbc(PBKDF2_ITERATIONS, &salt, iv)?;
+            let plain = self.pkcs8_document()?;
+            let encrypted =
+                PrivateKeyInfoRef::try_from(plain.as_bytes())?.encrypt_with_params(parameters, passphrase)?;
+            let opened = EncryptedPrivateKeyInfoRef::try_from(encrypted.as_bytes())?.decrypt(passphrase).ok();
+            let is_right = opened.is_some_and(|opened| opened.as_bytes() == plain.as_bytes());
+            Ok((encrypted.to_pem(ENCRYPTED_PRIVATE_KEY, LineEnding::LF)?, is_right))
+        };
+        match encrypt().map_err(EncodeError::Pkcs8)? {
+            (text, true) => Ok(text),
+            (_, false) => Err(EncodeError::Unopened),
+        }
+    }
+
+    fn pkcs8_document(&self) -> pkcs8::Result<SecretDocument> {
         let mut curve_private_key = Zeroizing::new([0; 34]);
         curve_private_key[..2].copy_from_slice(&OCTET_STRING_32);
         curve_private_key[2..].copy_from_slice(self.bytes());
 
         let algorithm = AlgorithmIdentifierRef { oid: ED25519, parameters: None };
         let info = PrivateKeyInfoRef::new(algorithm, OctetStringRef::new(&*curve_private_key)?);
-        Ok(SecretDocument::try_from(info)?.to_pem(PRIVATE_KEY, LineEnding::LF)?)
+        SecretDocument::try_from(info)
     }
 
     fn openssh(&self, comment: &str) -> ssh_key::Result<Zeroizing<String>> {
-        let pair = Ed25519Keypair::from_seed(self.bytes());
-        PrivateKey::new(pair.into(), one_line(comment))?.to_openssh(LineEnding::LF)
+        self.openssh_key(comment)?.to_openssh(LineEnding::LF)
     }
+
+    fn encrypted_openssh(
+        &self,
+        comment: &str,
+        protection: &Protection,
+    ) -> Result<Zeroizing<String>, EncodeError> {
+        let passphrase = protection.passphrase.bytes();
+        let cipher = match protection.cipher {
+            Cipher::Aes256Ctr => ssh_key::Cipher::Aes256Ctr,
+            Cipher::Aes256Gcm => ssh_key::Cipher::Aes256Gcm,
+        };
+        let kdf = Kdf::Bcrypt { salt: random::<SALT_LEN>()?.to_vec(), rounds: protection.rounds.get() };
+        let check = u32::from_ne_bytes(random()?);
+        let encrypt = || -> ssh_key::Result<_> {
+            let plain = self.openssh_key(comment)?;
+            let text = plain.encrypt_with(cipher, kdf, check, passphrase)?.to_openssh(LineEnding::LF)?;
+            Ok((text, plain))
+        };
+        let (text, plain) = encrypt().map_err(EncodeError::Openssh)?;
+        let open =
+            || -> ssh_key::Result<_> { PrivateKey::from_openssh(text.as_bytes())?.decrypt(passphrase) };
+        match open() {
+            Ok(opened) if opened == plain => Ok(text),
+            _ => Err(EncodeError::Unopened),
+        }
+    }
+
+    fn openssh_key(&self, comment: &str) -> ssh_key::Result<PrivateKey> {
+        PrivateKey::new(Ed25519Keypair::from_seed(self.bytes()).into(), one_line(comment))
+    }
+}
+
+/// Bytes from the operating system's generator.
+fn random<const N: usize>() -> Result<[u8; N], EncodeError> {
+    let mut bytes = [0; N];
+    fill_random(&mut bytes).map_err(EncodeError::Randomness)?;
+    Ok(bytes)
 }
 
 /// Why a private key has no text.
@@ -59,6 +151,10 @@ pub enum EncodeError {
     Pkcs8(pkcs8::Error),
     /// The OpenSSH form cannot be written.
     Openssh(ssh_key::Error),
+    /// The operating system's random generator failed.
+    Randomness(RandomnessError),
+    /// The encrypted text did not open with its passphrase to the key that is in it.
+    Unopened,
 }
 
 impl EncodeError {
@@ -66,8 +162,9 @@ impl EncodeError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Pkcs8(_) => None,
+            Self::Pkcs8(_) | Self::Randomness(_) => None,
             Self::Openssh(_) => Some("use a shorter comment, or none".to_owned()),
+            Self::Unopened => Some(COMPUTES_WRONGLY.to_owned()),
         }
     }
 }
@@ -77,6 +174,8 @@ impl fmt::Display for EncodeError {
         match self {
             Self::Pkcs8(error) => write!(f, "cannot write the private key as PKCS#8: {error}"),
             Self::Openssh(error) => write!(f, "cannot write the private key in OpenSSH's form: {error}"),
+            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
+            Self::Unopened => f.write_str("self-check: the encrypted private key does not open again"),
         }
     }
 }
@@ -86,12 +185,17 @@ impl std::error::Error for EncodeError {
         match self {
             Self::Pkcs8(error) => Some(error),
             Self::Openssh(error) => Some(error),
+            Self::Randomness(error) => Some(error),
+            Self::Unopened => None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use super::super::Passphrase;
     use super::*;
 
     /// RFC 8410, section 10.3, the first example.
@@ -104,7 +208,7 @@ mod tests {
         let known = "-----BEGIN PRIVATE KEY-----\n\
                      MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
                      -----END PRIVATE KEY-----\n";
-        let text = seed.private_text(Format::Pkcs8, "the comment has no place").unwrap();
+        let text = seed.private_text(Format::Pkcs8, "the comment has no place", None).unwrap();
         assert_eq!(*text, known);
     }
 
@@ -112,7 +216,7 @@ mod tests {
     fn openssh_holds_seed_public_key_and_comment() {
         for comment in ["", "me@here", "two words", "größer"] {
             let seed = Seed::new([7; 32]);
-            let text = seed.private_text(Format::Openssh, comment).unwrap();
+            let text = seed.private_text(Format::Openssh, comment, None).unwrap();
             assert!(text.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n"));
             assert!(text.ends_with("-----END OPENSSH PRIVATE KEY-----\n"));
             assert!(!text.contains('\r'));
@@ -127,8 +231,63 @@ mod tests {
 
     #[test]
     fn a_comment_stays_on_one_line() {
-        let text = Seed::new([7; 32]).private_text(Format::Openssh, "a\r\nb").unwrap();
+        let text = Seed::new([7; 32]).private_text(Format::Openssh, "a\r\nb", None).unwrap();
         let read = PrivateKey::from_openssh(text.as_bytes()).unwrap();
         assert_eq!(read.comment().as_bytes(), b"a  b");
+    }
+
+    fn protection(passphrase: &[u8], cipher: Cipher) -> Protection {
+        let passphrase = Passphrase::new(Zeroizing::new(passphrase.to_vec())).unwrap();
+        Protection { passphrase, cipher, rounds: NonZeroU32::new(3).unwrap() }
+    }
+
+    #[test]
+    fn encrypted_openssh_opens_with_its_passphrase_alone() {
+        let seed = Seed::new([7; 32]);
+        for (cipher, name) in
+            [(Cipher::Aes256Ctr, "aes256-ctr"), (Cipher::Aes256Gcm, "aes256-gcm@openssh.com")]
+        {
+            for passphrase in [&b"x"[..], b"two words ", "größer ☃".as_bytes(), b"\xff\x01", &[b'x'; 1023]]
+            {
+                let protection = protection(passphrase, cipher);
+                let text = seed.private_text(Format::Openssh, "me", Some(&protection)).unwrap();
+                let read = PrivateKey::from_openssh(text.as_bytes()).unwrap();
+                assert!(read.is_encrypted());
+                assert_eq!(read.cipher().as_str(), name);
+                assert!(matches!(read.kdf(), Kdf::Bcrypt { salt, rounds: 3 } if salt.len() == SALT_LEN));
+                assert_eq!(read.comment().as_bytes(), b"", "the comment is encrypted, too");
+
+                let opened = read.decrypt(passphrase).unwrap();
+                assert_eq!(opened.key_data().ed25519().unwrap().private.to_bytes(), *seed.bytes());
+                assert_eq!(opened.comment().as_bytes(), b"me");
+                assert!(read.decrypt([passphrase, b"x"].concat()).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn encrypted_pkcs8_opens_with_its_passphrase_alone() {
+        let seed = Seed::new([7; 32]);
+        let protection = protection(b"\xffsecret", Cipher::default());
+        let text = seed.private_text(Format::Pkcs8, "", Some(&protection)).unwrap();
+        assert!(text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"));
+        assert!(text.ends_with("\n-----END ENCRYPTED PRIVATE KEY-----\n"));
+        let (_, document) = SecretDocument::from_pem(&text).unwrap();
+        let info = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).unwrap();
+        assert_eq!(
+            info.decrypt(b"\xffsecret").unwrap().as_bytes(),
+            seed.pkcs8_document().unwrap().as_bytes()
+        );
+        assert!(info.decrypt(b"secret").is_err());
+    }
+
+    #[test]
+    fn no_two_texts_share_their_salt() {
+        let seed = Seed::new([7; 32]);
+        for format in [Format::Pkcs8, Format::Openssh] {
+            let protection = protection(b"secret", Cipher::default());
+            let text = || seed.private_text(format, "", Some(&protection)).unwrap();
+            assert_ne!(*text(), *text(), "{format:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! by it once more before anything is said or written about that key, so an engine that computes
 //! wrongly is caught here and nowhere later.
 //!
-//! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), as new files that are complete
+//! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), encrypted on request (`protect`), as new files that are complete
 //! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`).
 
 mod encode;
@@ -12,6 +12,9 @@ mod file;
 pub(crate) mod known;
 mod name;
 mod process;
+mod prompt;
+mod protect;
+mod random;
 mod store;
 
 use ed25519_dalek::SigningKey;
@@ -24,6 +27,9 @@ use crate::wire::{self, Body, Bytes, Subject};
 pub use encode::EncodeError;
 pub use file::FileError;
 pub use process::forbid_core_dumps;
+pub use prompt::{Interrupted, Terminal};
+pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
+pub use random::{RandomnessError, fill_random};
 pub use store::{Destination, Kept, StoreError};
 
 /// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.

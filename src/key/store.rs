@@ -7,9 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
+use super::encode::COMPUTES_WRONGLY;
 use super::file::{ANOTHER_DIRECTORY, Access, create_directory, parent, try_directory, write_new};
 use super::name::{file_name, public_file};
-use super::{EncodeError, FileError, Format, PublicKey, Seed};
+use super::{FileError, Format, PublicKey, Seed};
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +63,7 @@ impl Destination {
     /// Keeps a key pair: returns when both files are durable. A [`Stream`](Self::Stream) keeps nothing
     /// and answers `None`. The `label` (a pattern, of any characters) begins the names in a
     /// [`Directory`](Self::Directory). Without a `format` it is the one of [`format`](Self::format).
+    /// The `text` is what [`Seed::private_text`] made of seed and comment in that form.
     ///
     /// # Errors
     ///
@@ -73,6 +75,7 @@ impl Destination {
         label: &str,
         comment: &str,
         format: Option<Format>,
+        text: &str,
     ) -> Result<Option<Kept>, StoreError> {
         if seed.public_key() != *public {
             return Err(StoreError::WrongKey(*public));
@@ -86,7 +89,6 @@ impl Destination {
         let public_file = public_file(&private_file);
         let line = public.line(comment);
 
-        let text = seed.private_text(format, comment)?;
         write_new(&private_file, Access::Owner, text.as_bytes())?;
         match write_new(&public_file, Access::Everyone, format!("{line}\n").as_bytes()) {
             Ok(()) => Ok(Some(Kept { private_file, public_file, format })),
@@ -170,8 +172,6 @@ pub enum StoreError {
         /// What happened to the public file.
         source: FileError,
     },
-    /// The private key has no text.
-    Encode(EncodeError),
     /// The public key is not the one of the seed; nothing was written.
     WrongKey(PublicKey),
 }
@@ -192,10 +192,7 @@ impl StoreError {
             Self::PublicFile { private_file, line, .. } => {
                 format!("the private key is kept, in {}; its public line is: {line}", private_file.display())
             }
-            Self::Encode(error) => return error.hint(),
-            Self::WrongKey(_) => {
-                "the program or the machine computes wrongly; do not use this key, and report it".to_owned()
-            }
+            Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
         })
     }
 }
@@ -214,7 +211,6 @@ impl fmt::Display for StoreError {
             Self::PublicFile { private_file, source, .. } => {
                 write!(f, "the private key is in '{}', but {source}", private_file.display())
             }
-            Self::Encode(error) => error.fmt(f),
             Self::WrongKey(public) => {
                 write!(f, "the seed does not belong to the key {}", public.line(""))
             }
@@ -228,7 +224,6 @@ impl std::error::Error for StoreError {
             Self::Unusable(_, source) => Some(source),
             Self::PublicFile { source, .. } => Some(source),
             Self::File(error) => error.source(),
-            Self::Encode(error) => error.source(),
             _ => None,
         }
     }
@@ -237,12 +232,6 @@ impl std::error::Error for StoreError {
 impl From<FileError> for StoreError {
     fn from(error: FileError) -> Self {
         Self::File(error)
-    }
-}
-
-impl From<EncodeError> for StoreError {
-    fn from(error: EncodeError) -> Self {
-        Self::Encode(error)
     }
 }
 
@@ -278,10 +267,10 @@ mod tests {
             let path = directory.path().join(name);
             let destination = Destination::File(path.clone());
             destination.prepare().unwrap();
-            let kept = destination.keep(&seed, &public, "label", "me", chosen).unwrap().unwrap();
+            let text = seed.private_text(format, "me", None).unwrap();
+            let kept = destination.keep(&seed, &public, "label", "me", chosen, &text).unwrap().unwrap();
             let public_file = directory.path().join(format!("{name}.pub"));
             assert_eq!(kept, Kept { private_file: path.clone(), public_file: public_file.clone(), format });
-            let text = seed.private_text(format, "me").unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), *text);
             assert_eq!(fs::read_to_string(&public_file).unwrap(), format!("{}\n", public.line("me")));
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
@@ -294,7 +283,7 @@ mod tests {
     fn a_stream_keeps_nothing() {
         let (seed, public) = key();
         Destination::Stream.prepare().unwrap();
-        assert_eq!(Destination::Stream.keep(&seed, &public, "", "", None).unwrap(), None);
+        assert_eq!(Destination::Stream.keep(&seed, &public, "", "", None, "text").unwrap(), None);
         assert_eq!(Destination::Stream.format(None), Format::Pkcs8);
     }
 
@@ -372,13 +361,14 @@ mod tests {
         let destination = Destination::Directory(directory.path().to_owned());
         for byte in 0..5 {
             let seed = Seed::new([byte; 32]);
-            let kept = destination.keep(&seed, &seed.public_key(), "../x", "", None).unwrap().unwrap();
+            let kept =
+                destination.keep(&seed, &seed.public_key(), "../x", "", None, "text").unwrap().unwrap();
             assert_eq!(kept.private_file.parent(), Some(directory.path()));
             assert_eq!(kept.format, Format::Openssh);
         }
         assert_eq!(count(directory.path()), 10);
         let seed = Seed::new([0; 32]);
-        let error = destination.keep(&seed, &seed.public_key(), "../x", "", None).unwrap_err();
+        let error = destination.keep(&seed, &seed.public_key(), "../x", "", None, "text").unwrap_err();
         assert!(matches!(error, StoreError::File(FileError::Exists(_))), "{error}");
         assert_eq!(count(directory.path()), 10);
     }
@@ -389,10 +379,10 @@ mod tests {
         let path = directory.path().join("key");
         let (seed, public) = key();
         fs::write(directory.path().join("key.pub"), "old").unwrap();
-        let error = Destination::File(path.clone()).keep(&seed, &public, "", "me", None).unwrap_err();
+        let error = Destination::File(path.clone()).keep(&seed, &public, "", "me", None, "text").unwrap_err();
         assert!(error.to_string().starts_with(&format!("the private key is in '{}'", path.display())));
         assert!(error.hint().unwrap().ends_with(&public.line("me")));
-        assert_eq!(fs::read_to_string(&path).unwrap(), *seed.private_text(Format::Openssh, "me").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         assert_eq!(fs::read(directory.path().join("key.pub")).unwrap(), b"old");
         assert_eq!(count(directory.path()), 2);
     }
@@ -404,7 +394,7 @@ mod tests {
         let destination = Destination::Directory(directory.path().join("keys"));
         destination.prepare().unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
-        let error = destination.keep(&seed, &public, "x", "", None).unwrap_err();
+        let error = destination.keep(&seed, &public, "x", "", None, "text").unwrap_err();
         assert!(matches!(error, StoreError::File(FileError::Write(..))), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
@@ -415,7 +405,7 @@ mod tests {
         let destination = Destination::File(directory.path().join("key"));
         let (seed, mut public) = key();
         public.0[31] ^= 0x80;
-        let error = destination.keep(&seed, &public, "", "", None).unwrap_err();
+        let error = destination.keep(&seed, &public, "", "", None, "text").unwrap_err();
         assert!(matches!(error, StoreError::WrongKey(_)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }

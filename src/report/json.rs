@@ -29,7 +29,13 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_se
     estimate
 }
 
-pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, delivered: &Delivered) -> Value {
+pub(super) fn found(
+    patterns: &[Pattern],
+    find: &Find,
+    line: &str,
+    encrypted: bool,
+    delivered: &Delivered,
+) -> Value {
     let matched: Vec<&str> = find.patterns.iter().map(|&id| patterns[id].text()).collect();
     let mut found = json!({
         "type": "found",
@@ -39,6 +45,7 @@ pub(super) fn found(patterns: &[Pattern], find: &Find, line: &str, delivered: &D
         "fingerprint": find.public_key.fingerprint(),
         "attempts": find.attempts,
         "seconds": find.elapsed.as_secs_f64(),
+        "encrypted": encrypted,
     });
     match delivered {
         Delivered::Files(kept) => {

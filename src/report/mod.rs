@@ -121,7 +121,8 @@ impl<'a> Report<'a> {
         let line = find.public_key.line(comment);
         match &delivered {
             _ if self.plan.show.json => {
-                self.print_json(&json::found(&self.plan.patterns, find, &line, &delivered))?;
+                let encrypted = self.plan.protection.is_some();
+                self.print_json(&json::found(&self.plan.patterns, find, &line, encrypted, &delivered))?;
             }
             Delivered::Files(_) => {
                 self.print(&(self.out.highlight(&line, self.matched(find, Subject::Key)) + "\n"))?
@@ -141,7 +142,8 @@ impl<'a> Report<'a> {
         ));
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
-                "private key in {}, public key in {}",
+                "{} in {}, public key in {}",
+                self.private_key(),
                 quoted(&kept.private_file),
                 quoted(&kept.public_file)
             ));
@@ -225,6 +227,11 @@ impl<'a> Report<'a> {
         start + found.start..start + found.end
     }
 
+    /// What a private key of this search is.
+    fn private_key(&self) -> &'static str {
+        if self.plan.protection.is_some() { "encrypted private key" } else { "private key" }
+    }
+
     /// What to do with the key.
     fn next_steps(&self) {
         let Some(kept) = &self.kept else {
@@ -232,7 +239,8 @@ impl<'a> Report<'a> {
                 let format = self.plan.destination.format(self.plan.format);
                 let version = if format == Format::Pkcs8 { " 9.8 or later" } else { "" };
                 self.note(format_args!(
-                    "the private key went to stdout; for OpenSSH{version}: chmod 600 FILE, then ssh -i FILE USER@HOST"
+                    "the {} went to stdout; for OpenSSH{version}: chmod 600 FILE, then ssh -i FILE USER@HOST",
+                    self.private_key(),
                 ));
             }
             return;

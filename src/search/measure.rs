@@ -89,6 +89,7 @@ impl Measure<'_> {
             threads: self.threads,
             quota: Quota::Endless,
             timeout: Some(time),
+            prepare: None,
         };
         loop {
             let summary = search.run(self.stop, &mut Nobody).map_err(Unmeasured::Failed)?;

@@ -17,8 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use zeroize::Zeroizing;
+
 use crate::engine::{Engine, Hit};
-use crate::key::{PublicKey, Seed};
+use crate::key::{PublicKey, RandomnessError, Seed};
 use crate::pattern::{Matcher, Pattern, PatternId};
 
 use current::Current;
@@ -52,6 +54,19 @@ pub struct Search<'a> {
     pub quota: Quota,
     /// After which time it ends in any case.
     pub timeout: Option<Duration>,
+    /// What each worker does with its finds before they are handed over.
+    pub prepare: Option<&'a Prepare<'a>>,
+}
+
+/// What takes long and needs nobody else: encrypting the private key. `None` leaves it to the observer.
+pub type Prepare<'a> = dyn Fn(&Find) -> Option<Prepared> + Sync + 'a;
+
+/// What was made of a find beforehand.
+pub struct Prepared {
+    /// The comment that is in it.
+    pub comment: String,
+    /// The private key's text.
+    pub text: Zeroizing<String>,
 }
 
 /// How many keys are wanted.
@@ -77,6 +92,8 @@ pub struct Find {
     pub attempts: u64,
     /// Time since the search began.
     pub elapsed: Duration,
+    /// What [`Search::prepare`] made of it.
+    pub prepared: Option<Prepared>,
 }
 
 /// How far a search is.
@@ -139,7 +156,8 @@ pub trait Observer {
 impl Search<'_> {
     /// Searches until the quota is filled, the time is over, `stop` is requested, or something fails.
     ///
-    /// Whatever ends it, a find that was made before is handed to the observer first.
+    /// Whatever ends it, a find that was made before is handed to the observer first. With [`prepare`](Self::prepare),
+    /// that is one whose preparation had begun.
     ///
     /// # Errors
     ///
@@ -223,7 +241,14 @@ impl Shared<'_> {
                     }
                 }
                 let message = self.judge(hit, &matcher, before);
-                let Some(message) = message.transpose() else { continue };
+                let Some(mut message) = message.transpose() else { continue };
+                if let (Ok(find), Some(prepare)) = (&mut message, self.search.prepare) {
+                    // Whoever waits for the end shall not wait for what only now begins.
+                    if self.ended.load(Relaxed) {
+                        return;
+                    }
+                    find.prepared = prepare(find);
+                }
                 if finds.send(message).is_err() {
                     return;
                 }
@@ -255,6 +280,7 @@ impl Shared<'_> {
             patterns,
             attempts: before + hit.index + 1,
             elapsed: self.began.elapsed(),
+            prepared: None,
         }))
     }
 
@@ -343,7 +369,7 @@ impl Drop for EndOnPanic<'_> {
 #[derive(Debug)]
 pub enum SearchError<E> {
     /// The operating system's random generator failed.
-    Randomness(getrandom::Error),
+    Randomness(RandomnessError),
     /// The worker threads could not be started.
     Threads(rayon::ThreadPoolBuildError),
     /// The engine of this name claimed a key that is not derived from its seed, or does not match.

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 #[cfg(target_arch = "x86_64")]
 use crate::chacha::ChaCha20;
 use crate::engine::SeedSource;
+use crate::key::{RandomnessError, fill_random};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Avx512f;
 
@@ -15,8 +16,8 @@ use crate::simd::Avx512f;
 /// # Errors
 ///
 /// What the operating system answers.
-pub fn check_randomness() -> Result<(), getrandom::Error> {
-    getrandom::fill(&mut [0; 32])
+pub fn check_randomness() -> Result<(), RandomnessError> {
+    fill_random(&mut [0; 32])
 }
 
 /// One worker's seeds: the output of ChaCha20 under 256 bits of its own from the operating system, never
@@ -33,9 +34,9 @@ enum Generator {
 
 impl SeedStream {
     /// Takes a new key from the operating system.
-    pub(super) fn new() -> Result<Self, getrandom::Error> {
+    pub(super) fn new() -> Result<Self, RandomnessError> {
         let mut key = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *key)?;
+        fill_random(&mut *key)?;
         Ok(Self::of(&key))
     }
 

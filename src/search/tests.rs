@@ -14,7 +14,7 @@ fn patterns(typed: &[&str]) -> Vec<Pattern> {
 
 fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
     let timeout = Some(Duration::from_secs(60));
-    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), quota, timeout }
+    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), quota, timeout, prepare: None }
 }
 
 /// Remembers what it is told.
