@@ -122,10 +122,10 @@ fn a_key_is_durable_before_it_is_told() {
 
 /// The library that allocates memory and the standard library's hash maps ask for randomness, too, and first.
 /// So the generator fails from the first, the second, ... call on, until nobody meets the failure any more.
-#[test]
-fn without_randomness_there_is_no_key() {
-    let Some(strace) = strace() else { return };
-    let mut seeds_missed = 0;
+/// Gives how often the program told of it; without that there would be no key. `None` without `strace`.
+fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
+    let strace = strace()?;
+    let mut missed = 0;
     for call in 1.. {
         assert!(call < 50, "the search never succeeds");
         let directory = TempDir::new().unwrap();
@@ -133,20 +133,44 @@ fn without_randomness_there_is_no_key() {
         let inject = format!("inject=getrandom:error=EIO:when={call}+");
         let ran = run(command(&strace)
             .args(["-f", "-qq", "-e", "trace=getrandom", "-e", &inject, "-o", "/dev/null"])
-            .args([PROGRAM, "-t", "1", "ab", "-o"])
+            .args([PROGRAM, "-t", "1", "ab"])
+            .args(options)
+            .arg("-o")
             .arg(&private));
         if ran.status == Some(0) {
-            check_pair(&private);
+            check(&private);
             break;
         }
         assert_eq!(ran.status, Some(1), "call {call}: {ran:?}");
         assert_eq!(ran.stdout, "", "call {call}");
         assert_eq!(names(directory.path()), [""; 0], "call {call}");
         let told = "error: the operating system's random generator failed: ";
-        seeds_missed += u32::from(ran.stderr.contains(told));
+        missed += u32::from(ran.stderr.contains(told));
     }
+    Some(missed)
+}
+
+#[test]
+fn without_randomness_there_is_no_key() {
+    let check = |private: &Path| drop(check_pair(private));
+    let Some(missed) = randomness_missed(&[], check) else { return };
     // Those of the measurement before the search, and those of the search.
-    assert!(seeds_missed >= 2, "the seeds' own failure was told {seeds_missed} times");
+    assert!(missed >= 2, "the seeds' own failure was told {missed} times");
+}
+
+#[test]
+fn without_randomness_there_is_no_encrypted_key() {
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "correct horse").unwrap();
+    let options = ["-q", "--rounds", "1", "--passphrase-file", secret.to_str().unwrap()];
+    let check = |private: &Path| {
+        let text = fs::read_to_string(private).unwrap();
+        assert!(ssh_key::PrivateKey::from_openssh(text).unwrap().is_encrypted());
+    };
+    let Some(missed) = randomness_missed(&options, check) else { return };
+    // At the very beginning, for the seeds of the search, for the salt and for the check value.
+    assert!(missed >= 4, "the failure was told {missed} times");
 }
 
 /// A search that a timeout ends, with status 3, after there was time for a live line.
