@@ -1,5 +1,6 @@
 //! The room's own tests: searches by the reference engine, and by engines with a fault.
 
+use std::convert::Infallible;
 use std::sync::Mutex;
 
 use super::*;
@@ -256,4 +257,56 @@ fn check_gaps(engine: &dyn Engine, patterns: &[Pattern], finds: u64) {
         })
         .sum();
     assert!(chi_square < 65.4, "{what}: chi-square {chi_square}");
+}
+
+/// Wants to see what the workers have made of every find.
+struct Prepares(u64);
+
+impl Observer for Prepares {
+    type Error = Infallible;
+
+    fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
+        let prepared = find.prepared.as_ref().unwrap();
+        assert_eq!((&*prepared.comment, &**prepared.text), ("by a worker", &*find.public_key.line("me")));
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+#[test]
+fn workers_prepare_their_finds() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let prepare = |find: &Find| {
+        assert!(std::thread::current().name().is_some_and(|name| name.starts_with("worker ")));
+        let text = Zeroizing::new(find.public_key.line("me"));
+        Some(Prepared { comment: "by a worker".to_owned(), text })
+    };
+    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
+    let mut prepares = Prepares(0);
+    assert_eq!(search.run(&Stop::new(), &mut prepares).unwrap().found, 50);
+    assert_eq!(prepares.0, 50);
+}
+
+#[test]
+fn after_the_end_nothing_more_is_prepared() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let stop = Stop::new();
+    let begun = AtomicU64::new(0);
+    let prepare = |_: &Find| {
+        begun.fetch_add(1, Relaxed);
+        stop.request(Signal::Interrupt);
+        // Long enough for the other thread to see the request.
+        std::thread::sleep(Duration::from_millis(300));
+        None
+    };
+    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(1000)) };
+    let mut log = Log::default();
+    let summary = search.run(&stop, &mut log).unwrap();
+    assert_eq!(summary.end, End::Signal(Signal::Interrupt));
+    // What had begun was handed over, and little can have begun before the request was noticed.
+    let begun = begun.load(Relaxed);
+    assert_eq!((summary.found, log.finds.len() as u64), (begun, begun));
+    assert!((1..100).contains(&begun), "{begun}");
 }
