@@ -6,6 +6,10 @@ use vanity_ed25519::search::{End, Find, Measured, Summary};
 
 use super::{Delivered, Several};
 
+/// The largest whole number that is written as one. Up to it a 64-bit float, which is all that many readers of JSON
+/// have, holds every whole number; larger ones are written as text.
+const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+
 /// About one pattern, which may be one of several.
 pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
     let odds = pattern.odds();
@@ -43,7 +47,7 @@ pub(super) fn found(
         "patterns": matched,
         "public_key": line,
         "fingerprint": find.public_key.fingerprint(),
-        "attempts": find.attempts,
+        "attempts": count(find.attempts),
         "seconds": find.elapsed.as_secs_f64(),
         "encrypted": encrypted,
     });
@@ -60,8 +64,8 @@ pub(super) fn found(
 pub(super) fn summary(summary: &Summary, engine: &str, threads: usize) -> Value {
     json!({
         "type": "summary",
-        "found": summary.found,
-        "attempts": summary.attempts,
+        "found": count(summary.found),
+        "attempts": count(summary.attempts),
         "seconds": summary.elapsed.as_secs_f64(),
         "keys_per_second": summary.keys_per_second(),
         "engine": engine,
@@ -88,7 +92,54 @@ pub(super) fn bench(measured: &Measured, threads: usize) -> Value {
     })
 }
 
+/// A whole number, exactly, for every reader.
+fn count(number: u64) -> Value {
+    if number <= LARGEST_NUMBER { number.into() } else { number.to_string().into() }
+}
+
 /// How long it takes until the chance of a match reaches `chance`.
 pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
     odds.attempts_for(chance) / keys_per_second
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use vanity_ed25519::key::Seed;
+    use vanity_ed25519::pattern::Style;
+
+    use super::*;
+
+    /// No search gets as far as this while anyone looks on.
+    #[test]
+    fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
+        let schema: Value =
+            serde_json::from_str(include_str!("../../docs/vanity-ed25519.schema.json")).unwrap();
+        let schema = jsonschema::validator_for(&schema).unwrap();
+        let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+        let seed = Seed::new([7; 32]);
+        let public_key = seed.public_key();
+        let line = public_key.line("abc");
+        let mut find =
+            Find { seed, public_key, patterns: vec![0], attempts: 1, elapsed: Duration::from_secs(1) };
+        for (attempts, text) in [
+            (1, "1"),
+            ((1 << 53) - 1, "9007199254740991"),
+            (1 << 53, "\"9007199254740992\""),
+            ((1 << 53) + 1, "\"9007199254740993\""),
+            (u64::MAX, "\"18446744073709551615\""),
+        ] {
+            find.attempts = attempts;
+            let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+            let found = found(&patterns, &find, &line, &Delivered::Stdout(private_key));
+            let end = Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete };
+            let summary = summary(&end, "portable", 1);
+            for object in [&found, &summary] {
+                assert_eq!(object["attempts"].to_string(), text);
+                schema.validate(object).unwrap_or_else(|error| panic!("{error}: {object}"));
+            }
+            assert_eq!(summary["found"].to_string(), text);
+        }
+    }
 }
