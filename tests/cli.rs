@@ -320,6 +320,34 @@ fn real_shells_accept_the_completions() {
     }
 }
 
+/// The scripts are loaded under the names that the shells look for, and asked what may follow.
+#[test]
+fn real_shells_complete_options() {
+    let directory = TempDir::new().unwrap();
+    let bash = "source ./vanity-ed25519 && set -- $(complete -p vanity-ed25519) && while [ \"$1\" != -F ]; do shift; done
+        COMP_WORDS=(vanity-ed25519 --output-) COMP_CWORD=1
+        \"$2\" vanity-ed25519 --output- vanity-ed25519 && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let zsh = "fpath=($PWD $fpath) && autoload -U compinit && compinit -D -u &&
+        autoload +X _vanity-ed25519 && [[ $_comps[vanity-ed25519] = _vanity-ed25519 ]] &&
+        grep -o -e --output-dir ${functions_source[_vanity-ed25519]} | head -1";
+    let fish = "source vanity-ed25519.fish && complete -C 'vanity-ed25519 --output-'";
+    for (shell, file, options, ask) in [
+        ("bash", "vanity-ed25519", &["--norc", "--noprofile", "-c"][..], bash),
+        ("zsh", "_vanity-ed25519", &["-f", "-c"], zsh),
+        ("fish", "vanity-ed25519.fish", &["--no-config", "-c"], fish),
+    ] {
+        let script = succeed(&mut program(&["--completions", shell])).stdout;
+        fs::write(directory.path().join(file), script).unwrap();
+        let Some(tool) = require::tool(shell) else { continue };
+        let mut shell_command = command(tool);
+        let ran = succeed(
+            shell_command.args(options).arg(ask).current_dir(&directory).env("HOME", directory.path()),
+        );
+        let answers: Vec<&str> = ran.stdout.lines().map(|line| line.split('\t').next().unwrap()).collect();
+        assert_eq!((answers, ran.stderr.as_str()), (vec!["--output-dir"], ""), "{shell}");
+    }
+}
+
 #[test]
 fn colour_is_as_asked_for() {
     let always = succeed(&mut program(&["--color", "always", "ab"]));
