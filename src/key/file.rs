@@ -69,6 +69,7 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
 /// What the operating system answers; an existing name is [`io::ErrorKind::AlreadyExists`].
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let outer = Directory::open(parent(path))?;
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
