@@ -68,6 +68,7 @@ fn every_object() -> Vec<Value> {
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     // The least likely pattern that there is, and a certain one.
     let whole = "abcdefghijklmnopqrstuvwxyz0123456789+/abcdA";
+    fs::write(path("passphrase"), "two words\n").unwrap();
     let runs: &[(&[&str], i32)] = &[
         (&["--json", "ab"], 0),
         (&["--json", "-n", "3", "-t", "2", "ab", "+a"], 0),
@@ -75,6 +76,8 @@ fn every_object() -> Vec<Value> {
         (&["--json", "-C", "", "ab", "-o", &path("id_x")], 0),
         (&["--json", "-C", "a ö", "ab", "-o", &path("key.pem")], 0),
         (&["--json", "-n", "2", "ab", "+a", "-d", &path("keys")], 0),
+        (&["--json", "--passphrase-file", &path("passphrase"), "ab"], 0),
+        (&["--json", "--passphrase-file", &path("passphrase"), "--format", "openssh", "ab"], 0),
         (&["--json", "--in", "fingerprint", "ab"], 0),
         (&["--json", "--regex", "^[AB].*c", "--engine", "reference"], 0),
         (&["--json", "--timeout", "200ms", NEVER], 3),
@@ -129,6 +132,9 @@ fn an_object_that_is_changed_anywhere_is_refused() {
             less.as_object_mut().unwrap().remove(name);
             refused(&less, &format!("no {name}"));
             for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {
+                if value.is_boolean() && wrong.is_boolean() {
+                    continue;
+                }
                 refused(&changed(name, wrong.clone()), &format!("{name} is {wrong}"));
             }
             if value.is_number() {

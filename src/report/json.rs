@@ -121,8 +121,14 @@ mod tests {
         let seed = Seed::new([7; 32]);
         let public_key = seed.public_key();
         let line = public_key.line("abc");
-        let mut find =
-            Find { seed, public_key, patterns: vec![0], attempts: 1, elapsed: Duration::from_secs(1) };
+        let mut find = Find {
+            seed,
+            public_key,
+            patterns: vec![0],
+            attempts: 1,
+            elapsed: Duration::from_secs(1),
+            prepared: None,
+        };
         for (attempts, text) in [
             (1, "1"),
             ((1 << 53) - 1, "9007199254740991"),
@@ -132,7 +138,7 @@ mod tests {
         ] {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-            let found = found(&patterns, &find, &line, &Delivered::Stdout(private_key));
+            let found = found(&patterns, &find, &line, false, &Delivered::Stdout(private_key));
             let end = Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete };
             let summary = summary(&end, "portable", 1);
             for object in [&found, &summary] {
