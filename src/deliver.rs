@@ -1,14 +1,16 @@
-//! A find goes to its destination first; only then is it told.
+//! Finds go to their destination first; only then are they told.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use vanity_ed25519::key::{EncodeError, StoreError};
+use vanity_ed25519::key::{EncodeError, Group, StoreError};
 use vanity_ed25519::search::{Find, Observer, Prepared, Progress, Summary};
 use zeroize::Zeroizing;
 
 use crate::cli;
-use crate::report::{Delivered, Report};
+use crate::ledger::{Entry, Ledger};
+use crate::report::{Delivered, Report, ledger_line};
 
 /// Keeps finds as the plan says, and has them reported.
 pub struct Delivery<'a> {
@@ -21,6 +23,11 @@ impl<'a> Delivery<'a> {
         Self { plan, report: Report::new(plan) }
     }
 
+    /// Every key is there already.
+    pub fn nothing_is_missing(&mut self) -> Result<(), Undelivered> {
+        self.report.complete().map_err(Undelivered::Stdout)
+    }
+
     /// The search is about to begin, on a machine that was found to try so many keys per second.
     pub fn begin(&mut self, keys_per_second: f64) -> Result<(), Undelivered> {
         self.report.odds(keys_per_second).map_err(Undelivered::Stdout)
@@ -30,31 +37,85 @@ impl<'a> Delivery<'a> {
     pub fn finish(mut self, summary: &Summary) -> Result<(), Undelivered> {
         self.report.summary(summary).map_err(Undelivered::Stdout)
     }
-}
 
-impl Observer for Delivery<'_> {
-    type Error = Undelivered;
+    /// The pattern that a find is named after.
+    fn label(&self, find: &Find) -> &'a str {
+        self.plan.patterns[find.patterns[0]].text()
+    }
 
-    fn found(&mut self, find: &Find) -> Result<(), Undelivered> {
-        let pattern = self.plan.patterns[find.patterns[0]].text();
+    fn deliver(&mut self, find: &Find) -> Result<(), Undelivered> {
         let comment = self.plan.comment(find);
-        let made;
-        let text: &str = match &find.prepared {
-            // While it waited, the pattern that it was prepared for may have got its keys.
-            Some(prepared) if prepared.comment == comment => &prepared.text,
-            _ => {
-                made = private_text(self.plan, find, comment).map_err(Undelivered::Encode)?;
-                &made
-            }
-        };
-        let format = self.plan.format;
-        let kept = self.plan.destination.keep(&find.seed, &find.public_key, pattern, comment, format, text);
+        let text = self.private_text(find)?;
+        let (label, format) = (self.label(find), self.plan.format);
+        let kept = self.plan.destination.keep(&find.seed, &find.public_key, label, comment, format, &text);
         if let Some(kept) = kept.map_err(Undelivered::Store)? {
             let file = kept.private_file.clone();
             let told = self.report.found(find, comment, Delivered::Files(kept));
             return told.map_err(|error| Undelivered::Untold(error, file));
         }
-        self.report.found(find, comment, Delivered::Stdout(text)).map_err(Undelivered::Lost)
+        self.report.found(find, comment, Delivered::Stdout(&text)).map_err(Undelivered::Lost)
+    }
+
+    /// The private key's text, as it was prepared if that can be.
+    fn private_text<'b>(&self, find: &'b Find) -> Result<Cow<'b, Zeroizing<String>>, Undelivered> {
+        let comment = self.plan.comment(find);
+        match &find.prepared {
+            // While it waited, the pattern that it was prepared for may have got its keys.
+            Some(prepared) if prepared.comment == comment => Ok(Cow::Borrowed(&prepared.text)),
+            _ => private_text(self.plan, find, comment).map(Cow::Owned).map_err(Undelivered::Encode),
+        }
+    }
+
+    /// All of them at once: files, then the ledger, then the report. Where something fails, those that are kept are
+    /// still told.
+    fn deliver_together(&mut self, finds: &[Find], ledger: &Ledger) -> Result<(), Undelivered> {
+        let mut group = Group::new(ledger.directory()).map_err(Undelivered::Store)?;
+        let added = finds.iter().try_for_each(|find| self.add(&mut group, find));
+        let synced = group.sync().map_err(Undelivered::Store);
+        let held = if group.is_empty() { None } else { Some(ledger.hold()) };
+        let (kept, named) = group.name();
+
+        let entry = |(number, kept): &(usize, _)| {
+            let find = &finds[*number];
+            ledger_line(&Entry::of(find, &self.plan.patterns, self.plan.comment(find), kept))
+        };
+        let lines: String = kept.iter().map(entry).collect();
+        let entered = held.map_or(Ok(()), |held| held?.append(&lines));
+
+        let mut untold = kept.len();
+        for (number, kept) in kept {
+            let find = &finds[number];
+            let file = kept.private_file.clone();
+            let told = self.report.found(find, self.plan.comment(find), Delivered::Files(kept));
+            told.map_err(|error| match untold {
+                1 => Undelivered::Untold(error, file),
+                _ => Undelivered::SeveralUntold(error, untold, ledger.directory().to_owned()),
+            })?;
+            untold -= 1;
+        }
+        added.and(synced).and(named.map_err(Undelivered::Store))?;
+        entered.map_err(|error| Undelivered::Unentered(error, ledger.path().to_owned()))
+    }
+
+    fn add(&self, group: &mut Group, find: &Find) -> Result<(), Undelivered> {
+        let comment = self.plan.comment(find);
+        let format = self.plan.destination.format(self.plan.format);
+        let text = self.private_text(find)?;
+        let added = group.add(&find.seed, &find.public_key, self.label(find), comment, format, &text);
+        added.map_err(Undelivered::Store)
+    }
+}
+
+impl Observer for Delivery<'_> {
+    type Error = Undelivered;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), Undelivered> {
+        match &self.plan.ledger {
+            Some(ledger) => {
+                finds.chunks(Group::most()).try_for_each(|finds| self.deliver_together(finds, ledger))
+            }
+            None => finds.iter().try_for_each(|find| self.deliver(find)),
+        }
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -80,10 +141,14 @@ pub enum Undelivered {
     Store(StoreError),
     /// It could not be encoded.
     Encode(EncodeError),
+    /// It is kept, but not in the ledger at this path.
+    Unentered(io::Error, PathBuf),
     /// stdout takes no more.
     Stdout(io::Error),
     /// stdout takes no more; the private key is in this file.
     Untold(io::Error, PathBuf),
+    /// stdout takes no more; so many private keys are in this directory.
+    SeveralUntold(io::Error, usize, PathBuf),
     /// stdout, where the private key should have gone, takes no more.
     Lost(io::Error),
 }
@@ -91,17 +156,23 @@ pub enum Undelivered {
 impl Undelivered {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Store(error) => error.hint(),
-            Self::Encode(error) => error.hint(),
-            Self::Stdout(_) => None,
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::Encode(error) => return error.hint(),
+            Self::Stdout(_) => return None,
+            Self::Unentered(..) => {
+                "every key that was told is kept; the next search into this directory enters those that \
+                                    are missing"
+                    .to_owned()
+            }
             Self::Untold(_, file) => {
-                Some(format!("the key that was just found is kept in '{}'", file.display()))
+                format!("the key that was just found is kept in '{}'", file.display())
             }
-            Self::Lost(_) => {
-                Some("the key that was just found is lost; --output PATH writes to a file".to_owned())
+            Self::SeveralUntold(_, keys, directory) => {
+                format!("the {keys} keys that were just found are kept in '{}'", directory.display())
             }
-        }
+            Self::Lost(_) => "the key that was just found is lost; --output PATH writes to a file".to_owned(),
+        })
     }
 }
 
@@ -110,7 +181,11 @@ impl fmt::Display for Undelivered {
         match self {
             Self::Store(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Stdout(error) | Self::Untold(error, _) | Self::Lost(error) => {
+            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", path.display()),
+            Self::Stdout(error)
+            | Self::Untold(error, _)
+            | Self::SeveralUntold(error, ..)
+            | Self::Lost(error) => {
                 write!(f, "cannot write to stdout: {error}")
             }
         }

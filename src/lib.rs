@@ -11,16 +11,18 @@
 //! use vanity_ed25519::pattern::{Pattern, Style};
 //! use vanity_ed25519::search::{Find, Observer, Progress, Quota, Search, Stop};
 //!
-//! /// Keeps the key that is found.
+//! /// Keeps the key that is found, the last if there are several.
 //! struct Keep(Option<String>);
 //!
 //! impl Observer for Keep {
 //!     type Error = vanity_ed25519::key::EncodeError;
 //!
-//!     fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
-//!         let private_key = find.seed.private_text(Format::Openssh, "made by a program", None)?;
-//!         assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
-//!         self.0 = Some(find.public_key.line("made by a program"));
+//!     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+//!         for find in finds {
+//!             let private_key = find.seed.private_text(Format::Openssh, "made by a program", None)?;
+//!             assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
+//!             self.0 = Some(find.public_key.line("made by a program"));
+//!         }
 //!         Ok(())
 //!     }
 //!

@@ -2,6 +2,7 @@
 
 mod cli;
 mod deliver;
+mod ledger;
 mod report;
 
 use std::fmt::Display;
@@ -62,6 +63,10 @@ fn run() -> u8 {
 fn search(plan: &cli::Search) -> Result<u8, Failure> {
     let stop = plan.stop.clone().map_or_else(Stop::on_signals, Ok).map_err(Failure::new)?;
     let mut delivery = Delivery::new(plan);
+    if plan.patterns.is_empty() {
+        delivery.nothing_is_missing()?;
+        return Ok(0);
+    }
     if plan.show.json || !plan.show.quiet {
         let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
         match measure.rate(&*plan.engine, CALIBRATION_TIME) {
@@ -76,7 +81,7 @@ fn search(plan: &cli::Search) -> Result<u8, Failure> {
         engine: &*plan.engine,
         patterns: &plan.patterns,
         threads: plan.threads,
-        quota: plan.quota,
+        quota: plan.quota.clone(),
         timeout: plan.timeout,
         prepare: plan.protection.is_some().then_some(&prepare),
     };

@@ -120,6 +120,84 @@ fn a_key_is_durable_before_it_is_told() {
     assert!(public_durable < *told, "told before it was durable:\n{}", calls.join("\n"));
 }
 
+/// The string arguments of a call. A process that cannot be traced shows them to root alone.
+fn strings(call: &str) -> Vec<&str> {
+    call.split('"').skip(1).step_by(2).collect()
+}
+
+/// In a batch, what is told was named and synced before: its files, then its directory, then the ledger with its line.
+#[test]
+fn keys_that_are_kept_together_are_durable_before_they_are_told() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let logs = TempDir::new().unwrap();
+    let log = logs.path().join("log");
+    let trace = "trace=openat,write,fsync,link,linkat,rename,renameat,renameat2,close";
+    let ran = succeed(
+        command(&strace)
+            .args(["-f", "-s", "100000", "-e", trace, "-o"])
+            .arg(&log)
+            .args([PROGRAM, "-q", "-n", "300", "ab", "-d"])
+            .arg(directory.path()),
+    );
+    let calls = calls(&fs::read_to_string(&log).unwrap());
+    if !calls.iter().any(|call| call.starts_with("renameat2(") && strings(call).len() == 2) {
+        require::missing("strace");
+        return;
+    }
+    assert_eq!(ran.stdout.lines().count(), 300);
+    let ledger = directory.path().join(program::LEDGER);
+    let (directory, ledger) = (directory.path().to_str().unwrap(), ledger.to_str().unwrap());
+
+    // What each descriptor is of, which files are synced, and what became of the names that were given.
+    let mut open = std::collections::HashMap::new();
+    let mut synced = std::collections::HashSet::new();
+    let mut named = Vec::new();
+    let mut durable = 0;
+    let mut appended = String::new();
+    let mut entered = String::new();
+    let (mut told, mut groups) = (0, 0);
+    for call in &calls {
+        if call.starts_with("openat(") {
+            open.insert(result(call).to_owned(), strings(call)[0].to_owned());
+        } else if let Some(fd) = call.strip_prefix("fsync(") {
+            assert_eq!(result(call), "0", "{call}");
+            let path = open[fd.split(')').next().unwrap()].clone();
+            if path == directory {
+                durable = named.len();
+            } else if path == ledger {
+                entered = appended.clone();
+            }
+            synced.insert(path);
+        } else if call.starts_with("renameat2(") {
+            let [temporary, new] = strings(call)[..] else { panic!("{call}") };
+            assert!(call.contains("RENAME_NOREPLACE") && synced.contains(temporary), "{call}");
+            named.push(new.to_owned());
+        } else if is(call, "write", "1") {
+            let key = call.split(' ').nth(2).unwrap();
+            assert!(entered.contains(key), "told before it is in the ledger: {call}");
+            told += 1;
+            // Files and directory come before the ledger, which names every key that is durable.
+            assert!(durable >= 2 * told, "told before it is durable: {call}");
+        } else if call.starts_with("write(") && !is(call, "write", "2") {
+            let fd = &call["write(".len()..call.find(',').unwrap()];
+            if open.get(fd).is_some_and(|path| path == ledger) {
+                assert_eq!(durable, named.len(), "entered before it is durable: {call}");
+                appended.push_str(call);
+                groups += 1;
+            }
+        }
+    }
+    assert_eq!((told, named.len()), (300, 600));
+    // One write for each group, and groups there are.
+    assert!(groups < 100, "{groups} groups");
+    let public = |name: &&String| name.ends_with(".pub");
+    for pair in named.chunks(2) {
+        assert_eq!(pair.iter().filter(public).count(), 1);
+        assert_eq!(format!("{}.pub", pair[0]), pair[1], "the private file comes first");
+    }
+}
+
 /// The library that allocates memory and the standard library's hash maps ask for randomness, too, and first.
 /// So the generator fails from the first, the second, ... call on, until nobody meets the failure any more.
 /// Gives how often the program told of it; without that there would be no key. `None` without `strace`.

@@ -135,8 +135,9 @@ pub(super) struct Args {
 
     /// One pair of files for each key, in DIR
     ///
-    /// One pair of files for each key, in DIR, named after the pattern and the key's fingerprint. DIR is made
-    /// if it is missing.
+    /// One pair of files for each key, in DIR, named after the pattern and the key. DIR is made if it is missing. A ledger in
+    /// it, vanity-ed25519.jsonl, says what is there and for which pattern: the same command again makes only what is
+    /// missing.
     #[arg(
         short = 'd',
         long,

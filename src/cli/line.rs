@@ -9,7 +9,7 @@ use super::Complaint;
 use super::values::quoted;
 
 /// The words, which are also the names of the options.
-const KINDS: [(&str, Kind); 5] = [
+pub const KINDS: [(&str, Kind); 5] = [
     ("anywhere", Kind::Anywhere),
     ("prefix", Kind::Prefix),
     ("suffix", Kind::Suffix),

@@ -6,6 +6,7 @@ mod duplicates;
 mod line;
 mod passphrase;
 mod patterns;
+mod rest;
 mod values;
 
 use std::ffi::OsString;
@@ -19,8 +20,10 @@ use vanity_ed25519::pattern::{Kind, Pattern, Style};
 use vanity_ed25519::search::{Find, Quota, Signal, Stop};
 use vanity_ed25519::wire::Subject;
 
+use crate::ledger::Ledger;
 use args::Args;
 pub use complaint::Complaint;
+pub use line::KINDS;
 use patterns::Patterns;
 
 /// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.
@@ -56,12 +59,14 @@ pub struct Bench {
 
 /// What to search for, how, and what becomes of it.
 pub struct Search {
-    /// What to look for; at least one.
+    /// What to look for; nothing if all that was asked for is there already.
     pub patterns: Vec<Pattern>,
     /// What there is to tell of them.
     pub notes: Vec<String>,
     /// How many keys.
     pub quota: Quota,
+    /// How many of those that were asked for are there already, and are not in the quota.
+    pub had: u64,
     /// The way of searching, which has passed its self-test.
     pub engine: Box<dyn Engine>,
     /// Worker threads.
@@ -70,6 +75,8 @@ pub struct Search {
     pub timeout: Option<Duration>,
     /// Where keys go.
     pub destination: Destination,
+    /// The ledger of the directory where they go.
+    pub ledger: Option<Ledger>,
     /// The form of private keys, if one was asked for.
     pub format: Option<Format>,
     /// What private keys are encrypted with.
@@ -154,16 +161,22 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         return Ok(Plan::Bench(Bench { patterns, notes, engines, threads, time, show }));
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, quota), table_memory };
+    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, &quota), table_memory };
     let engine = select(name, sizing)?;
+    let ledger = match &destination {
+        Destination::Directory(directory) => Some(Ledger::new(directory)),
+        _ => None,
+    };
     let mut search = Search {
         patterns,
         notes,
         quota,
+        had: 0,
         engine,
         threads,
         timeout,
         destination,
+        ledger,
         format,
         protection: None,
         comment,
@@ -175,6 +188,15 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     }
     let passphrase = passphrase::Source::open(&args)?;
     check_destination(&search)?;
+    rest::subtract(&mut search)?;
+    if search.patterns.is_empty() {
+        return Ok(Plan::Search(search));
+    }
+    if search.had > 0 {
+        // A short rest is not worth large tables.
+        let expected_attempts = expected_attempts(&search.patterns, &search.quota);
+        search.engine = select(name, Sizing { expected_attempts, table_memory })?;
+    }
     if let Some((source, note)) = passphrase {
         let stop = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
         search.protection = Some(passphrase::protection(&args, source.passphrase(&stop)?)?);
@@ -224,11 +246,14 @@ fn read_patterns(
 }
 
 /// How many keys the search is expected to try, to within what a choice of tables needs.
-fn expected_attempts(patterns: &[Pattern], quota: Quota) -> f64 {
+fn expected_attempts(patterns: &[Pattern], quota: &Quota) -> f64 {
     let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
     match quota {
-        Quota::Each(count) => count as f64 * attempts.fold(0.0, f64::max),
-        Quota::Any(count) => count as f64 * attempts.fold(f64::INFINITY, f64::min),
+        Quota::Each(count) => *count as f64 * attempts.fold(0.0, f64::max),
+        Quota::Left(counts) => {
+            counts.iter().zip(attempts).map(|(count, attempts)| *count as f64 * attempts).fold(0.0, f64::max)
+        }
+        Quota::Any(count) => *count as f64 * attempts.fold(f64::INFINITY, f64::min),
         Quota::Endless => f64::INFINITY,
     }
 }
@@ -252,10 +277,11 @@ fn destination(args: &Args) -> Destination {
 
 /// Refuses what cannot take the keys that are asked for.
 fn check_destination(search: &Search) -> Result<(), Refusal> {
-    let keys = match search.quota {
+    let keys = match &search.quota {
         Quota::Each(count) => count.saturating_mul(search.patterns.len() as u64),
-        Quota::Any(count) => count,
-        Quota::Endless => 0,
+        Quota::Any(count) => *count,
+        // Only a directory has a part of them already.
+        Quota::Left(_) | Quota::Endless => 0,
     };
     if matches!(search.destination, Destination::File(_)) && keys > 1 {
         return Err(Complaint::new(format!("--output names one file, and {keys} keys are asked for"))

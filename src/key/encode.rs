@@ -28,10 +28,10 @@ use super::{Cipher, Format, Protection, Seed, one_line};
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
 /// What stands before the seed in a CurvePrivateKey: an OCTET STRING of 32 bytes, in DER.
-const OCTET_STRING_32: [u8; 2] = [0x04, 32];
+pub(super) const OCTET_STRING_32: [u8; 2] = [0x04, 32];
 
 /// The PEM label of an unencrypted PKCS#8 key (RFC 7468, section 10).
-const PRIVATE_KEY: &str = "PRIVATE KEY";
+pub(super) const PRIVATE_KEY: &str = "PRIVATE KEY";
 
 /// That of an encrypted one (RFC 7468, section 11).
 const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";

@@ -5,16 +5,21 @@
 //! wrongly is caught here and nowhere later.
 //!
 //! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), encrypted on request (`protect`), as new files that are complete
-//! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`).
+//! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`), many
+//! together (`group`). A directory of key pairs can be read again (`stock`), and a file of lines in it grows (`lines`).
 
 mod encode;
 mod file;
+mod group;
 pub(crate) mod known;
+mod lines;
+mod lock;
 mod name;
 mod process;
 mod prompt;
 mod protect;
 mod random;
+mod stock;
 mod store;
 
 use ed25519_dalek::SigningKey;
@@ -26,10 +31,13 @@ use crate::wire::{self, Body, Bytes, Subject};
 
 pub use encode::EncodeError;
 pub use file::FileError;
+pub use group::Group;
+pub use lines::{HeldLines, Lines};
 pub use process::forbid_core_dumps;
 pub use prompt::{Interrupted, Terminal};
 pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
 pub use random::{RandomnessError, fill_random};
+pub use stock::StoredPair;
 pub use store::{Destination, Kept, StoreError};
 
 /// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.

@@ -9,6 +9,9 @@ use crate::wire::BODY_LEN;
 /// The longest label in a file name: a whole body.
 const MAX_LABEL: usize = BODY_LEN;
 
+/// How many bytes of the key's SHA-256 stand in a name, each as two digits.
+const HASHED: usize = 8;
+
 impl Format {
     /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
     #[must_use]
@@ -31,13 +34,20 @@ pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> Stri
         name.push_str("key");
     }
     name.push('-');
-    for byte in &public.blob_hash()[..8] {
+    for byte in &public.blob_hash()[..HASHED] {
         name.push_str(&format!("{byte:02x}"));
     }
     if format == Format::Pkcs8 {
         name.push_str(".pem");
     }
     name
+}
+
+/// The hexadecimal digits in the name of a private file; `None` if it is no such name.
+pub(super) fn digits(name: &str) -> Option<&str> {
+    let (label, digits) = name.strip_suffix(".pem").unwrap_or(name).rsplit_once('-')?;
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (!label.is_empty() && digits.len() == 2 * HASHED && digits.bytes().all(is_digit)).then_some(digits)
 }
 
 /// The name of the public file: `.pub` added to the whole name of the private one.
@@ -83,10 +93,17 @@ mod tests {
         ] {
             assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
             assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
+            assert_eq!(digits(&file_name(label, &public, Format::Openssh)), Some(hash));
+            assert_eq!(digits(&file_name(label, &public, Format::Pkcs8)), Some(hash));
         }
         let other = Seed::new([8; 32]).public_key();
         let [lower, upper] = [("abc", &public), ("ABC", &other)]
             .map(|(label, public)| file_name(label, public, Format::Openssh).to_lowercase());
         assert_ne!(lower, upper);
+        for other in
+            ["abc", "-cff7d2bf46744594", "a-cff7d2bf4674459", "a-CFF7D2BF46744594", "a-cff7d2bf46744594.pub"]
+        {
+            assert_eq!(digits(other), None, "{other}");
+        }
     }
 }

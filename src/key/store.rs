@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 use super::encode::COMPUTES_WRONGLY;
-use super::file::{ANOTHER_DIRECTORY, Access, create_directory, parent, try_directory, write_new};
-use super::name::{file_name, public_file};
-use super::{FileError, Format, PublicKey, Seed};
+use super::file::{
+    ANOTHER_DIRECTORY, Access, create_directory, parent, remove_leftovers, try_directory, write_new,
+};
+use super::name::public_file;
+use super::{FileError, Format, Group, PublicKey, Seed};
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +49,8 @@ impl Destination {
     }
 
     /// Fails now wherever [`keep`](Self::keep) would surely fail later. Changes nothing on disk, except
-    /// that a missing [`Directory`](Self::Directory) is made (mode 0700; its parent must exist).
+    /// that a missing [`Directory`](Self::Directory) is made (mode 0700; its parent must exist) and that temporary
+    /// files which a killed process left in one are removed.
     ///
     /// # Errors
     ///
@@ -77,14 +80,21 @@ impl Destination {
         format: Option<Format>,
         text: &str,
     ) -> Result<Option<Kept>, StoreError> {
-        if seed.public_key() != *public {
-            return Err(StoreError::WrongKey(*public));
-        }
         let private_file = match self {
             Self::Stream => return Ok(None),
             Self::File(path) => path.clone(),
-            Self::Directory(path) => path.join(file_name(label, public, self.format(format))),
+            Self::Directory(path) => {
+                let format = self.format(format);
+                let mut group = Group::new(path)?;
+                group.add(seed, public, label, comment, format, text)?;
+                group.sync()?;
+                let (kept, outcome) = group.name();
+                return outcome.map(|()| kept.into_iter().next().map(|(_, kept)| kept));
+            }
         };
+        if seed.public_key() != *public {
+            return Err(StoreError::WrongKey(*public));
+        }
         let format = self.format(format);
         let public_file = public_file(&private_file);
         let line = public.line(comment);
@@ -132,7 +142,7 @@ fn prepare_directory(path: &Path) -> Result<(), StoreError> {
         }
     }
     check_directory(path)?;
-    try_directory(path).map_err(unusable)
+    remove_leftovers(path).and_then(|()| try_directory(path)).map_err(unusable)
 }
 
 fn check_directory(path: &Path) -> Result<(), StoreError> {
@@ -395,7 +405,7 @@ mod tests {
         destination.prepare().unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
         let error = destination.keep(&seed, &public, "x", "", None, "text").unwrap_err();
-        assert!(matches!(error, StoreError::File(FileError::Write(..))), "{error}");
+        assert!(matches!(error, StoreError::Unusable(..)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
 

@@ -22,6 +22,7 @@ use vanity_ed25519::search::{End, Find, Measured, Progress, Quota, Summary};
 use vanity_ed25519::wire::{self, Subject};
 
 use crate::cli::{self, Show};
+pub use json::{ledger_line, read_ledger_line};
 use live::Live;
 use number::{clock, exact, percent, rough, time};
 use outlook::{Outlook, attempts_for_all};
@@ -71,7 +72,7 @@ impl<'a> Report<'a> {
             out: Paint::new(color, &io::stdout()),
             live: if quiet { None } else { Live::new() },
             line_due: FIRST_LINE,
-            outlook: Outlook::new(&plan.patterns, plan.quota, !quiet || plan.show.json),
+            outlook: Outlook::new(&plan.patterns, &plan.quota, plan.had, !quiet || plan.show.json),
             recent: std::collections::VecDeque::with_capacity(RATE_TICKS + 1),
             kept: None,
         }
@@ -97,6 +98,17 @@ impl<'a> Report<'a> {
         }
         if let Some(several) = &several {
             several_lines(several, keys_per_second, self.err).iter().for_each(|line| self.note(line));
+        }
+        Ok(())
+    }
+
+    /// There is nothing to search for: every key is there already.
+    pub fn complete(&mut self) -> io::Result<()> {
+        self.plan.notes.iter().for_each(|note| self.note(note));
+        self.note("nothing is missing");
+        if self.plan.show.json {
+            let nothing = Summary { found: 0, attempts: 0, elapsed: Duration::ZERO, end: End::Complete };
+            self.print_json(&json::summary(&nothing, self.plan.engine.name(), self.plan.threads.get()))?;
         }
         Ok(())
     }
@@ -311,7 +323,12 @@ impl Several {
     fn of(plan: &cli::Search, any: Option<Bounds>) -> Option<Self> {
         let patterns = plan.patterns.len();
         let for_all = |chance| attempts_for_all(&plan.patterns, chance);
-        let attempts_for_all = (plan.quota == Quota::Each(1)).then(|| [0.50, 0.95].map(for_all));
+        let one_each = match &plan.quota {
+            Quota::Each(count) => *count == 1,
+            Quota::Left(counts) => counts.iter().all(|count| *count == 1),
+            Quota::Any(_) | Quota::Endless => false,
+        };
+        let attempts_for_all = one_each.then(|| [0.50, 0.95].map(for_all));
         any.filter(|_| patterns > 1).map(|any| Self { patterns, any, attempts_for_all })
     }
 }

@@ -31,16 +31,22 @@ struct Each {
 }
 
 impl<'a> Outlook<'a> {
-    /// Common odds are computed only if they will be told.
-    pub(super) fn new(patterns: &'a [Pattern], quota: Quota, told: bool) -> Self {
-        let (count, each) = match quota {
-            Quota::Each(count) => (count, Some(Each::new(patterns, count))),
-            Quota::Any(count) => (count, None),
+    /// `had` keys were there before, of all that are wanted. Common odds are computed only if they will be told.
+    pub(super) fn new(patterns: &'a [Pattern], quota: &Quota, had: u64, told: bool) -> Self {
+        let (wanted, each) = match quota {
+            Quota::Each(count) => {
+                let each = Each::new(patterns, vec![*count; patterns.len()]);
+                (count.saturating_mul(patterns.len() as u64), Some(each))
+            }
+            Quota::Left(counts) => {
+                let wanted = counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+                (wanted, Some(Each::new(patterns, counts.clone())))
+            }
+            Quota::Any(count) => (*count, None),
             Quota::Endless => (0, None),
         };
-        let wanted = if each.is_some() { count.saturating_mul(patterns.len() as u64) } else { count };
         let next = if told { any_of(patterns.iter()) } else { None };
-        Self { patterns, wanted, found: 0, next, last_find: 0, each }
+        Self { patterns, wanted: wanted.saturating_add(had), found: had, next, last_find: 0, each }
     }
 
     /// Counts a find.
@@ -96,12 +102,12 @@ impl<'a> Outlook<'a> {
 }
 
 impl Each {
-    fn new(patterns: &[Pattern], count: u64) -> Self {
+    /// Every pattern wants at least one key.
+    fn new(patterns: &[Pattern], left: Vec<u64>) -> Self {
         let probability = |id: &PatternId| patterns[*id].odds().probability();
         let mut order: Vec<PatternId> = (0..patterns.len()).collect();
         order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
-        let (left, last) = (vec![count; patterns.len()], vec![0; patterns.len()]);
-        Self { left, last, order, missing: patterns.len(), gone: 0 }
+        Self { left, last: vec![0; patterns.len()], order, missing: patterns.len(), gone: 0 }
     }
 }
 
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn it_speaks_of_the_next_find_and_of_the_least_likely() {
         let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
-        let mut outlook = Outlook::new(&patterns, Quota::Each(1), true);
+        let mut outlook = Outlook::new(&patterns, &Quota::Each(1), 0, true);
         let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
         let next = |of: &[Pattern], attempts| {
             Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true))
@@ -169,10 +175,14 @@ mod tests {
     #[test]
     fn it_begins_anew_after_each_find() {
         let patterns = patterns(&["ab", "cd"], Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns[..1], Quota::Each(2), true);
+        let mut outlook = Outlook::new(&patterns[..1], &Quota::Each(2), 0, true);
         outlook.count(&[0], 70);
         assert_eq!(outlook.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
-        let mut any = Outlook::new(&patterns, Quota::Any(2), true);
+        let mut left = Outlook::new(&patterns, &Quota::Left(vec![1, 3]), 5, true);
+        left.count(&[0, 1], 70);
+        assert_eq!(left.found_of(), (7, 9));
+        assert_eq!(left.chance_of_next(100), Some((patterns[1].odds().chance_after(30.0), true)));
+        let mut any = Outlook::new(&patterns, &Quota::Any(2), 0, true);
         any.count(&[1], 10);
         assert_eq!(any.chance_of_next(10), Some((0.0, true)));
         assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
@@ -184,7 +194,7 @@ mod tests {
         let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let patterns = patterns(&texts, Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns, Quota::Each(1), true);
+        let mut outlook = Outlook::new(&patterns, &Quota::Each(1), 0, true);
         outlook.count(&[3], 1);
         let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
         let next = outlook.next().unwrap();

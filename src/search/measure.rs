@@ -118,7 +118,7 @@ struct Nobody;
 impl Observer for Nobody {
     type Error = Infallible;
 
-    fn found(&mut self, _: &Find) -> Result<(), Self::Error> {
+    fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
         Ok(())
     }
 

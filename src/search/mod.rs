@@ -2,7 +2,9 @@
 //!
 //! Each worker thread runs an engine's batches on a ChaCha20 stream of its own (`stream`). What an engine
 //! claims is proved by the worker itself (`prove`) and sent to the calling thread, which alone decides
-//! whether a find is still wanted (`tally`), hands it to the [`Observer`], and ends the search.
+//! whether a find is still wanted (`tally`), hands it to the [`Observer`], and ends the search. Finds that are made
+//! while the observer is busy with others wait and are handed over together: what takes long for one, such as a
+//! sync of a disk, takes hardly longer for all of them, and a find that comes alone waits for nobody.
 
 mod current;
 mod measure;
@@ -39,8 +41,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Finds that each worker proves where nothing is kept: as a sample, because a search proves none that is not wanted.
 const PROVED_IN_MEASURING: u32 = 100;
 
-/// Finds that may wait for the observer before the workers do.
-const WAITING: usize = 16;
+/// The most finds that are handed over together. So many may wait for the observer before the workers do.
+pub const TOGETHER: usize = 256;
 
 /// What to search for, and how.
 pub struct Search<'a> {
@@ -70,10 +72,12 @@ pub struct Prepared {
 }
 
 /// How many keys are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Quota {
     /// So many for each pattern.
     Each(u64),
+    /// For each pattern a number of its own, in the order of the patterns; 0 where none is wanted.
+    Left(Vec<u64>),
     /// So many in all, whichever patterns they match.
     Any(u64),
     /// None: the first keys that each worker finds are proved, and all are dropped. For measuring, with a timeout.
@@ -108,7 +112,7 @@ pub struct Progress {
 /// What a search came to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Summary {
-    /// Keys that were handed to the observer.
+    /// Keys that were handed to the observer, which kept them.
     pub found: u64,
     /// Candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
@@ -142,12 +146,12 @@ pub trait Observer {
     /// What can go wrong with a find, such as a full disk. It ends the search.
     type Error;
 
-    /// A find. When this returns, the find counts as kept.
+    /// Finds: at least one, at most [`TOGETHER`]. When this returns, all of them count as kept.
     ///
     /// # Errors
     ///
-    /// The find could not be kept.
-    fn found(&mut self, find: &Find) -> Result<(), Self::Error>;
+    /// One of them could not be kept.
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error>;
 
     /// How far the search is, some ten times a second.
     fn progress(&mut self, progress: &Progress);
@@ -174,16 +178,17 @@ impl Search<'_> {
             .thread_name(|number| format!("worker {number}"))
             .build()
             .map_err(SearchError::Threads)?;
+        let mut tally = Tally::new(&self.quota, self.patterns.len());
+        let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| tally.wants(id)).collect();
         let shared = Shared {
             search: self,
-            matcher: Current::new(Matcher::new(self.patterns)),
-            wanted: self.patterns.iter().map(|_| AtomicBool::new(true)).collect(),
+            matcher: Current::new(Matcher::of(self.patterns, (0..wanted.len()).filter(|id| wanted[*id]))),
+            wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             began: Instant::now(),
         };
-        let (finds, inbox) = sync_channel(WAITING);
-        let mut tally = Tally::new(self.quota, self.patterns.len());
+        let (finds, inbox) = sync_channel(TOGETHER);
         let outcome = pool.in_place_scope(|scope| {
             for stream in streams {
                 let finds = finds.clone();
@@ -312,7 +317,7 @@ impl Shared<'_> {
             }
             let wake = deadline.map_or(next_tick, |deadline| deadline.min(next_tick));
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {
-                Ok(message) => self.accept(message, tally, observer)?,
+                Ok(message) => self.accept(message, &inbox, tally, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone: one has panicked, and the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => break End::Complete,
@@ -320,29 +325,43 @@ impl Shared<'_> {
         };
         // What the workers have found by now is kept.
         self.ended.store(true, Relaxed);
-        for message in inbox {
-            if tally.is_complete() {
-                return Ok(End::Complete);
-            }
-            self.accept(message, tally, observer)?;
+        while !tally.is_complete() {
+            let Ok(message) = inbox.recv() else { return Ok(end) };
+            self.accept(message, &inbox, tally, observer)?;
         }
-        Ok(end)
+        Ok(End::Complete)
     }
 
+    /// Hands a find to the observer, and with it those that wait behind it. Those before a false hit are kept.
     fn accept<O: Observer>(
         &self,
-        message: Message,
+        first: Message,
+        inbox: &Receiver<Message>,
         tally: &mut Tally,
         observer: &mut O,
     ) -> Result<(), SearchError<O::Error>> {
-        let mut find = message.map_err(|FalseHit| SearchError::FalseHit(self.search.engine.name()))?;
-        find.patterns.retain(|&id| tally.wants(id));
-        if find.patterns.is_empty() {
-            return Ok(());
+        let mut finds = Vec::new();
+        let mut false_hit = false;
+        for message in std::iter::once(first).chain(inbox.try_iter().take(TOGETHER - 1)) {
+            let Ok(mut find) = message else {
+                false_hit = true;
+                break;
+            };
+            find.patterns.retain(|&id| tally.wants(id));
+            if !find.patterns.is_empty() {
+                self.leave(&tally.count(&find.patterns), tally);
+                finds.push(find);
+            }
         }
-        observer.found(&find).map_err(SearchError::Observer)?;
-        let done = tally.count(&find.patterns);
-        for &id in &done {
+        if !finds.is_empty() {
+            observer.found(&finds).map_err(SearchError::Observer)?;
+        }
+        if false_hit { Err(SearchError::FalseHit(self.search.engine.name())) } else { Ok(()) }
+    }
+
+    /// These patterns want no more.
+    fn leave(&self, done: &[PatternId], tally: &mut Tally) {
+        for &id in done {
             self.wanted[id].store(false, Relaxed);
         }
         if tally.have_left(done.len()) {
@@ -350,7 +369,6 @@ impl Shared<'_> {
             let wanted = (0..patterns.len()).filter(|&id| tally.wants(id));
             self.matcher.replace(Matcher::of(patterns, wanted));
         }
-        Ok(())
     }
 }
 

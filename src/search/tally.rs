@@ -23,11 +23,22 @@ enum Wanted {
     Endless,
 }
 
+impl Wanted {
+    fn each(left: Vec<u64>) -> Self {
+        let patterns = left.iter().filter(|left| **left > 0).count();
+        Self::Each { left, patterns }
+    }
+}
+
 impl Tally {
-    pub(super) fn new(quota: Quota, patterns: usize) -> Self {
+    pub(super) fn new(quota: &Quota, patterns: usize) -> Self {
         let wanted = match quota {
-            Quota::Each(count) => Wanted::Each { left: vec![count; patterns], patterns },
-            Quota::Any(count) => Wanted::Any(count),
+            Quota::Each(count) => Wanted::each(vec![*count; patterns]),
+            Quota::Left(counts) => {
+                let counts = counts.iter().copied().chain(std::iter::repeat(0));
+                Wanted::each(counts.take(patterns).collect())
+            }
+            Quota::Any(count) => Wanted::Any(*count),
             Quota::Endless => Wanted::Endless,
         };
         Self { found: 0, gone: 0, wanted }
@@ -38,7 +49,7 @@ impl Tally {
         match &self.wanted {
             Wanted::Each { left, .. } => left[id] > 0,
             Wanted::Any(left) => *left > 0,
-            Wanted::Endless => false,
+            Wanted::Endless => true,
         }
     }
 
@@ -93,7 +104,7 @@ mod tests {
 
     #[test]
     fn each_pattern_gets_its_own_count() {
-        let mut tally = Tally::new(Quota::Each(2), 2);
+        let mut tally = Tally::new(&Quota::Each(2), 2);
         assert!(tally.count(&[0, 1]).is_empty());
         assert_eq!(tally.count(&[0]), [0]);
         assert!(!tally.wants(0) && tally.wants(1) && !tally.is_complete());
@@ -103,8 +114,19 @@ mod tests {
     }
 
     #[test]
+    fn what_each_pattern_wants_may_differ() {
+        let mut tally = Tally::new(&Quota::Left(vec![0, 2, 1]), 3);
+        assert!(!tally.wants(0) && tally.wants(1) && !tally.is_complete());
+        assert_eq!(tally.count(&[1, 2]), [2]);
+        assert_eq!(tally.count(&[1]), [1]);
+        assert!(tally.is_complete() && Tally::new(&Quota::Left(vec![0, 0]), 2).is_complete());
+        // A pattern without a number wants nothing.
+        assert!(Tally::new(&Quota::Left(vec![]), 1).is_complete());
+    }
+
+    #[test]
     fn the_matcher_is_due_when_one_in_eight_has_left() {
-        let mut tally = Tally::new(Quota::Each(1), 20);
+        let mut tally = Tally::new(&Quota::Each(1), 20);
         let due = |tally: &mut Tally, id| {
             let done = tally.count(&[id]).len();
             tally.have_left(done)
@@ -113,12 +135,12 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|id| due(&mut tally, id)), [false, false, true, false]);
         assert!((4..19).filter(|id| due(&mut tally, *id)).count() > 4);
         assert!(!due(&mut tally, 19), "nothing is left");
-        assert!(!Tally::new(Quota::Any(3), 9).have_left(9));
+        assert!(!Tally::new(&Quota::Any(3), 9).have_left(9));
     }
 
     #[test]
     fn any_counts_keys_whatever_they_match() {
-        let mut tally = Tally::new(Quota::Any(2), 3);
+        let mut tally = Tally::new(&Quota::Any(2), 3);
         assert!(tally.count(&[2]).is_empty() && !tally.is_complete());
         assert!(tally.wants(2));
         assert!(tally.count(&[0, 1]).is_empty() && tally.is_complete());

@@ -30,10 +30,16 @@ struct Log {
 impl Observer for Log {
     type Error = &'static str;
 
-    fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
-        assert_eq!(find.seed.public_key(), find.public_key);
-        self.finds.push((find.public_key, find.patterns.clone(), find.attempts));
-        if self.fail_at == Some(self.finds.len()) { Err("disk full") } else { Ok(()) }
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        assert!((1..=TOGETHER).contains(&finds.len()));
+        for find in finds {
+            assert_eq!(find.seed.public_key(), find.public_key);
+            self.finds.push((find.public_key, find.patterns.clone(), find.attempts));
+            if self.fail_at == Some(self.finds.len()) {
+                return Err("disk full");
+            }
+        }
+        Ok(())
     }
 
     fn progress(&mut self, _: &Progress) {
@@ -105,6 +111,53 @@ fn any_ends_after_so_many_keys() {
     let engine = reference();
     let summary = search(&*engine, &patterns, 2, Quota::Any(5)).run(&Stop::new(), &mut log).unwrap();
     assert_eq!((summary.found, log.finds.len()), (5, 5));
+}
+
+#[test]
+fn patterns_may_want_different_numbers_and_none() {
+    let patterns = patterns(&["^a", "b$", "^c"]);
+    let mut log = Log::default();
+    let engine = reference();
+    let quota = Quota::Left(vec![3, 0, 1]);
+    search(&*engine, &patterns, 2, quota).run(&Stop::new(), &mut log).unwrap();
+    for (id, count) in [3, 0, 1].into_iter().enumerate() {
+        assert_eq!(log.finds.iter().filter(|(_, patterns, _)| patterns.contains(&id)).count(), count);
+    }
+}
+
+/// Is busy with the first find until ten more were made.
+struct Slow<'a> {
+    made: &'a AtomicU64,
+    groups: Vec<usize>,
+}
+
+impl Observer for Slow<'_> {
+    type Error = std::convert::Infallible;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        while self.groups.is_empty() && self.made.load(Relaxed) < finds.len() as u64 + 10 {
+            std::thread::yield_now();
+        }
+        self.groups.push(finds.len());
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+#[test]
+fn finds_that_wait_are_handed_over_together() {
+    let patterns = patterns(&["^a"]);
+    let made = AtomicU64::new(0);
+    let count = |hits: &mut Vec<Hit>, _| {
+        made.fetch_add(hits.len() as u64, Relaxed);
+    };
+    let engine = Altered { inner: reference(), alter: count };
+    let mut slow = Slow { made: &made, groups: Vec::new() };
+    let summary = search(&engine, &patterns, 1, Quota::Each(1000)).run(&Stop::new(), &mut slow).unwrap();
+    assert_eq!(slow.groups.iter().sum::<usize>(), 1000);
+    assert_eq!(summary.found, 1000);
+    assert!(slow.groups.len() < 1000 && slow.groups.iter().all(|group| *group <= TOGETHER));
 }
 
 #[test]
@@ -265,10 +318,12 @@ struct Prepares(u64);
 impl Observer for Prepares {
     type Error = Infallible;
 
-    fn found(&mut self, find: &Find) -> Result<(), Self::Error> {
-        let prepared = find.prepared.as_ref().unwrap();
-        assert_eq!((&*prepared.comment, &**prepared.text), ("by a worker", &*find.public_key.line("me")));
-        self.0 += 1;
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        for find in finds {
+            let prepared = find.prepared.as_ref().unwrap();
+            assert_eq!((&*prepared.comment, &**prepared.text), ("by a worker", &*find.public_key.line("me")));
+            self.0 += 1;
+        }
         Ok(())
     }
 

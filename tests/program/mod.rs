@@ -12,6 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use vanity_ed25519::key::{PublicKey, Seed};
 
+/// The name of the ledger in a directory of keys.
+pub const LEDGER: &str = "vanity-ed25519.jsonl";
+
 /// The program's path.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
 
@@ -166,14 +169,15 @@ pub fn check_pair(private: &Path) -> String {
     line.to_owned()
 }
 
-/// Checks that every `found` object's key is on disk, whole, and that `directory` holds nothing else.
+/// Checks that every `found` object's key is on disk, whole, and that `directory` holds nothing else but the ledger.
 pub fn check_finds(found: &[&Value], directory: &Path) {
     for object in found {
         let private = Path::new(text(object, "private_key_file"));
         assert_eq!(private.parent(), Some(directory), "{object}");
         assert_eq!(check_pair(private), text(object, "public_key"));
     }
-    assert_eq!(names(directory).len(), 2 * found.len(), "{:?}", names(directory));
+    assert_eq!(names(directory).len(), 2 * found.len() + 1, "{:?}", names(directory));
+    assert_eq!(mode(&directory.join(LEDGER)) & 0o133, 0);
 }
 
 /// Checks that neither stream gives anything away of a private key.

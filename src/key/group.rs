@@ -1,0 +1,214 @@
+//! Many pairs of files at once.
+//!
+//! All are written and synced under temporary names, all files at the same time. Then each gets its name, the private file
+//! of a pair first, and the directory is synced once for all of them. So 256 pairs take hardly longer than ten.
+
+use std::path::Path;
+
+use super::file::{Access, Directory, Nameless, sync_together};
+use super::name::{file_name, public_file};
+use super::{FileError, Format, Kept, PublicKey, Seed, StoreError};
+
+/// Open files that a group leaves to everyone else in the process.
+#[cfg(unix)]
+const SPARE_FILES: u64 = 64;
+
+/// Pairs of files on their way into a directory. Those that have not got their names when it is dropped are removed.
+pub struct Group<'a> {
+    directory: Directory<'a>,
+    pairs: Vec<Pair>,
+    /// Pairs that were added.
+    added: usize,
+}
+
+struct Pair {
+    /// How many were added before it.
+    number: usize,
+    private: Nameless,
+    public: Nameless,
+    /// What it is going to be.
+    kept: Kept,
+    line: String,
+}
+
+impl<'a> Group<'a> {
+    /// How many pairs a group can hold before the process has too many open files; at least one.
+    #[must_use]
+    pub fn most() -> usize {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Resource, getrlimit};
+            let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+            usize::try_from(files.saturating_sub(SPARE_FILES) / 2).unwrap_or(usize::MAX).max(1)
+        }
+        #[cfg(not(unix))]
+        usize::MAX
+    }
+
+    /// No pairs yet.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be opened.
+    pub fn new(directory: &'a Path) -> Result<Self, StoreError> {
+        let opened = Directory::open(directory);
+        let directory = opened.map_err(|source| StoreError::Unusable(directory.to_owned(), source))?;
+        Ok(Self { directory, pairs: Vec::new(), added: 0 })
+    }
+
+    /// Writes a pair of files under temporary names. The private file holds `text`, the public one the line with the
+    /// `comment`. The `label` (a pattern, of any characters) begins their names.
+    ///
+    /// # Errors
+    ///
+    /// A [`StoreError`]. Nothing is left of this pair then; the others stay.
+    pub fn add(
+        &mut self,
+        seed: &Seed,
+        public: &PublicKey,
+        label: &str,
+        comment: &str,
+        format: Format,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        if seed.public_key() != *public {
+            return Err(StoreError::WrongKey(*public));
+        }
+        let private_file = self.directory.path().join(file_name(label, public, format));
+        let public_file = public_file(&private_file);
+        let line = public.line(comment);
+        let write = |path: &Path, access, content: &str| {
+            let written = self.directory.nameless(access, content.as_bytes());
+            written.map_err(|source| FileError::Write(path.to_owned(), source))
+        };
+        let private = write(&private_file, Access::Owner, text)?;
+        let public = write(&public_file, Access::Everyone, &format!("{line}\n"))?;
+        let kept = Kept { private_file, public_file, format };
+        self.pairs.push(Pair { number: self.added, private, public, kept, line });
+        self.added += 1;
+        Ok(())
+    }
+
+    /// Whether there is no pair in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Syncs all files. The pairs for which that fails are removed.
+    ///
+    /// # Errors
+    ///
+    /// The first failure.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        let files: Vec<&Nameless> =
+            self.pairs.iter().flat_map(|pair| [&pair.private, &pair.public]).collect();
+        let mut results = sync_together(&files).into_iter();
+        let mut outcome = Ok(());
+        self.pairs.retain(|pair| {
+            let mut both = results.by_ref().take(2);
+            let synced = both.next().unwrap_or(Ok(())).and(both.next().unwrap_or(Ok(())));
+            let synced =
+                synced.map_err(|source| FileError::Write(pair.kept.private_file.clone(), source).into());
+            let is_synced = synced.is_ok();
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(synced);
+            is_synced
+        });
+        outcome
+    }
+
+    /// Gives every file its name, durably; before, they must have been synced. Gives the pairs that are kept, each with
+    /// the number of those that were added before it, and the first failure.
+    pub fn name(self) -> (Vec<(usize, Kept)>, Result<(), StoreError>) {
+        let mut outcome = Ok(());
+        let mut named = Vec::new();
+        for Pair { number, private, public, kept, line } in self.pairs {
+            let result = private.name(&kept.private_file).map_err(StoreError::from).and_then(|()| {
+                public.name(&kept.public_file).map_err(|source| StoreError::PublicFile {
+                    private_file: kept.private_file.clone(),
+                    line,
+                    source,
+                })
+            });
+            if result.is_ok() {
+                named.push((number, kept));
+            }
+            outcome = outcome.and(result);
+        }
+        if let Err(source) = self.directory.sync() {
+            let path = self.directory.path().to_owned();
+            return (Vec::new(), outcome.and(Err(FileError::UnsyncedDirectory(path, source).into())));
+        }
+        (named, outcome)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn add(group: &mut Group, byte: u8) -> Result<(), StoreError> {
+        let seed = Seed::new([byte; 32]);
+        group.add(&seed, &seed.public_key(), "a/b", "me", Format::Openssh, &format!("text {byte}"))
+    }
+
+    fn count(directory: &TempDir) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn a_group_is_named_as_a_whole() {
+        let directory = TempDir::new().unwrap();
+        let mut group = Group::new(directory.path()).unwrap();
+        (0..10).for_each(|byte| add(&mut group, byte).unwrap());
+        group.sync().unwrap();
+        let is_temporary = |name: &str| name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp");
+        let names = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(names.into_iter().all(|name| is_temporary(name.to_str().unwrap())));
+
+        let (kept, outcome) = group.name();
+        outcome.unwrap();
+        assert_eq!(count(&directory), 20);
+        for (byte, (number, kept)) in (0..10).zip(kept) {
+            assert_eq!(number, usize::from(byte));
+            assert_eq!(fs::read_to_string(kept.private_file).unwrap(), format!("text {byte}"));
+            let line = Seed::new([byte; 32]).public_key().line("me");
+            assert_eq!(fs::read_to_string(kept.public_file).unwrap(), line + "\n");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_costs_no_other_pair() {
+        let directory = TempDir::new().unwrap();
+        let keep = |bytes: &[u8]| {
+            let mut group = Group::new(directory.path()).unwrap();
+            bytes.iter().for_each(|byte| add(&mut group, *byte).unwrap());
+            group.sync().unwrap();
+            group.name()
+        };
+        keep(&[7]).1.unwrap();
+        let (kept, outcome) = keep(&[6, 7, 8]);
+        assert_eq!(kept.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2]);
+        assert!(matches!(outcome, Err(StoreError::File(FileError::Exists(_)))));
+        assert_eq!(count(&directory), 6);
+    }
+
+    #[test]
+    fn what_has_no_name_is_gone() {
+        let directory = TempDir::new().unwrap();
+        let mut group = Group::new(directory.path()).unwrap();
+        add(&mut group, 1).unwrap();
+        let other = Seed::new([2; 32]).public_key();
+        let wrong = group.add(&Seed::new([3; 32]), &other, "", "", Format::Pkcs8, "text");
+        assert!(matches!(wrong, Err(StoreError::WrongKey(_))));
+        group.sync().unwrap();
+        drop(group);
+        assert_eq!(count(&directory), 0);
+        assert!(Group::new(&directory.path().join("gone")).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! A file of lines that only grows.
+//!
+//! What is appended is durable afterwards. It is one write, so that processes which append at the same time do not mix
+//! their lines. A write that was cut off, by a kill or a full disk, leaves a line without an end; the next one ends
+//! it first, so that it spoils no other.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::lock::patiently;
+
+/// The path of such a file, which may be missing as yet.
+pub struct Lines(PathBuf);
+
+/// The file, held against other processes of this program until it is dropped.
+pub struct HeldLines(File);
+
+impl Lines {
+    /// Says where the file is, and opens nothing.
+    #[must_use]
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Opens the file, and makes it if it is missing: mode 0644 without the bits of the umask. The name of a new
+    /// file is durable when its directory is synced.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers, or that the path is something else than a file.
+    pub fn hold(&self) -> io::Result<HeldLines> {
+        // Opening a pipe would wait for its other end.
+        if std::fs::metadata(&self.0).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+        let file = options.open(&self.0)?;
+        patiently(|| file.try_lock());
+        Ok(HeldLines(file))
+    }
+}
+
+impl HeldLines {
+    /// Everything in the file.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.0.seek(SeekFrom::Start(0))?;
+        self.0.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Appends whole lines, durably.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers. A part of the lines may be in the file then.
+    pub fn append(&mut self, lines: &str) -> io::Result<()> {
+        let end = if self.ends_within_a_line()? { "\n" } else { "" };
+        self.0.write_all(format!("{end}{lines}").as_bytes())?;
+        self.0.sync_all()
+    }
+
+    fn ends_within_a_line(&mut self) -> io::Result<bool> {
+        if self.0.seek(SeekFrom::End(0))? == 0 {
+            return Ok(false);
+        }
+        let mut last = [0];
+        self.0.seek(SeekFrom::End(-1))?;
+        self.0.read_exact(&mut last)?;
+        Ok(last != *b"\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(directory: &tempfile::TempDir) -> Lines {
+        Lines::new(directory.path().join("lines"))
+    }
+
+    #[test]
+    fn lines_are_appended_and_what_is_there_stays() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        assert_eq!(lines.hold().unwrap().read().unwrap(), b"");
+        lines.hold().unwrap().append("a\nb\n").unwrap();
+        let mut held = lines.hold().unwrap();
+        held.append("c\n").unwrap();
+        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+        held.append("").unwrap();
+        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_ended_first() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        std::fs::write(lines.path(), "a\nb").unwrap();
+        let mut held = lines.hold().unwrap();
+        held.append("c\n").unwrap();
+        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+    }
+
+    #[test]
+    fn processes_do_not_mix_their_lines() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        let line = |number: u32| format!("{number} {}\n", "x".repeat(1000));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                // Each opens the file anew, as another process would.
+                scope.spawn(|| {
+                    (0..50).for_each(|number| lines.hold().unwrap().append(&line(number)).unwrap())
+                });
+            }
+        });
+        let text = String::from_utf8(lines.hold().unwrap().read().unwrap()).unwrap();
+        let mut seen: Vec<&str> = text.split_inclusive('\n').collect();
+        seen.sort_unstable();
+        let mut expected: Vec<String> = (0..50).flat_map(|number| vec![line(number); 4]).collect();
+        expected.sort_unstable();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_file_is_refused() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        std::fs::create_dir(lines.path()).unwrap();
+        assert!(lines.hold().is_err());
+    }
+}

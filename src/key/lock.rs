@@ -1,0 +1,47 @@
+//! Locks between processes that work in the same directory.
+//!
+//! They are a courtesy: no key is lost without them. So nobody waits for long, be it for a process that was suspended
+//! or for a stranger, and a file system without locks is none the worse.
+
+use std::fs::TryLockError;
+use std::time::{Duration, Instant};
+
+/// How long one waits, far longer than anyone holds a lock, and how often one looks.
+const PATIENCE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Tries to take a lock until it has it. Whether it has, or else it works without.
+pub(super) fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> bool {
+    let began = Instant::now();
+    loop {
+        match try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_taken_when_it_is_free_and_not_waited_for_for_ever() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let open = || File::open(directory.path()).unwrap();
+        let (one, other) = (open(), open());
+        assert!(patiently(|| one.try_lock_shared()) && patiently(|| other.try_lock_shared()));
+        assert!(!patiently(|| one.try_lock()));
+        drop(other);
+        assert!(patiently(|| one.try_lock()));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| patiently(|| open().try_lock()));
+            drop(one);
+            assert!(waits.join().unwrap());
+        });
+    }
+}
