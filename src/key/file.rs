@@ -15,6 +15,7 @@ use std::{fmt, fs};
 
 use tempfile::{Builder, NamedTempFile};
 
+#[cfg(unix)]
 use super::lock::patiently;
 
 /// The advice where a directory takes no files.

@@ -73,7 +73,7 @@ pub const BCRYPT_ROUNDS: NonZeroU32 = NonZeroU32::new(24).unwrap();
 
 /// Iterations of PBKDF2 with HMAC-SHA-256 in PKCS#8: the number that the OWASP Password Storage Cheat Sheet asks for.
 ///
-/// scrypt would make guessing dearer, but fewer tools read it: GnuTLS and LibreSSL, for two, do not.
+/// scrypt would make guessing dearer, but fewer tools read it: GnuTLS, for one, does not.
 pub const PBKDF2_ITERATIONS: u32 = 600_000;
 
 /// A cipher of OpenSSH's form.
