@@ -24,8 +24,7 @@ pub(super) const ANOTHER_DIRECTORY: &str = "choose a directory that you may writ
 /// What the names of temporary files begin and end with.
 const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
 
-/// How many files are synced at the same time. On ext4 eight take a fifth of the time that one after the other takes,
-/// since the file system makes one entry in its journal for all that wait; more take longer again.
+/// How many files are synced at the same time: a file system can make one entry in its journal for all that wait.
 const SYNCED_AT_ONCE: usize = 8;
 
 /// Who may read a file.
