@@ -37,8 +37,8 @@ pub struct Entry {
     pub fingerprint: String,
     /// The name of the private file; that of the public one has `.pub` added.
     pub file: String,
-    /// When it was made: RFC 3339, in whole seconds.
-    pub time: String,
+    /// When it was made; the ledger holds whole seconds.
+    pub time: SystemTime,
     /// Keys tried by that search until then, if they were counted.
     pub attempts: Option<u64>,
 }
@@ -160,14 +160,13 @@ impl Ledger {
             ids.retain(|id| patterns[*id].find(&body).is_some());
             let Some(first) = ids.iter().position(|id| pair.is_named_after(label(id))) else { continue };
             ids[..=first].rotate_right(1);
-            let modified = fs::metadata(self.directory.join(name))?.modified()?;
             entries.push(Entry {
                 patterns: ids.iter().map(|id| (label(id).to_owned(), patterns[*id].style().kind)).collect(),
                 style: patterns[ids[0]].style(),
                 fingerprint: pair.public_key.fingerprint(),
                 line: pair.line,
                 file: pair.name,
-                time: rfc3339(modified),
+                time: fs::metadata(self.directory.join(name))?.modified()?,
                 attempts: None,
             });
         }
@@ -185,14 +184,10 @@ impl Entry {
             line: find.public_key.line(comment),
             fingerprint: find.public_key.fingerprint(),
             file: kept.private_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            time: rfc3339(SystemTime::now()),
+            time: SystemTime::now(),
             attempts: Some(find.attempts),
         }
     }
-}
-
-fn rfc3339(time: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(time).to_string()
 }
 
 /// What counts for which pattern.

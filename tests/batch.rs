@@ -10,21 +10,18 @@ mod require;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use program::{
-    LEDGER, PROGRAM, Ran, check_pair, command, comment, names, objects, of_type, program, public_path, run,
-    succeed, text, whole,
+    ENDLESS, LEDGER, PROGRAM, Ran, check_pair, command, comment, endless, names, objects, of_type, program,
+    public_path, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// More keys than a search makes before it is ended.
-const ENDLESS: &str = "1000000";
 
 fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |number| number.parse().unwrap())
@@ -349,29 +346,12 @@ fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
     eprintln!("{kills} kills: {} keys were there before the last run, {keys} after it", there.len());
 }
 
-/// A batch that does not end by itself, once it has told of some keys. It says nothing on stderr but errors, so that nobody
-/// has to read it meanwhile.
-fn endless(directory: &Path) -> (Child, BufReader<std::process::ChildStdout>, String) {
-    let mut child = program(&["--json", "-q", "-n", ENDLESS, "ab", "-d"])
-        .arg(directory)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut lines = String::new();
-    while lines.matches("\"type\":\"found\"").count() < 30 {
-        assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
-    }
-    (child, stdout, lines)
-}
-
 #[test]
 fn a_signal_loses_nothing_and_the_rerun_goes_on() {
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let outer = TempDir::new().unwrap();
         let directory = outer.path().join("keys");
-        let (mut child, mut stdout, mut lines) = endless(&directory);
+        let (mut child, mut stdout, mut lines, _) = endless("ab", &directory, 30);
         kill_process(Pid::from_child(&child), signal).unwrap();
         std::io::Read::read_to_string(&mut stdout, &mut lines).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(status));
@@ -389,13 +369,13 @@ fn a_signal_loses_nothing_and_the_rerun_goes_on() {
 fn a_removed_directory_is_a_failure() {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
-    let (child, stdout, _) = endless(&directory);
+    let (mut child, stdout, _, stderr) = endless("ab", &directory, 30);
     // A file may be made while they are being removed.
     while fs::remove_dir_all(&directory).is_err() {}
-    drop(BufReader::lines(stdout).last());
-    let ran = Ran::from(child.wait_with_output().unwrap());
-    assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.stderr.starts_with("error: ") && !ran.stderr.contains("panicked"), "{}", ran.stderr);
+    drop(stdout.lines().last());
+    let (ended, stderr) = (child.wait().unwrap(), stderr.join().unwrap());
+    assert_eq!(ended.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("error: ") && !stderr.contains("panicked"), "{stderr}");
 }
 
 #[test]

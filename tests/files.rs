@@ -6,22 +6,17 @@
 mod program;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, ChildStdout, Stdio};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use program::{
-    LEDGER, PROGRAM, check_finds, check_pair, command, comment, mode, names, objects, of_type, program, run,
-    succeed, text, whole,
+    LEDGER, PROGRAM, check_finds, check_pair, command, comment, endless, mode, names, objects, of_type,
+    program, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-
-/// Keys that a search certainly does not complete.
-const ENDLESS: &str = "1000000";
 
 /// How long after a signal a search may still take: far more than it does, for the sake of busy machines.
 const END: Duration = Duration::from_secs(3);
@@ -190,29 +185,6 @@ fn names_in_a_directory_are_safe_for_any_pattern() {
     assert_eq!(names(&keys).len(), 2 * found.len() + 3);
 }
 
-/// A search into `directory` that does not end by itself, once it has reported some keys, with the lines
-/// read by then. Its stderr is read all the while, so that it never waits for that.
-fn endless(directory: &Path) -> (Child, BufReader<ChildStdout>, String, JoinHandle<String>) {
-    let mut child = program(&["--json", "-t", "2", "-n", ENDLESS, "abc", "-d"])
-        .arg(directory)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut stderr = child.stderr.take().unwrap();
-    let told = std::thread::spawn(move || {
-        let mut text = String::new();
-        stderr.read_to_string(&mut text).unwrap();
-        text
-    });
-    let mut lines = String::new();
-    while lines.matches("\"type\":\"found\"").count() < 5 {
-        assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
-    }
-    (child, stdout, lines, told)
-}
-
 #[test]
 fn a_signal_ends_the_search_and_keeps_what_was_found() {
     // Twice, as timeout(1) sends them.
@@ -220,7 +192,7 @@ fn a_signal_ends_the_search_and_keeps_what_was_found() {
     for (signal, times, status) in sent {
         let directory = TempDir::new().unwrap();
         let keys = directory.path().join("keys");
-        let (mut child, mut stdout, mut lines, stderr) = endless(&keys);
+        let (mut child, mut stdout, mut lines, stderr) = endless("abc", &keys, 5);
         (0..times).for_each(|_| kill_process(Pid::from_child(&child), signal).unwrap());
         let sent = Instant::now();
         stdout.read_to_string(&mut lines).unwrap();
@@ -245,7 +217,7 @@ fn a_signal_ends_the_search_and_keeps_what_was_found() {
 fn a_killed_search_leaves_whole_every_key_that_it_reported() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
-    let (mut child, mut stdout, mut lines, _) = endless(&keys);
+    let (mut child, mut stdout, mut lines, _) = endless("abc", &keys, 5);
     child.kill().unwrap();
     stdout.read_to_string(&mut lines).unwrap();
     child.wait().unwrap();
@@ -268,7 +240,7 @@ fn a_killed_search_leaves_whole_every_key_that_it_reported() {
 fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
-    let (child, stdout, lines, stderr) = endless(&keys);
+    let (child, stdout, lines, stderr) = endless("abc", &keys, 5);
     drop(stdout);
     let output = child.wait_with_output().unwrap();
     let stderr = stderr.join().unwrap();
@@ -284,10 +256,10 @@ fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
 fn a_directory_that_vanishes_is_a_failure() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
-    let (child, stdout, _, stderr) = endless(&keys);
+    let (child, stdout, _, stderr) = endless("abc", &keys, 5);
     // Renamed away: that cannot fail for a file that is just being written.
     fs::rename(&keys, directory.path().join("moved")).unwrap();
-    drop(BufReader::lines(stdout).last());
+    drop(stdout.lines().last());
     let output = child.wait_with_output().unwrap();
     let stderr = stderr.join().unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");

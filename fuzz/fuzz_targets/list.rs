@@ -12,8 +12,8 @@ use std::num::NonZeroUsize;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use style::{KINDS, Style, subject};
-use vanity_ed25519::pattern::{self, Pattern};
+use style::{Style, subject};
+use vanity_ed25519::pattern::{self, KINDS, Pattern};
 
 #[allow(dead_code, reason = "they serve the whole command line")]
 #[path = "../../src/cli"]

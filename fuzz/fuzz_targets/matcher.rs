@@ -14,8 +14,8 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use libfuzzer_sys::fuzz_target;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
-use style::{KINDS, Style, subject};
-use vanity_ed25519::pattern::{self, Kind, Matcher, Pattern, PatternId};
+use style::{Style, subject};
+use vanity_ed25519::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
 use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Subject};
 
 /// How many patterns are drawn. Some hundred are the slowest: all their windows are marked.

@@ -1,17 +1,8 @@
 //! Any way in which a pattern can be read, from a few bytes.
 
 use arbitrary::Arbitrary;
-use vanity_ed25519::pattern::{self, Kind};
+use vanity_ed25519::pattern::{self, KINDS};
 use vanity_ed25519::wire::Subject;
-
-/// Every kind, by the word that names it in a file.
-pub const KINDS: [(&str, Kind); 5] = [
-    ("anywhere", Kind::Anywhere),
-    ("prefix", Kind::Prefix),
-    ("suffix", Kind::Suffix),
-    ("word", Kind::Word),
-    ("regex", Kind::Regex),
-];
 
 /// What [`pattern::Style`] is, but for the subject, which a list has in common.
 #[derive(Arbitrary, Clone, Copy, Debug)]

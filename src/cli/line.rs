@@ -3,19 +3,10 @@
 //! A colon never occurs in key text, so no literal is taken for such a word. A regular expression may well hold
 //! colons: only the five words count.
 
-use vanity_ed25519::pattern::{Kind, Pattern, PatternError, Reason, Style};
+use vanity_ed25519::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
 use super::Complaint;
 use super::values::quoted;
-
-/// The words, which are also the names of the options.
-pub const KINDS: [(&str, Kind); 5] = [
-    ("anywhere", Kind::Anywhere),
-    ("prefix", Kind::Prefix),
-    ("suffix", Kind::Suffix),
-    ("word", Kind::Word),
-    ("regex", Kind::Regex),
-];
 
 /// The longest line that is read, in bytes: far more than any pattern needs, and little enough to be copied.
 const LONGEST: usize = 64 << 10;

@@ -23,7 +23,6 @@ use vanity_ed25519::wire::Subject;
 use crate::ledger::Ledger;
 use args::Args;
 pub use complaint::Complaint;
-pub use line::KINDS;
 use patterns::Patterns;
 
 /// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.

@@ -12,7 +12,7 @@ const REPEATED: usize = 8;
 const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
 
 /// What sets the sign in the repeated characters of a key.
-pub(super) const SIGN: [u32; LANES / 4] = {
+const SIGN: [u32; LANES / 4] = {
     let mut fours = [0; LANES / 4];
     let at = SIGN_POSITION + REPEATED;
     fours[at / 4] = (SIGN_VALUE as u32) << (8 * (at % 4));
@@ -20,7 +20,7 @@ pub(super) const SIGN: [u32; LANES / 4] = {
 };
 
 /// The same of what has no sign.
-pub(super) const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
+const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
 
 /// A text, and its last eight characters once more, in a key with the sign.
 #[derive(Clone, Copy)]
@@ -40,11 +40,9 @@ impl Folded {
     /// The same in a vector.
     #[inline(always)]
     pub(super) fn vector<S: Fours>(simd: S, table: &[u8; LANES], subject: Subject, bytes: &Bytes) -> S::Four {
-        let (lead, sign) = match subject {
-            Subject::Key => (2, &SIGN),
-            Subject::Fingerprint => (0, &NO_SIGN),
-        };
-        simd.look_up(table, simd.or_fours(simd.sextets(bytes, lead), sign))
+        let sextets = simd.sextets(bytes, subject.lead() as u32);
+        let sign = if subject == Subject::Key { &SIGN } else { &NO_SIGN };
+        simd.look_up(table, simd.or_fours(sextets, sign))
     }
 
     #[inline(always)]

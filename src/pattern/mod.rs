@@ -51,6 +51,15 @@ pub enum Kind {
     Regex,
 }
 
+/// Every kind, and the word for it: an option's name, what stands before a colon in a file, and what a ledger says.
+pub const KINDS: [(&str, Kind); 5] = [
+    ("anywhere", Kind::Anywhere),
+    ("prefix", Kind::Prefix),
+    ("suffix", Kind::Suffix),
+    ("word", Kind::Word),
+    ("regex", Kind::Regex),
+];
+
 /// How a typed pattern is to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Style {

@@ -1,12 +1,11 @@
 //! What a script reads: one JSON object a line.
 
 use serde_json::{Value, json};
-use vanity_ed25519::pattern::{Kind, Odds, Pattern, Style};
+use vanity_ed25519::pattern::{KINDS, Kind, Odds, Pattern, Style};
 use vanity_ed25519::search::{End, Find, Measured, Summary};
 use vanity_ed25519::wire::Subject;
 
 use super::{Delivered, Several};
-use crate::cli::KINDS;
 use crate::ledger::Entry;
 
 /// The largest whole number that is written as one. Up to it a 64-bit float, which is all that many readers of JSON
@@ -116,7 +115,7 @@ pub fn ledger_line(entry: &Entry) -> String {
         "public_key": entry.line,
         "fingerprint": entry.fingerprint,
         "file": entry.file,
-        "time": entry.time,
+        "time": humantime::format_rfc3339_seconds(entry.time).to_string(),
     });
     if let Some(attempts) = entry.attempts {
         line["attempts"] = count(attempts);
@@ -147,7 +146,7 @@ pub fn read_ledger_line(line: &str) -> Option<Entry> {
         line: text("public_key")?,
         fingerprint: text("fingerprint")?,
         file: text("file")?,
-        time: text("time")?,
+        time: humantime::parse_rfc3339(line["time"].as_str()?).ok()?,
         attempts: number(&line["attempts"]),
     })
 }
@@ -172,7 +171,7 @@ pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use vanity_ed25519::key::Seed;
 
@@ -227,7 +226,7 @@ mod tests {
             line: "ssh-ed25519 AAAA größer".into(),
             fingerprint: "SHA256:x".into(),
             file: "a-0".into(),
-            time: "2026-01-01T00:00:00Z".into(),
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
             attempts: Some(u64::MAX),
         };
         let patterns = KINDS.map(|(text, kind)| one(text, kind)).to_vec();

@@ -3,9 +3,11 @@
 #![allow(dead_code, reason = "no file of tests needs all of it")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +16,9 @@ use vanity_ed25519::key::{PublicKey, Seed};
 
 /// The name of the ledger in a directory of keys.
 pub const LEDGER: &str = "vanity-ed25519.jsonl";
+
+/// Keys that a search certainly does not complete.
+pub const ENDLESS: &str = "1000000";
 
 /// The program's path.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
@@ -64,6 +69,29 @@ pub fn succeed(command: &mut Command) -> Ran {
     let ran = run(command);
     assert_eq!(ran.status, Some(0), "{command:?}: {ran:?}");
     ran
+}
+
+/// A search for `pattern` into `directory` that does not end by itself, once it has reported so many keys, with the lines
+/// read by then. Its stderr is read all the while, so that it never waits for that.
+pub fn endless(
+    pattern: &str,
+    directory: &Path,
+    reported: usize,
+) -> (Child, BufReader<ChildStdout>, String, JoinHandle<String>) {
+    let mut search = program(&["--json", "-t", "2", "-n", ENDLESS, pattern, "-d"]);
+    let mut child = search.arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut stderr = child.stderr.take().unwrap();
+    let told = std::thread::spawn(move || {
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).unwrap();
+        text
+    });
+    let mut lines = String::new();
+    while lines.matches("\"type\":\"found\"").count() < reported {
+        assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
+    }
+    (child, stdout, lines, told)
 }
 
 /// Every line as a JSON object, all with a `type`.
