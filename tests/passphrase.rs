@@ -8,20 +8,21 @@
 
 mod program;
 mod require;
+mod terminal;
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use program::{
     PROGRAM, Ran, command, names, objects, of_type, program, public_path, run, seed, succeed, text,
 };
 use tempfile::TempDir;
+use terminal::{AGAIN, PROMPT, Typist};
 
 const SECRET: &str = "correct horse";
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
@@ -340,66 +341,6 @@ fn a_batch_that_is_interrupted_keeps_what_it_told() {
         }
     }
 }
-
-/// A program in a terminal of its own, and who types there.
-struct Typist {
-    script: Child,
-    keyboard: ChildStdin,
-    screen: Receiver<Vec<u8>>,
-    /// All that was shown.
-    shown: String,
-    /// How much of it was waited for.
-    seen: usize,
-}
-
-impl Typist {
-    /// Runs a line of shell in `directory`, where `$P` is the program.
-    fn start(script: &Path, directory: &Path, line: &str) -> Self {
-        let mut script = command(script)
-            .args(["-qec", line, "/dev/null"])
-            .env("P", PROGRAM)
-            .env("SHELL", "/bin/sh")
-            .current_dir(directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (shows, screen) = channel();
-        let mut output = script.stdout.take().unwrap();
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(read @ 1..) = output.read(&mut bytes) {
-                let _ = shows.send(bytes[..read].to_vec());
-            }
-        });
-        let keyboard = script.stdin.take().unwrap();
-        Self { script, keyboard, screen, shown: String::new(), seen: 0 }
-    }
-
-    /// Waits for a text that was not waited for before, then types.
-    fn answer(&mut self, prompt: &str, typed: impl AsRef<[u8]>) {
-        while !self.shown[self.seen..].contains(prompt) {
-            // Only a program that never asks lets this end.
-            let bytes = self.screen.recv_timeout(Duration::from_secs(60));
-            let bytes = bytes.unwrap_or_else(|_| panic!("no {prompt:?} in {:?}", self.shown));
-            self.shown += &String::from_utf8_lossy(&bytes);
-        }
-        self.seen += self.shown[self.seen..].find(prompt).unwrap() + prompt.len();
-        self.keyboard.write_all(typed.as_ref()).unwrap();
-        self.keyboard.flush().unwrap();
-    }
-
-    /// Waits for the end. Gives the status and all that was shown.
-    fn end(mut self) -> (Option<i32>, String) {
-        for bytes in &self.screen {
-            self.shown += &String::from_utf8_lossy(&bytes);
-        }
-        (self.script.wait().unwrap().code(), self.shown)
-    }
-}
-
-const PROMPT: &str = "Passphrase for the private keys: ";
-const AGAIN: &str = "The same passphrase again: ";
 
 #[test]
 fn a_passphrase_is_typed_twice_and_never_shown() {
