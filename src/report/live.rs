@@ -26,8 +26,8 @@ impl Live {
         Some(Self(ProgressBar::with_draw_target(None, target).with_style(style)))
     }
 
-    /// Shows as many of the parts as fit.
-    pub(super) fn show(&self, parts: &[String]) {
+    /// Shows as much of the parts as fits.
+    pub(super) fn show(&self, parts: &[Part]) {
         self.0.set_message(fitting(parts, Narrower(Term::stderr()).width().into()));
     }
 
@@ -42,15 +42,44 @@ impl Live {
     }
 }
 
-/// As many of the parts as fit into `width` columns.
-fn fitting(parts: &[String], width: usize) -> String {
-    let mut line = String::new();
-    for part in parts {
+/// A part of the line.
+pub(super) struct Part {
+    text: String,
+    /// What follows where all parts have room for it.
+    rest: &'static str,
+}
+
+impl Part {
+    pub(super) fn new(text: String, rest: &'static str) -> Self {
+        Self { text, rest }
+    }
+}
+
+impl From<String> for Part {
+    fn from(text: String) -> Self {
+        Self::new(text, "")
+    }
+}
+
+/// The whole line.
+pub(super) fn whole(parts: &[Part]) -> String {
+    let parts: Vec<String> = parts.iter().map(|Part { text, rest }| format!("{text}{rest}")).collect();
+    parts.join(", ")
+}
+
+/// The whole line, or as many of the parts as fit into `width` columns.
+fn fitting(parts: &[Part], width: usize) -> String {
+    let mut line = whole(parts);
+    if line.len() <= width {
+        return line;
+    }
+    line.clear();
+    for Part { text, .. } in parts {
         let separator = if line.is_empty() { "" } else { ", " };
-        if line.len() + separator.len() + part.len() > width {
+        if line.len() + separator.len() + text.len() > width {
             break;
         }
-        line = line + separator + part;
+        line = line + separator + text;
     }
     line
 }
@@ -107,9 +136,11 @@ mod tests {
 
     #[test]
     fn a_live_line_never_wraps() {
-        let parts = ["58,000 keys/s", "63 % chance by now", "10 s"].map(String::from);
+        let parts = [("58,000 keys/s", ""), ("63 % chance", " by now"), ("10 s", "")];
+        let parts = parts.map(|(text, rest)| Part::new(text.to_owned(), rest));
         assert_eq!(fitting(&parts, 80), "58,000 keys/s, 63 % chance by now, 10 s");
-        assert_eq!(fitting(&parts, 38), "58,000 keys/s, 63 % chance by now");
+        assert_eq!(fitting(&parts, 38), "58,000 keys/s, 63 % chance, 10 s");
+        assert_eq!(fitting(&parts, 31), "58,000 keys/s, 63 % chance");
         assert_eq!(fitting(&parts, 20), "58,000 keys/s");
         assert_eq!(fitting(&parts, 5), "");
     }

@@ -23,7 +23,7 @@ use vanity_ed25519::wire::{self, Subject};
 
 use crate::cli::{self, Show};
 pub use json::{ledger_line, read_ledger_line};
-use live::Live;
+use live::{Live, Part, whole};
 use number::{clock, exact, percent, rough, time};
 use outlook::{Outlook, attempts_for_all};
 pub use paint::Paint;
@@ -123,7 +123,7 @@ impl<'a> Report<'a> {
             live.show(&self.status(progress));
         } else if progress.elapsed >= self.line_due {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
-            self.note(self.status(progress).join(", "));
+            self.note(whole(&self.status(progress)));
         }
     }
 
@@ -204,24 +204,25 @@ impl<'a> Report<'a> {
     }
 
     /// Rate, chance by now, keys tried and the rest, the more important first.
-    fn status(&self, progress: &Progress) -> Vec<String> {
+    fn status(&self, progress: &Progress) -> Vec<Part> {
         let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
         let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
             (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
         });
-        let mut status = vec![format!("{} keys/s", rough(keys as f64 / time.as_secs_f64().max(1e-9)))];
+        let rate = keys as f64 / time.as_secs_f64().max(1e-9);
+        let mut status = vec![Part::from(format!("{} keys/s", rough(rate)))];
         let last = self.outlook.chance_of_last(progress.attempts);
         if let Some(chance) = self.outlook.chance_of_next(progress.attempts) {
             let which = if last.is_some() { " of the next" } else { "" };
-            status.push(format!("{} chance{which} by now", at_least_percent(chance)));
+            status.push(Part::new(format!("{} chance{which}", at_least_percent(chance)), " by now"));
         }
-        status.extend(last.map(|chance| format!("at most {} of the last", percent(chance))));
+        status.extend(last.map(|chance| format!("at most {} of the last", percent(chance)).into()));
         let (found, wanted) = self.outlook.found_of();
         if wanted > 1 {
-            status.push(format!("{} of {} found", exact(found), exact(wanted)));
+            status.push(format!("{} of {} found", exact(found), exact(wanted)).into());
         }
-        status.push(format!("{} tried", rough(progress.attempts as f64)));
-        status.push(clock(progress.elapsed));
+        status.push(format!("{} tried", rough(progress.attempts as f64)).into());
+        status.push(clock(progress.elapsed).into());
         status
     }
 
