@@ -1,20 +1,31 @@
-//! Key files made by the library, read by real `ssh-keygen` and `openssl`.
+//! Key files of both forms, read by real `ssh-keygen` and `openssl`: the library's, with comments of every kind, and the
+//! program's, each of which has to show its pattern.
+//!
+//! `VANITY_KEYS=10000` makes so many keys of each form instead of a few.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod program;
 mod require;
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
 use vanity_ed25519::key::{Destination, Format, Kept, PublicKey, Seed};
 
-/// Random keys for each form and tool.
-const KEYS: usize = 50;
-
 /// Comments of every kind, each met by some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];
+
+const SECRET: &str = "correct horse";
+
+/// Keys of each form and for each tool: `VANITY_KEYS`, or a few.
+fn keys() -> usize {
+    std::env::var("VANITY_KEYS").map_or(50, |keys| keys.parse().unwrap())
+}
 
 /// A random key pair in files of its own, with a comment.
 fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'static str, Kept) {
@@ -30,56 +41,106 @@ fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'stati
     (public, comment, kept)
 }
 
-/// What a command that must succeed prints.
-fn output(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
+/// What `ssh-keygen -y` makes of a private file.
+fn reread(ssh_keygen: &Path, private: &Path, passphrase: &str) -> String {
+    succeed(command(ssh_keygen).args(["-y", "-P", passphrase, "-f"]).arg(private)).stdout
+}
+
+/// The fingerprint that `ssh-keygen -l` shows of a file.
+fn fingerprint(ssh_keygen: &Path, file: &Path) -> String {
+    let shown = succeed(command(ssh_keygen).arg("-lf").arg(file)).stdout;
+    let fields: Vec<_> = shown.split_whitespace().collect();
+    assert_eq!((fields[0], *fields.last().unwrap()), ("256", "(ED25519)"), "{shown}");
+    fields[1].to_owned()
+}
+
+/// The key that `openssl pkey` sees in a private file.
+fn openssl_key(openssl: &Path, private: &Path, passphrase: &str) -> PublicKey {
+    let mut pkey = Command::new(openssl);
+    let pkey = pkey.args(["pkey", "-pubout", "-outform", "DER", "-passin"]).arg(format!("pass:{passphrase}"));
+    let info = pkey.arg("-in").arg(private).output().unwrap();
+    assert!(info.status.success(), "{private:?}: {info:?}");
+    // A SubjectPublicKeyInfo ends with the key.
+    PublicKey(*info.stdout.last_chunk().unwrap())
 }
 
 #[test]
-fn ssh_keygen_reads_the_openssh_form() {
-    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+fn the_tools_read_any_key_with_any_comment() {
+    let tools = ["ssh-keygen", "openssl"].map(require::tool);
+    let [Some(ssh_keygen), Some(openssl)] = tools else { return };
     let directory = TempDir::new().unwrap();
-    for i in 0..KEYS {
-        let (public, comment, kept) = random_key(directory.path(), i, Format::Openssh);
-        let line = output(Command::new(&ssh_keygen).arg("-y").arg("-f").arg(&kept.private_file));
-        assert_eq!(String::from_utf8(line).unwrap(), public.line(comment) + "\n");
-    }
-}
-
-#[test]
-fn ssh_keygen_shows_our_fingerprint() {
-    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
-    let directory = TempDir::new().unwrap();
-    for i in 0..KEYS {
-        let (public, _, kept) = random_key(directory.path(), i, Format::Openssh);
+    for i in 0..50 {
+        let (public, comment, kept) = random_key(directory.path(), 2 * i, Format::Openssh);
+        assert_eq!(reread(&ssh_keygen, &kept.private_file, ""), public.line(comment) + "\n");
         // Of the public file, and then of the private file alone.
         for _ in 0..2 {
-            let shown = output(Command::new(&ssh_keygen).arg("-lf").arg(&kept.private_file));
-            let shown = String::from_utf8_lossy(&shown);
-            let fields: Vec<_> = shown.split_whitespace().collect();
-            assert_eq!(fields[..2], ["256", public.fingerprint().as_str()]);
-            assert_eq!(fields.last(), Some(&"(ED25519)"));
-            let _ = std::fs::remove_file(&kept.public_file);
+            assert_eq!(fingerprint(&ssh_keygen, &kept.private_file), public.fingerprint());
+            let _ = fs::remove_file(&kept.public_file);
         }
+        let (public, _, kept) = random_key(directory.path(), 2 * i + 1, Format::Pkcs8);
+        assert_eq!(openssl_key(&openssl, &kept.private_file, ""), public);
+    }
+}
+
+/// Makes a batch of keys that show "ab". Gives their private files, each with its public line.
+fn batch(directory: &Path, options: &[&str]) -> Vec<(PathBuf, String)> {
+    let count = keys().to_string();
+    let mut batch = program(&["-q", "-n", &count, "ab", "-d"]);
+    succeed(batch.arg(directory).args(options));
+    let public: Vec<String> = names(directory).into_iter().filter(|name| name.ends_with(".pub")).collect();
+    assert_eq!(public.len(), keys());
+    let pair = |name: String| {
+        let private = directory.join(name.strip_suffix(".pub").unwrap());
+        let line = fs::read_to_string(directory.join(name)).unwrap();
+        assert!(body(line.trim_end()).to_lowercase().contains("ab"), "{line}");
+        (private, line)
+    };
+    public.into_iter().map(pair).collect()
+}
+
+#[test]
+fn ssh_keygen_reads_every_key_of_a_batch() {
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    let outer = TempDir::new().unwrap();
+    let pairs = batch(&outer.path().join("keys"), &[]);
+    for (private, line) in &pairs {
+        assert_eq!(check_pair(private) + "\n", *line);
+        assert_eq!(reread(&ssh_keygen, private, ""), *line);
+    }
+    let shown: Vec<String> =
+        pairs.iter().map(|(private, _)| fingerprint(&ssh_keygen, &public_path(private))).collect();
+    for ((private, _), shown) in pairs.iter().zip(shown) {
+        fs::remove_file(public_path(private)).unwrap();
+        assert_eq!(fingerprint(&ssh_keygen, private), shown, "{private:?}");
+    }
+    eprintln!("ssh-keygen read {} of {} keys", pairs.len(), keys());
+}
+
+#[test]
+fn ssh_keygen_reads_every_encrypted_key_of_a_batch() {
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    let outer = TempDir::new().unwrap();
+    let secret = outer.path().join("secret");
+    fs::write(&secret, SECRET).unwrap();
+    let secret = secret.to_str().unwrap();
+    for cipher in ["aes256-ctr", "aes256-gcm"] {
+        let options = ["--passphrase-file", secret, "--rounds", "1", "--cipher", cipher];
+        let pairs = batch(&outer.path().join(cipher), &options);
+        for (private, line) in &pairs {
+            assert_eq!(reread(&ssh_keygen, private, SECRET), *line);
+        }
+        eprintln!("ssh-keygen read {} of {} keys encrypted by {cipher}", pairs.len(), keys());
     }
 }
 
 #[test]
-fn openssl_reads_pkcs8() {
+fn openssl_reads_every_key_of_a_batch() {
     let Some(openssl) = require::tool("openssl") else { return };
-    let directory = TempDir::new().unwrap();
-    for i in 0..KEYS {
-        let (public, _, kept) = random_key(directory.path(), i, Format::Pkcs8);
-        let pkey = || {
-            let mut command = Command::new(&openssl);
-            command.arg("pkey").arg("-in").arg(&kept.private_file);
-            command
-        };
-        assert_eq!(output(pkey().arg("-noout")), b"");
-        // A SubjectPublicKeyInfo ends with the key.
-        let info = output(pkey().args(["-pubout", "-outform", "DER"]));
-        assert!(info.ends_with(&public.0));
+    let outer = TempDir::new().unwrap();
+    let pairs = batch(&outer.path().join("keys"), &["--format", "pkcs8"]);
+    for (private, line) in &pairs {
+        assert_eq!(check_pair(private) + "\n", *line);
+        assert_eq!(openssl_key(&openssl, private, "").line("ab") + "\n", *line);
     }
+    eprintln!("openssl read {} of {} keys", pairs.len(), keys());
 }

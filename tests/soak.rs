@@ -1,0 +1,68 @@
+//! A search that goes on and on: every key is right, and memory stays what it was.
+//!
+//! `VANITY_SOAK=3600` lets it run for so many seconds instead of a few.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod program;
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use program::{body, of_type, program, text, whole};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// What a search may grow by after its first tenth, in KiB: what an allocator that runs for long keeps in reserve.
+const GROWTH: u64 = 4 << 10;
+
+/// The memory of a process that is in use, in KiB.
+fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_long_search_stays_right_and_small() {
+    let seconds = std::env::var("VANITY_SOAK").map_or(5, |seconds| seconds.parse().unwrap());
+    let directory = TempDir::new().unwrap();
+    // Some thousand keys a second are tried for each that is found, so that files are not all that it does.
+    let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd", "-d"]);
+    let mut child = search.arg(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let (begun, end) = (Instant::now(), Duration::from_secs(seconds));
+    let mut sizes = Vec::new();
+    let (mut found, mut attempts, mut line) = (0u64, 0, String::new());
+    let mut is_stopped = false;
+    while stdout.read_line(&mut line).unwrap() > 0 {
+        for object in of_type(&program::objects(&line), "found") {
+            found += 1;
+            attempts = whole(object, "attempts").max(attempts);
+            let private = text(object, "private_key_file");
+            let public = program::check_pair(private.as_ref());
+            assert_eq!(public, text(object, "public_key"));
+            assert!(body(&public).to_lowercase().contains("abcd"), "{public}");
+            // A directory of a million files would be what is tested.
+            std::fs::remove_file(private).unwrap();
+            std::fs::remove_file(program::public_path(private.as_ref())).unwrap();
+        }
+        line.clear();
+        if begun.elapsed() < end {
+            sizes.push((begun.elapsed(), resident(child.id())));
+        } else if !is_stopped {
+            kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+            is_stopped = true;
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let early = sizes.iter().filter(|(at, _)| *at < end / 10).map(|(_, size)| *size).max().unwrap();
+    let late = sizes.iter().map(|(_, size)| *size).max().unwrap();
+    eprintln!(
+        "{seconds} s: {found} of {found} keys right, {attempts} tried; {early} KiB, then at most {late} KiB"
+    );
+    assert!(late <= early + GROWTH, "from {early} to {late} KiB");
+    assert!(found > 0, "no key in {seconds} s");
+}
