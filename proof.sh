@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Shows what a person who trusts a key of this program would want shown: runs the tests of each claim, with real tools and
+# with the counts that are claimed, and writes the table into docs/PROOF.md.
+# usage: proof.sh            everything; up to two hours, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+#        proof.sh --short    the same with smaller counts, in minutes, and without what takes nightly Rust; prints the table alone
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+case "${1-}" in
+    '') full=yes ;;
+    --short) full= ;;
+    *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+esac
+
+logs=${CARGO_TARGET_DIR:-target}/proof
+rm -rf "$logs"; mkdir -p "$logs"
+rows=$logs/rows
+failures=0
+
+# The first in the short form, the second in the full one.
+of() { if [ "$full" ]; then printf %s "$2"; else printf %s "$1"; fi; }
+
+# What the tests of a log had to do without.
+missed() {
+    { sed -n 's/^skipped: \(.*\) is missing$/\1/p' "$1"; sed -n "s/^the engine '\(.*\)' cannot run here.*/\1/p" "$1"; } |
+        sort -u | paste -sd, | sed 's/,/, /g'
+}
+
+# Enters a row: number, what is shown, count, result, seconds.
+enter() { printf '| %s | %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" "$5" | tee -a "$rows"; }
+
+# shown NUMBER WHAT COUNT COMMAND...: runs the command, whose tests must pass, at least one of them.
+shown() {
+    local number=$1 what=$2 count=$3 log result passed missed start=$SECONDS
+    shift 3
+    log=$logs/$(wc -l < "$rows" 2>/dev/null || echo 0).log
+    if ! "$@" > "$log" 2>&1; then
+        result="**FAILED**: $log"
+        failures=$((failures + 1))
+    else
+        passed=$(awk '/^test result: ok/ { sum += $4 } END { print sum + 0 }' "$log")
+        missed=$(missed "$log")
+        result="passed: $passed tests"
+        if [ "$passed" = 0 ]; then result="**FAILED**: no such test"; failures=$((failures + 1)); fi
+        if [ "$missed" ]; then result="$result; not run here: $missed"; fi
+    fi
+    enter "$number" "$what" "$count" "$result" "$((SECONDS - start)) s"
+}
+
+# absent NUMBER WHAT WHY: a line that is not run is told.
+absent() { enter "$1" "$2" - "not run: $3" -; }
+
+# timed NUMBER: how fast unusable requests are refused; the slowest of the medians of 20 runs, which has to be below 50 ms.
+timed() {
+    local program=${CARGO_TARGET_DIR:-target}/release/vanity-ed25519 begin slowest=0 median status=0
+    local -a requests=('' '--prefix Q' 'a=' 'al-ice' 'word_' "$(printf 'a%.0s' {1..44})" 'AAAAC3NzaC1lZDI1NTE5AAAAI'
+        "--suffix a=" '--regex a.{20}b' '--regex (' '--regex ^[Q-Z]' '-n 0 ab' '-n 18446744073709551616 ab' '-t 0 ab' '-t 1000000 ab'
+        '--timeout NaN ab' '--timeout 1e309 ab' '--format der ab' '-o /nowhere/x ab' '-f /nowhere/x')
+    for request in "${requests[@]}"; do
+        median=$(for _ in {1..20}; do
+            begin=${EPOCHREALTIME/./}
+            # shellcheck disable=SC2086 # words
+            "$program" $request > "$logs/timed.log" 2>&1; [ $? = 2 ] || echo "not refused: $request" >> "$logs/timed.err"
+            echo $((${EPOCHREALTIME/./} - begin))
+        done | sort -n | sed -n 10p)
+        [ "$median" -le "$slowest" ] || slowest=$median
+    done
+    local result="the slowest median is $((slowest / 1000)) ms"
+    if [ "$slowest" -ge 50000 ] || [ -e "$logs/timed.err" ]; then
+        result="**FAILED**: $result $(cat "$logs/timed.err" 2>/dev/null)"; failures=$((failures + 1))
+    fi
+    enter "$1" 'unusable requests are refused in less than 50 ms' "${#requests[@]} requests, 20 times each" "$result" -
+}
+
+unit() { cargo test --release --lib -- --nocapture "$@"; }
+tests() { local file=$1; shift; cargo test --release --test "$file" -- --nocapture "$@"; }
+
+cargo test --release --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }
+
+printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
+
+# What lasts an hour runs beside the rest.
+hour=()
+if [ "$full" ]; then
+    for target in syntax list matcher; do
+        nice cargo +nightly fuzz run -s none "$target" -- -len_control=0 -max_len=1000 -max_total_time=3600 \
+            > "$logs/$target.log" 2>&1 & hour+=("$!")
+    done
+    VANITY_SOAK=3600 nice cargo test --release --test soak -- --nocapture > "$logs/soak.log" 2>&1 & hour+=("$!")
+fi
+
+shown 1 'vectors of RFC 8032 and NIST in every lane, engines against them' 'all' unit key::tests sha512 chacha self_test
+seeds=$(of 100000 10000000)
+shown 2 'random seeds through every back end against ed25519-dalek' "$seeds each" \
+    env VANITY_SEEDS="$seeds" cargo test --release --lib -- --nocapture every_back_end_derives
+shown 2 'chosen and random seeds through every engine; batches of every size' '101,536 each' tests engines every_candidate
+shown 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
+cases=$(of 10000 1000000)
+shown 3 'field operations at the bounds against big integers' "$cases each" \
+    env VANITY_CASES="$cases" cargo test --release --lib -- --nocapture curve::field
+if [ "$full" ]; then
+    export ASAN_OPTIONS=detect_leaks=0
+    shown 4 'all tests under AddressSanitizer, every engine' 'all' env RUSTFLAGS=-Zsanitizer=address \
+        cargo +nightly test --release --target x86_64-unknown-linux-gnu --lib --bins --tests
+    shown 4 'the portable path under Miri' 'all' env MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=20 VANITY_SEEDS=64 \
+        cargo +nightly miri test --lib -- chacha sha512 curve::field simd
+else
+    absent 4 'all tests under AddressSanitizer and Miri' 'full form only'
+    absent 5 'fuzzing of patterns, files and matchers' 'full form only'
+fi
+keys=$(of 50 10000)
+shown 6 'keys of the program through ssh-keygen -y and -l, encrypted ones, and openssl pkey' "$keys of each form" \
+    env VANITY_KEYS="$keys" cargo test --release --test keys -- --nocapture --test-threads 2
+shown 6 'sshd lets a key of the program in' 1 tests tools real_server
+shown 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
+shown 8 'gaps between finds are geometric, engines and kinds of patterns' '40,000 finds' unit the_gaps
+shown 10 'the generator of the operating system fails at any call' 'all calls' tests observed without_randomness
+shown 11 'modes under any umask' all unit umask made_for_the_owner
+shown 11 'the same of the program' all tests files modes mode
+shown 13 'what exists is refused and left alone' all unit unusable_files taken_name
+shown 13 'the same before a search' all tests files what_exists refused_before
+shown 14 'the order of system calls until a key is told' all tests observed durable
+keys=$(of 1000 10000) kills=$(of 20 200)
+shown 15 'kill -9 at random moments of a batch' "$kills kills, $keys keys" \
+    env VANITY_KEYS="$keys" VANITY_KILLS="$kills" cargo test --release --test batch -- --nocapture kills
+shown 16 'SIGINT and SIGTERM keep what was found' all tests files signal
+shown 16 'the same in a batch, and the rerun goes on' all tests batch signal
+shown 17 'full disks, read-only disks, limits of size, removed directories' all tests batch disk limit removed stdout
+shown 17 'the same with keys in single files' all tests files vanishes size_limit
+shown 18 'closed and full streams, readers that leave' all tests cli streams full_stdout
+shown 18 'the same with keys on the way' all tests files reader
+shown 19 'bad input, every character of the answer' all tests bad_input
+if [ "$full" ]; then timed 19; else absent 19 'unusable requests are refused in less than 50 ms' 'full form only'; fi
+shown 20 'names of files for any pattern' all tests batch names
+shown 20 'the same for hostile labels' all unit names_are_safe
+
+if [ "$full" ]; then
+    names=(syntax list matcher)
+    for at in 0 1 2; do
+        start=$SECONDS
+        if wait "${hour[at]}"; then result=passed; else result="**FAILED**: $logs/${names[at]}.log"; failures=$((failures + 1)); fi
+        runs=$(sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) second.*/\1 runs, \2 s/p' "$logs/${names[at]}.log")
+        enter 5 "fuzzing: ${names[at]}" "${runs:-none}" "$result" "beside the rest"
+    done
+    if wait "${hour[3]}"; then result=passed; else result="**FAILED**: $logs/soak.log"; failures=$((failures + 1)); fi
+    enter 9 'a search that goes on: keys right, memory flat' "$(sed -n 's/^\([0-9]* s: .*\)/\1/p' "$logs/soak.log")" "$result" 'beside the rest'
+else
+    shown 9 'a search that goes on: keys right, memory flat' '5 s' tests soak
+fi
+
+say() { printf '%s\n' "$*"; }
+if [ "$full" ]; then
+    document=docs/PROOF.md
+    [ -e "$document" ] || printf '%s\n' '# What is proved' '' '`./proof.sh` wrote this table.' '' '<!-- begin -->' '<!-- end -->' > "$document"
+    {
+        sed '/^<!-- begin/q' "$document"
+        say
+        say "$(date -u +%Y-%m-%d), commit $(git rev-parse --short HEAD), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) threads, $(rustc --version)"
+        say
+        sort -t'|' -k2,2n -s <(tail -n +3 "$rows") | cat <(head -2 "$rows") -
+        say
+        sed -n '/^<!-- end/,$p' "$document"
+    } > "$logs/PROOF.md"
+    cp "$logs/PROOF.md" "$document"
+fi
+say
+if [ "$failures" = 0 ]; then say "everything that was run has passed"; else say "$failures lines have FAILED"; exit 1; fi
