@@ -41,23 +41,23 @@ ed25519-dalek, and compared a second time with the pattern before it is shown or
 pub(super) struct Args {
     /// What to look for
     ///
-    /// What to look for in the 43 characters that are searched (--in): A-Z, a-z, 0-9, + and /. Several patterns are
-    /// searched in the same pass, until each has its keys.
+    /// The 43 characters that are searched (--in) are made of A-Z, a-z, 0-9, + and /. Several patterns are searched in the same
+    /// pass, until each has its keys.
     #[arg(value_name = "PATTERN", help_heading = "What to look for")]
     pub patterns: Vec<OsString>,
 
     /// Read patterns from FILE, one a line (- is stdin)
     ///
-    /// Read patterns from FILE, one a line; - is stdin. Blank lines and lines that begin with # are left out. A
-    /// line may say the kind of its pattern in a word and a colon: anywhere:, prefix:, suffix:, word: or regex:,
-    /// as in prefix:abc. For other lines the options count. A pattern that occurs more than once is searched once.
+    /// Blank lines and lines that begin with # are left out. A line may say the kind of its pattern in a word and a colon:
+    /// anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. For other lines the options count. A pattern that
+    /// occurs more than once is searched once.
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 
     /// What is searched: key (default) or fingerprint
     ///
-    /// What is searched: key, the body of the public key's text (default), or fingerprint, the 43 characters after SHA256:
-    /// that ssh-keygen -l and ssh show. All options below apply to either.
+    /// The key is the body of the public key's text; the fingerprint, the 43 characters after SHA256: that ssh-keygen -l and
+    /// ssh show. All options below apply to either.
     #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
     pub subject: Option<String>,
 
@@ -79,8 +79,7 @@ pub(super) struct Args {
 
     /// PATTERN is a regular expression over the body
     ///
-    /// PATTERN is a regular expression over the body, in the syntax of the Rust regex crate; ^ and $ are the
-    /// ends of the body.
+    /// It has the syntax of the Rust regex crate; ^ and $ are the ends of the body.
     #[arg(long, help_heading = "What to look for", conflicts_with = "leet")]
     pub regex: bool,
 
@@ -90,7 +89,7 @@ pub(super) struct Args {
 
     /// A letter also matches its usual digit
     ///
-    /// A letter also matches its usual digit: a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
+    /// These are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
     #[arg(long, help_heading = "What to look for")]
     pub leet: bool,
 
@@ -108,17 +107,16 @@ pub(super) struct Args {
 
     /// The way of searching [default: auto]
     ///
-    /// The way of searching: auto takes the fastest that works on this machine; avx512ifma, avx512f, avx2 and portable
-    /// derive keys in batches by these instructions, in variable time; reference is curve25519-dalek, one key at
-    /// a time, in constant time.
+    /// auto takes the fastest that works on this machine; avx512ifma, avx512f, avx2 and portable derive keys in batches by
+    /// these instructions, in variable time; reference is curve25519-dalek, one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 
     /// The most memory for tables: 64KiB, 30MiB [default: by caches and odds]
     ///
-    /// The most memory that tables of the engines that work in batches may take, for all threads together: 64KiB, 30MiB. Larger
-    /// tables make a faster search, up to about 30MiB. Without this option they have at most the size of the
-    /// processor's last-level cache, and less for a short search.
+    /// The tables are those of the engines that work in batches, for all threads together. Larger tables make a faster
+    /// search, up to about 30MiB. Without this option they have at most the size of the processor's last-level cache, and
+    /// less for a short search.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
     pub table_memory: Option<String>,
 
@@ -128,16 +126,14 @@ pub(super) struct Args {
 
     /// Private key to PATH, public line to PATH.pub (- is stdout)
     ///
-    /// Write the private key to PATH and the public line to PATH.pub; - is stdout, which is also the
-    /// default. An existing file is never overwritten.
+    /// Without this option and --output-dir, the private key goes to stdout. An existing file is never overwritten.
     #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes")]
     pub output: Option<PathBuf>,
 
     /// One pair of files for each key, in DIR
     ///
-    /// One pair of files for each key, in DIR, named after the pattern and the key. DIR is made if it is missing. A ledger in
-    /// it, vanity-ed25519.jsonl, says what is there and for which pattern: the same command again makes only what is
-    /// missing.
+    /// They are named after the pattern and the key. DIR is made if it is missing. A ledger in it, vanity-ed25519.jsonl, says
+    /// what is there and for which pattern: the same command again makes only what is missing.
     #[arg(
         short = 'd',
         long,
@@ -149,35 +145,34 @@ pub(super) struct Args {
 
     /// Form of the private key: pkcs8 or openssh
     ///
-    /// Form of the private key: pkcs8 or openssh. Without it, PKCS#8 PEM on stdout and in files named *.pem,
-    /// OpenSSH's form in all others. OpenSSH reads PKCS#8 from version 9.8 on.
+    /// Without this option it is PKCS#8 PEM on stdout and in files named *.pem, and OpenSSH's form in all others. OpenSSH
+    /// reads PKCS#8 from version 9.8 on.
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
     pub format: Option<String>,
 
     /// Encrypt the private key: ask for a passphrase on the terminal
     ///
-    /// Encrypt the private keys with a passphrase that is asked for on the terminal, twice, once for all keys.
+    /// It is asked for twice, before the search, once for all keys.
     #[arg(long, help_heading = "Where the key goes", conflicts_with = "passphrase_file")]
     pub passphrase: bool,
 
     /// Encrypt the private key: the passphrase is the first line of FILE (- is stdin)
     ///
-    /// Encrypt the private keys with the passphrase in the first line of FILE; - is stdin. Also a pipe, as in
-    /// --passphrase-file <(pass show ssh), or /dev/fd/3.
+    /// FILE may be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3.
     #[arg(long, value_name = "FILE", help_heading = "Where the key goes")]
     pub passphrase_file: Option<PathBuf>,
 
     /// With a passphrase: aes256-ctr (default) or aes256-gcm
     ///
-    /// The cipher of an encrypted key in OpenSSH's form: aes256-ctr (default) or aes256-gcm, which OpenSSH calls
-    /// aes256-gcm@openssh.com. PKCS#8 always has AES-256-CBC.
+    /// This is the cipher of an encrypted key in OpenSSH's form, which calls the second one aes256-gcm@openssh.com. PKCS#8
+    /// always has AES-256-CBC.
     #[arg(long, value_name = "NAME", help_heading = "Where the key goes")]
     pub cipher: Option<String>,
 
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
-    /// Rounds of bcrypt between the passphrase and the key of OpenSSH's form [default: 24, as ssh-keygen has it]:
-    /// each makes guessing dearer, and opening the key slower. PKCS#8 always has 600,000 iterations of PBKDF2.
+    /// They stand between the passphrase and the key in OpenSSH's form, as many as ssh-keygen takes: each makes guessing
+    /// dearer, and opening the key slower. PKCS#8 always has 600,000 iterations of PBKDF2.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
     pub rounds: Option<String>,
 
@@ -201,9 +196,8 @@ pub(super) struct Args {
 
     /// Measure every engine side by side and exit
     ///
-    /// Measure every engine on this machine side by side, for SECONDS each in five rounds [default: 5], and
-    /// exit; with --engine only that one, beside the reference engine. Searches for PATTERN, or for a six-letter word if
-    /// there is none.
+    /// Each has SECONDS in five rounds [default: 5]; with --engine only that one is measured, beside the reference engine.
+    /// Searches for PATTERN, or for a six-letter word if there is none.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -220,8 +214,7 @@ pub(super) struct Args {
 
     /// Colours: auto, always or never
     ///
-    /// Colours: auto, always or never. auto is never where NO_COLOR is set, TERM is dumb, or the output is no
-    /// terminal.
+    /// auto is never where NO_COLOR is set, TERM is dumb, or the output is no terminal.
     #[arg(
         long,
         value_name = "WHEN",
