@@ -73,7 +73,8 @@ timed() {
 }
 
 unit() { cargo test --release --lib -- --nocapture "$@"; }
-tests() { local file=$1; shift; cargo test --release --test "$file" -- --nocapture "$@"; }
+# tests FILE BEGINNING...: of a file of tests those whose names begin so.
+tests() { local file=$1; shift; cargo test --release --test all -- --nocapture "${@/#/$file::}"; }
 
 cargo test --release --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }
 
@@ -86,7 +87,7 @@ if [ "$full" ]; then
         nice cargo +nightly fuzz run -s none "$target" -- -len_control=0 -max_len=1000 -max_total_time=3600 \
             > "$logs/$target.log" 2>&1 & hour+=("$!")
     done
-    VANITY_SOAK=3600 nice cargo test --release --test soak -- --nocapture > "$logs/soak.log" 2>&1 & hour+=("$!")
+    VANITY_SOAK=3600 nice cargo test --release --test all -- --nocapture soak:: > "$logs/soak.log" 2>&1 & hour+=("$!")
 fi
 
 shown 1 'vectors of RFC 8032 and NIST in every lane, engines against them' 'all' unit key::tests sha512 chacha self_test
@@ -110,28 +111,28 @@ else
 fi
 keys=$(of 50 10000)
 shown 6 'keys of the program through ssh-keygen -y and -l, encrypted ones, and openssl pkey' "$keys of each form" \
-    env VANITY_KEYS="$keys" cargo test --release --test keys -- --nocapture --test-threads 2
-shown 6 'sshd lets a key of the program in' 1 tests tools real_server
+    env VANITY_KEYS="$keys" cargo test --release --test all -- --nocapture keys::
+shown 6 'sshd lets a key of the program in' 1 tests tools a_real_server
 shown 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
 shown 8 'gaps between finds are geometric, engines and kinds of patterns' '40,000 finds' unit the_gaps
 shown 10 'the generator of the operating system fails at any call' 'all calls' tests observed without_randomness
 shown 11 'modes under any umask' all unit umask made_for_the_owner
-shown 11 'the same of the program' all tests files modes mode
+shown 11 'the same of the program' all tests files modes a_directory_that_exists
 shown 13 'what exists is refused and left alone' all unit unusable_files taken_name
-shown 13 'the same before a search' all tests files what_exists refused_before
-shown 14 'the order of system calls until a key is told' all tests observed durable
+shown 13 'the same before a search' all tests files what_exists a_directory_that_takes a_file_size_limit
+shown 14 'the order of system calls until a key is told' all tests observed a_key_is_durable keys_that_are_kept
 keys=$(of 1000 10000) kills=$(of 20 200)
 shown 15 'kill -9 at random moments of a batch' "$kills kills, $keys keys" \
-    env VANITY_KEYS="$keys" VANITY_KILLS="$kills" cargo test --release --test batch -- --nocapture kills
-shown 16 'SIGINT and SIGTERM keep what was found' all tests files signal
-shown 16 'the same in a batch, and the rerun goes on' all tests batch signal
-shown 17 'full disks, read-only disks, limits of size, removed directories' all tests batch disk limit removed stdout
-shown 17 'the same with keys in single files' all tests files vanishes size_limit
-shown 18 'closed and full streams, readers that leave' all tests cli streams full_stdout
-shown 18 'the same with keys on the way' all tests files reader
-shown 19 'bad input, every character of the answer' all tests bad_input
+    env VANITY_KEYS="$keys" VANITY_KILLS="$kills" cargo test --release --test all -- --nocapture batch::kills
+shown 16 'SIGINT and SIGTERM keep what was found' all tests files a_signal
+shown 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
+shown 17 'full disks, read-only disks, limits of size, removed directories' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
+shown 17 'the same with keys in single files' all tests files a_directory_that_vanishes
+shown 18 'closed and full streams, readers that leave' all tests cli closed_streams a_full_stdout
+shown 18 'the same with keys on the way' all tests files a_reader
+shown 19 'bad input, every character of the answer' all tests bad_input bad_input_is
 if [ "$full" ]; then timed 19; else absent 19 'unusable requests are refused in less than 50 ms' 'full form only'; fi
-shown 20 'names of files for any pattern' all tests batch names
+shown 20 'names of files for any pattern' all tests batch names_are_safe
 shown 20 'the same for hostile labels' all unit names_are_safe
 
 if [ "$full" ]; then
@@ -145,7 +146,7 @@ if [ "$full" ]; then
     if wait "${hour[3]}"; then result=passed; else result="**FAILED**: $logs/soak.log"; failures=$((failures + 1)); fi
     enter 9 'a search that goes on: keys right, memory flat' "$(sed -n 's/^\([0-9]* s: .*\)/\1/p' "$logs/soak.log")" "$result" 'beside the rest'
 else
-    shown 9 'a search that goes on: keys right, memory flat' '5 s' tests soak
+    shown 9 'a search that goes on: keys right, memory flat' '5 s' tests soak a_long_search
 fi
 
 say() { printf '%s\n' "$*"; }

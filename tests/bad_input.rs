@@ -5,7 +5,6 @@
 //! [`prepare`] fills. `SNAPSHOTS=overwrite` writes the answers into the file, to be read before they are kept.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::fs;

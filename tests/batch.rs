@@ -3,10 +3,6 @@
 //! `VANITY_KEYS` keys are made (1,000 without it), and `VANITY_KILLS` times (20) a batch of them is killed.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -16,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::{program, require};
 use program::{
     ENDLESS, LEDGER, PROGRAM, Ran, check_pair, command, comment, endless, names, objects, of_type, program,
     public_path, run, succeed, text, whole,

@@ -1,16 +1,13 @@
 //! The command line as scripts see it: exit status, streams, JSON.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
 
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::{program, require};
 use program::{
     PROGRAM, body, check_pair, check_secret, command, comment, derived, names, objects, of_type, positive,
     program, public_line, run, succeed, text, whole,

@@ -1,13 +1,10 @@
 //! Same seeds, same hits: every engine that this machine has, against ed25519-dalek and plain comparison.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "engines need no tools")]
-mod require;
 
 use std::sync::LazyLock;
 
+use crate::require;
 use ed25519_dalek::SigningKey;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};

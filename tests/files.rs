@@ -1,9 +1,6 @@
 //! Key files: modes, names, forms, what is never overwritten, and what survives the end of a search.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
 
 use std::fs;
 use std::io::{BufRead as _, Read as _};
@@ -11,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::program;
 use program::{
     LEDGER, PROGRAM, check_finds, check_pair, command, comment, endless, mode, names, objects, of_type,
     program, run, succeed, text, whole,

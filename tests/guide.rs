@@ -1,7 +1,5 @@
 //! The guide in `docs/many-machines.md` shows the files that `tests/many-machines/run` runs, and commands that it runs.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

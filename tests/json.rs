@@ -1,9 +1,6 @@
 //! Everything that `--json` prints obeys the published schema, and the schema refuses everything else.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,6 +8,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use std::sync::LazyLock;
 
+use crate::program;
 use jsonschema::Validator;
 use program::{check_secret, objects, program, run, text};
 use rustix::process::{Pid, Signal, kill_process};

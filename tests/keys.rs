@@ -4,15 +4,12 @@
 //! `VANITY_KEYS=10000` makes so many keys of each form instead of a few.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::{program, require};
 use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
 use vanity_ed25519::key::{Destination, Format, Kept, PublicKey, Seed};

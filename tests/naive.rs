@@ -2,8 +2,6 @@
 //!
 //! `VANITY_KEYS` sets how many keys are tried with each list.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};

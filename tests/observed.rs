@@ -1,14 +1,11 @@
 //! What the kernel and a terminal see: the order of system calls, no randomness, the live line.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
 
 use std::fs;
 use std::path::Path;
 
+use crate::{program, require};
 use program::{PROGRAM, check_pair, command, names, run, succeed};
 use tempfile::TempDir;
 

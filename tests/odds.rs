@@ -1,8 +1,6 @@
 //! The odds that the program states, against values that were computed independently of it: by exact rational
 //! arithmetic over sets of partial matches, one character of the body after the other, and rounded once.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::process::Command;
 
 use serde_json::Value;

@@ -4,11 +4,6 @@
 //! `VANITY_KEYS=1000` makes and opens so many keys of each form instead of a few.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
-mod terminal;
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -18,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::{program, require, terminal};
 use program::{
     PROGRAM, Ran, command, names, objects, of_type, program, public_path, run, seed, succeed, text,
 };
@@ -152,15 +148,16 @@ fn an_agent_takes_an_encrypted_key() {
     fs::set_permissions(&ask, fs::Permissions::from_mode(0o700)).unwrap();
 
     let mut agent = command(agent).arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).spawn().unwrap();
-    while !socket.exists() {
-        assert!(agent.try_wait().unwrap().is_none(), "ssh-agent has ended");
-        std::thread::sleep(Duration::from_millis(10));
-    }
     let talk = |args: &[&str], more: Option<&Path>| {
         let mut talk = command(&add);
         talk.args(args).args(more).env("SSH_AUTH_SOCK", &socket);
         run(talk.env("SSH_ASKPASS", &ask).env("SSH_ASKPASS_REQUIRE", "force"))
     };
+    // 2 says that nobody answers.
+    while talk(&["-l"], None).status == Some(2) {
+        assert!(agent.try_wait().unwrap().is_none(), "ssh-agent has ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     let added = talk(&[], Some(&private));
     let listed = talk(&["-L"], None);
     agent.kill().unwrap();

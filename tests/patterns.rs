@@ -1,12 +1,10 @@
 //! Keys carry what was asked for: each kind of pattern, several at once, pattern files, counts.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
 
 use std::fs;
 
+use crate::program;
 use program::{body, comment, derived, objects, of_type, program, succeed, text, whole};
 use serde_json::Value;
 use tempfile::TempDir;

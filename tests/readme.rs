@@ -1,12 +1,6 @@
 //! The README's examples, each run as it stands there: transcripts are compared, commands have to succeed.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
-mod sshd;
-mod terminal;
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::{program, require, sshd, terminal};
 use program::{PROGRAM, Ran, command, run, succeed};
 use regex::Regex;
 use snapbox::{Assert, Redactions};

@@ -3,14 +3,12 @@
 //! `VANITY_SOAK=3600` lets it run for so many seconds instead of a few.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::program;
 use program::{body, of_type, program, text, whole};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;

@@ -1,16 +1,12 @@
 //! Keys found by the program, used by real `openssl`, `ssh-keygen`, `ssh` and `sshd`.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
-mod sshd;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::{program, require, sshd};
 use program::{Ran, mode, program, succeed};
 use sshd::Server;
 use tempfile::TempDir;

@@ -1,6 +1,6 @@
 //! The program under test, and what its output and its files say, read by plain means.
 
-#![allow(dead_code, reason = "no file of tests needs all of it")]
+#![cfg(unix)]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -1,6 +1,6 @@
 //! A terminal, and what the program asks there.
 
-#![allow(dead_code, reason = "no file of tests needs all of it")]
+#![cfg(unix)]
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
