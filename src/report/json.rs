@@ -1,5 +1,7 @@
 //! What a script reads: one JSON object a line.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 use vanity_ed25519::pattern::{KINDS, Kind, Odds, Pattern, Style};
 use vanity_ed25519::search::{End, Find, Measured, Summary};
@@ -115,7 +117,7 @@ pub fn ledger_line(entry: &Entry) -> String {
         "public_key": entry.line,
         "fingerprint": entry.fingerprint,
         "file": entry.file,
-        "time": humantime::format_rfc3339_seconds(entry.time).to_string(),
+        "time": moment(entry.time),
     });
     if let Some(attempts) = entry.attempts {
         line["attempts"] = count(attempts);
@@ -124,6 +126,16 @@ pub fn ledger_line(entry: &Entry) -> String {
         line["also"] = patterns[1..].iter().map(pattern).collect();
     }
     format!("{line}\n")
+}
+
+/// The last second that RFC 3339 can write, counted from 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// A time in UTC. A clock may be wrong, and so may be the time of a file: what cannot be written is told as the nearest that can.
+fn moment(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = Duration::from_secs(since.as_secs().min(LAST_SECOND));
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
 /// Reads a line of the ledger. `None` if it is not whole, or none at all.
@@ -171,8 +183,6 @@ pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
-
     use vanity_ed25519::key::Seed;
 
     use super::*;
@@ -213,6 +223,16 @@ mod tests {
             }
             assert_eq!(summary["found"].to_string(), text);
         }
+    }
+
+    #[test]
+    fn every_time_can_be_written() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let last = epoch + Duration::from_secs(LAST_SECOND);
+        assert_eq!(moment(epoch - Duration::from_secs(1 << 33)), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(epoch + Duration::from_secs(1_800_000_000)), "2027-01-15T08:00:00Z");
+        assert_eq!(moment(last + Duration::from_secs(1 << 40)), "9999-12-31T23:59:59Z");
+        assert_eq!(humantime::parse_rfc3339(&moment(last)).unwrap(), last);
     }
 
     #[test]
