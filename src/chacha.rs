@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(zero[2][..8], [0x9f, 0x07, 0xe7, 0xbe, 0x55, 0x51, 0x38, 0x7a]);
 
         let key: [u8; 32] = std::array::from_fn(|at| (7 * at) as u8);
-        for next in [0, 1, (1 << 32) - 5, (1 << 58) - 9] {
+        for next in [0, 1, (1 << 32) - 5, (1 << 58) - 9, u64::MAX - 300] {
             for halves in [1, 2, 31, 32, 33, 500] {
                 let mut random = ChaCha20Rng::from_seed(key);
                 random.set_word_pos(u128::from(next) * 16);

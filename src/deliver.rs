@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use vanity_ed25519::key::{EncodeError, Group, StoreError};
+use vanity_ed25519::key::{EncodeError, Group, StoreError, shown};
 use vanity_ed25519::search::{Find, Observer, Prepared, Progress, Summary};
 use zeroize::Zeroizing;
 
@@ -166,10 +166,10 @@ impl Undelivered {
                     .to_owned()
             }
             Self::Untold(_, file) => {
-                format!("the key that was just found is kept in '{}'", file.display())
+                format!("the key that was just found is kept in '{}'", shown(file))
             }
             Self::SeveralUntold(_, keys, directory) => {
-                format!("the {keys} keys that were just found are kept in '{}'", directory.display())
+                format!("the {keys} keys that were just found are kept in '{}'", shown(directory))
             }
             Self::Lost(_) => "the key that was just found is lost; --output PATH writes to a file".to_owned(),
         })
@@ -181,7 +181,7 @@ impl fmt::Display for Undelivered {
         match self {
             Self::Store(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", path.display()),
+            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", shown(path)),
             Self::Stdout(error)
             | Self::Untold(error, _)
             | Self::SeveralUntold(error, ..)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
 
-use vanity_ed25519::key::{HeldLines, Kept, Lines, StoredPair};
+use vanity_ed25519::key::{HeldLines, Kept, Lines, StoredPair, read_key_file, shown};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
 use vanity_ed25519::search::Find;
 
@@ -109,7 +109,7 @@ impl Ledger {
         held.append(&entries.iter().map(ledger_line).collect::<String>())?;
 
         let mut notes = Vec::new();
-        let ledger = self.path().display();
+        let ledger = shown(self.path());
         match broken {
             0 => {}
             1 => notes.push(format!("note: 1 line of '{ledger}' is not whole and is left out")),
@@ -127,8 +127,8 @@ impl Ledger {
     fn has(&self, entry: &Entry) -> io::Result<bool> {
         // What stands behind the key is its owner's to change.
         let key = |line: &str| line.split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
-        match fs::read_to_string(self.directory.join(format!("{}.pub", entry.file))) {
-            Ok(line) => Ok(key(line.trim_end()) == key(&entry.line)),
+        match read_key_file(&self.directory.join(format!("{}.pub", entry.file))) {
+            Ok(line) => Ok(key(String::from_utf8_lossy(&line).trim_end()) == key(&entry.line)),
             Err(_) => {
                 let comment = entry.line.splitn(3, ' ').nth(2).unwrap_or_default();
                 let pair = StoredPair::open(&self.directory, &entry.file, comment)?;

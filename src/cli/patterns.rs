@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use vanity_ed25519::key::shown;
 use vanity_ed25519::pattern::{Pattern, PatternError, Reason, Style};
 
 use super::duplicates::{self, Place};
@@ -17,7 +18,13 @@ use super::{Complaint, Refusal};
 const SHOWN: usize = 10;
 
 /// How many lines are compiled together. They bound what is held beside the file and its patterns.
-const LINES: usize = 4096;
+const LINES: usize = 256;
+
+/// The largest file that is read, in bytes: some millions of words, and little enough to be held.
+const LARGEST_FILE: u64 = 64 << 20;
+
+/// The most that all regular expressions may need, in bytes.
+const MOST_MEMORY: usize = 256 << 20;
 
 /// The size from which on a file is worth threads: compiling it takes longer than they take to start.
 const LONG_FILE: usize = 64 << 10;
@@ -59,6 +66,8 @@ struct List {
     places: Vec<Place>,
     /// The names of the files.
     files: Vec<String>,
+    /// What the regular expressions among them need, in bytes.
+    needed: usize,
     /// About the first bad patterns.
     complaints: Vec<Complaint>,
     bad: usize,
@@ -79,7 +88,7 @@ impl List {
     }
 
     fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Complaint> {
-        let name = if is_stdin(path) { "stdin".into() } else { path.display().to_string() };
+        let name = if is_stdin(path) { "stdin".into() } else { shown(path) };
         let bytes = contents(path, &name)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
         if let Some(at) = text.find('\0') {
@@ -104,6 +113,13 @@ impl List {
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
+                self.needed += pattern.as_ref().map_or(0, Pattern::bytes);
+                if self.needed > MOST_MEMORY {
+                    let (most, number) = (MOST_MEMORY >> 20, line.number);
+                    let problem =
+                        format!("{name}:{number}: the expressions so far need more than {most} MiB");
+                    return Err(Complaint::new(problem).hint("use fewer, or smaller repetitions"));
+                }
                 let place = Place { file, number: line.number, kind: line.style.kind };
                 self.add(place, pattern, |fault| line.complaint(&name, &fault));
             }
@@ -158,12 +174,17 @@ fn is_stdin(file: &Path) -> bool {
 
 fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
     let mut bytes = Vec::new();
+    // One byte too many shows that there are more.
     let read = if is_stdin(file) {
-        std::io::stdin().lock().read_to_end(&mut bytes)
+        std::io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
+        std::fs::File::open(file).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
     };
     match read {
+        Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
+            let problem = format!("{name} holds more than {} MiB", LARGEST_FILE >> 20);
+            Err(Complaint::new(problem).hint("give it in parts, each with a -f of its own"))
+        }
         Ok(_) => Ok(bytes),
         Err(error) => Err(Complaint::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
     }

@@ -1,5 +1,6 @@
 //! What is there already is not searched again.
 
+use vanity_ed25519::key::shown;
 use vanity_ed25519::search::Quota;
 
 use super::values::shortened;
@@ -13,7 +14,7 @@ const LISTED: usize = 10;
 pub(super) fn subtract(search: &mut Search) -> Result<(), Complaint> {
     let Some(ledger) = &search.ledger else { return Ok(()) };
     let stock = ledger.take_stock(&search.patterns, search.comment.as_deref()).map_err(|error| {
-        Complaint::new(format!("cannot use the ledger '{}': {error}", ledger.path().display())).hint(
+        Complaint::new(format!("cannot use the ledger '{}': {error}", shown(ledger.path()))).hint(
             "move it away, and a new one is made of the keys that are there; or choose another directory",
         )
     })?;

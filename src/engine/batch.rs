@@ -7,7 +7,7 @@ use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
 use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
 #[cfg(target_arch = "x86_64")]
 use crate::curve::{Fma, Ifma};
-use crate::key::{PublicKey, Seed};
+use crate::key::{PublicKey, Seed, memory_limit};
 use crate::pattern::Matcher;
 use crate::sha256;
 use crate::sha512;
@@ -29,6 +29,9 @@ const MOST_MEMORY: usize = 128 << 20;
 
 /// The last-level cache where the system does not tell.
 const USUAL_CACHE: usize = 32 << 20;
+
+/// Where the process may have so much memory and no more, tables take one part of so many; threads and buffers need the rest.
+const SHARE_OF_LIMIT: usize = 8;
 
 /// More keys than anyone waits for.
 const ENDLESS: f64 = 1e18;
@@ -86,9 +89,10 @@ fn build<F: Field>(
 /// The number of windows with which building the table and trying the expected keys costs least, within the memory
 /// allowed; that is the last-level cache's unless it was said, since every thread reads at random.
 fn windows(sizing: Sizing) -> usize {
-    let most = sizing
-        .table_memory
-        .unwrap_or_else(|| caches().last().map_or(USUAL_CACHE, |bytes| *bytes).min(MOST_MEMORY));
+    let most = sizing.table_memory.unwrap_or_else(|| {
+        let allowed = memory_limit().map_or(usize::MAX, |bytes| bytes as usize / SHARE_OF_LIMIT);
+        caches().last().map_or(USUAL_CACHE, |bytes| *bytes).min(MOST_MEMORY).min(allowed)
+    });
     let cost = |windows: usize| {
         let entries = (Table::bytes(windows) / size_of::<Row>()) as f64;
         COST_OF_ENTRY * entries + sizing.expected_attempts.min(ENDLESS) * windows as f64

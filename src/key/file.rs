@@ -9,14 +9,16 @@
 //! A process that is killed leaves its temporary files. [`remove_leftovers`] takes them away when nobody is about
 //! to name one: everyone who has a temporary file holds a shared lock on its directory.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use tempfile::{Builder, NamedTempFile};
+use zeroize::Zeroizing;
 
 #[cfg(unix)]
 use super::lock::patiently;
+use super::name::shown;
 
 /// The advice where a directory takes no files.
 pub(super) const ANOTHER_DIRECTORY: &str = "choose a directory that you may write to, on a disk with room";
@@ -90,6 +92,31 @@ pub(super) fn sync_together(files: &[&Nameless]) -> Vec<io::Result<()>> {
         });
         results.flatten().collect()
     })
+}
+
+/// The most that a file of a key may have, in bytes: a comment is no longer than an argument can be.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads a file of a key. In a directory of keys anything may have the name of one: a pipe is not waited for, and a device or
+/// a file that is too large is not read.
+///
+/// # Errors
+///
+/// What the operating system answers, or that it is no such file.
+pub fn read_key_file(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut options = fs::File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.len() > LARGEST {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    // Room for one byte more, so that reading to the end never makes a copy elsewhere.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
+    file.take(found.len()).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Removes the temporary files that killed processes have left in a directory. Leaves all of them where another
@@ -266,7 +293,7 @@ impl FileError {
             Self::Unsynced(path, _) => {
                 format!(
                     "'{}' is complete, but copy it to another disk before you trust this one",
-                    path.display()
+                    shown(path)
                 )
             }
             Self::UnsyncedDirectory(..) => {
@@ -280,13 +307,13 @@ impl FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exists(path) => write!(f, "'{}' already exists", path.display()),
-            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", path.display()),
+            Self::Exists(path) => write!(f, "'{}' already exists", shown(path)),
+            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", shown(path)),
             Self::Unsynced(path, source) => {
-                write!(f, "cannot sync the directory of '{}': {source}", path.display())
+                write!(f, "cannot sync the directory of '{}': {source}", shown(path))
             }
             Self::UnsyncedDirectory(path, source) => {
-                write!(f, "cannot sync the directory '{}': {source}", path.display())
+                write!(f, "cannot sync the directory '{}': {source}", shown(path))
             }
         }
     }
@@ -390,6 +417,25 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"secret");
         try_directory(directory.path()).unwrap();
         assert_eq!(names(directory.path()), ["key"]);
+    }
+
+    #[test]
+    fn what_is_no_file_of_a_key_is_not_read() {
+        let directory = TempDir::new().unwrap();
+        let path = |name| directory.path().join(name);
+        fs::write(path("key"), "secret").unwrap();
+        fs::write(path("empty"), "").unwrap();
+        symlink("key", path("link")).unwrap();
+        assert_eq!(**read_key_file(&path("key")).unwrap(), *b"secret");
+        assert_eq!(**read_key_file(&path("link")).unwrap(), *b"secret");
+        assert_eq!(**read_key_file(&path("empty")).unwrap(), *b"");
+
+        fs::File::create(path("large")).unwrap().set_len(LARGEST + 1).unwrap();
+        symlink("/dev/zero", path("endless")).unwrap();
+        assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        for name in ["large", "endless", "pipe", ".", "gone"] {
+            assert!(read_key_file(&path(name)).is_err(), "{name}");
+        }
     }
 
     #[test]

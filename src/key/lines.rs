@@ -10,6 +10,14 @@ use std::path::{Path, PathBuf};
 
 use super::lock::patiently;
 
+const NO_FILE: &str = "it is not a regular file";
+
+#[cfg(unix)]
+const NOT_FOLLOWED_NOR_WAITED_FOR: i32 = {
+    use rustix::fs::OFlags;
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits() as i32
+};
+
 /// The path of such a file, which may be missing as yet.
 pub struct Lines(PathBuf);
 
@@ -34,17 +42,32 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// What the operating system answers, or that the path is something else than a file.
+    /// What the operating system answers, or that the path is something else than a file with this name alone: what is
+    /// appended through a link would change a file somewhere else.
     pub fn hold(&self) -> io::Result<HeldLines> {
-        // Opening a pipe would wait for its other end.
-        if std::fs::metadata(&self.0).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::other("it is not a regular file"));
+        if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::other(NO_FILE));
         }
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // Whatever takes the name in this moment is not followed, and not waited for.
+            options.mode(0o644).custom_flags(NOT_FOLLOWED_NOR_WAITED_FOR);
+        }
         let file = options.open(&self.0)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let found = file.metadata()?;
+            if !found.is_file() {
+                return Err(io::Error::other(NO_FILE));
+            }
+            if found.nlink() > 1 {
+                return Err(io::Error::other("it has other names, too (hard links)"));
+            }
+        }
         patiently(|| file.try_lock());
         Ok(HeldLines(file))
     }
@@ -139,10 +162,22 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_is_no_file_is_refused() {
+    fn what_is_no_file_of_one_name_is_refused() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::create_dir(lines.path()).unwrap();
         assert!(lines.hold().is_err());
+        std::fs::remove_dir(lines.path()).unwrap();
+
+        let other = directory.path().join("other");
+        for make in [std::os::unix::fs::symlink, |from, to| std::fs::hard_link(from, to)] {
+            std::fs::write(&other, "mine").unwrap();
+            make(&other, lines.path()).unwrap();
+            assert!(lines.hold().is_err());
+            std::fs::remove_file(lines.path()).unwrap();
+        }
+        std::fs::remove_file(&other).unwrap();
+        std::os::unix::fs::symlink(&other, lines.path()).unwrap();
+        assert!(lines.hold().is_err() && !other.exists());
     }
 }

@@ -30,10 +30,11 @@ use zeroize::{Zeroize as _, Zeroizing};
 use crate::wire::{self, Body, Bytes, Subject};
 
 pub use encode::EncodeError;
-pub use file::FileError;
+pub use file::{FileError, read_key_file};
 pub use group::Group;
 pub use lines::{HeldLines, Lines};
-pub use process::forbid_core_dumps;
+pub use name::shown;
+pub use process::{forbid_core_dumps, memory_limit};
 pub use prompt::{Interrupted, Terminal};
 pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
 pub use random::{RandomnessError, fill_random};

@@ -57,6 +57,13 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
     name.into()
 }
 
+/// A path as it may go to a terminal: control characters are escaped.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.into() }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Seed;
@@ -74,6 +81,12 @@ mod tests {
         ] {
             assert_eq!(Format::for_path(Path::new(name)), format, "{name}");
         }
+    }
+
+    #[test]
+    fn a_path_cannot_steer_a_terminal() {
+        assert_eq!(shown(Path::new("größe/a b")), "größe/a b");
+        assert_eq!(shown(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
     }
 
     #[test]

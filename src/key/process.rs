@@ -1,4 +1,4 @@
-//! The process keeps its memory, and so the seeds in it, to itself.
+//! The process keeps its memory, and so the seeds in it, to itself; and how much of it there may be.
 
 use std::io;
 
@@ -21,6 +21,18 @@ pub fn forbid_core_dumps() -> io::Result<()> {
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     }
     Ok(())
+}
+
+/// The most memory that the process may have (`RLIMIT_AS`), in bytes, if there is a limit.
+#[must_use]
+pub fn memory_limit() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::As).current
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use pkcs8::{PrivateKeyInfoRef, SecretDocument};
-use zeroize::Zeroizing;
 
 use super::encode::{OCTET_STRING_32, PRIVATE_KEY};
-use super::file::{Access, write_new};
+use super::file::{Access, read_key_file, write_new};
 use super::name::{digits, file_name, public_file};
 use super::{Format, PublicKey, Seed};
 
@@ -49,10 +48,10 @@ impl StoredPair {
     pub fn open(directory: &Path, name: &str, comment: &str) -> io::Result<Option<Self>> {
         let private_file = directory.join(name);
         let public_file = public_file(&private_file);
-        let Ok(private) = fs::read(&private_file).map(Zeroizing::new) else { return Ok(None) };
+        let Ok(private) = read_key_file(&private_file) else { return Ok(None) };
         let Some(private) = Private::read(&private) else { return Ok(None) };
-        let line = match fs::read_to_string(&public_file) {
-            Ok(text) => text.trim_end().to_owned(),
+        let line = match read_key_file(&public_file) {
+            Ok(text) => String::from_utf8_lossy(&text).trim_end().to_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let Private::Key(public_key, kept) = &private else { return Ok(None) };
                 let line = public_key.line(kept.as_deref().unwrap_or(comment));

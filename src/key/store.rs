@@ -11,7 +11,7 @@ use super::encode::COMPUTES_WRONGLY;
 use super::file::{
     ANOTHER_DIRECTORY, Access, create_directory, parent, remove_leftovers, try_directory, write_new,
 };
-use super::name::public_file;
+use super::name::{public_file, shown};
 use super::{FileError, Format, Group, PublicKey, Seed};
 
 /// Where key pairs go.
@@ -193,14 +193,14 @@ impl StoreError {
         Some(match self {
             Self::NoFileName(_) => "give the name of a new file".to_owned(),
             Self::IsDirectory(path) => {
-                format!("give the name of a new file, such as {}", path.join("id_ed25519").display())
+                format!("give the name of a new file, such as {}", shown(&path.join("id_ed25519")))
             }
             Self::NoDirectory(_) => "make it first, or choose another directory".to_owned(),
             Self::NotADirectory(_) => "choose another directory".to_owned(),
             Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
             Self::File(error) => return error.hint(),
             Self::PublicFile { private_file, line, .. } => {
-                format!("the private key is kept, in {}; its public line is: {line}", private_file.display())
+                format!("the private key is kept, in {}; its public line is: {line}", shown(private_file))
             }
             Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
         })
@@ -210,16 +210,16 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFileName(path) => write!(f, "'{}' does not name a file", path.display()),
-            Self::IsDirectory(path) => write!(f, "'{}' is a directory", path.display()),
-            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", path.display()),
-            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", path.display()),
+            Self::NoFileName(path) => write!(f, "'{}' does not name a file", shown(path)),
+            Self::IsDirectory(path) => write!(f, "'{}' is a directory", shown(path)),
+            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", shown(path)),
+            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", shown(path)),
             Self::Unusable(path, source) => {
-                write!(f, "cannot create files in '{}': {source}", path.display())
+                write!(f, "cannot create files in '{}': {source}", shown(path))
             }
             Self::File(error) => error.fmt(f),
             Self::PublicFile { private_file, source, .. } => {
-                write!(f, "the private key is in '{}', but {source}", private_file.display())
+                write!(f, "the private key is in '{}', but {source}", shown(private_file))
             }
             Self::WrongKey(public) => {
                 write!(f, "the seed does not belong to the key {}", public.line(""))

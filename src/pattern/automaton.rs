@@ -104,6 +104,11 @@ impl Automaton {
         Ok(automaton)
     }
 
+    /// The bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.next) + size_of_val(&*self.accepts_end) + size_of_val(&*self.symbols)
+    }
+
     /// How many states there are from [`START`] on.
     pub(super) fn states(&self) -> u32 {
         self.accepts_end.len() as u32

@@ -134,6 +134,12 @@ impl Pattern {
         self.odds
     }
 
+    /// About the bytes that a search needs for a regular expression beside its text; 0 for any other pattern.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.regex.as_ref().map_or(0, |regex| regex.bytes())
+    }
+
     /// Where the pattern matches in `body`, by plain comparison.
     ///
     /// This is the slow certain test: it shares no code with [`Matcher`], and every hit is proved with it.

@@ -8,6 +8,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
 use super::automaton::{self, Automaton, TooComplex};
+use super::walk::Walk;
 use super::{PatternError, Reason, Style};
 use crate::wire::{self, Subject, Symbols};
 
@@ -55,6 +56,11 @@ impl Regex {
     /// The parsed expression.
     pub(super) fn hir(&self) -> &Hir {
         &self.hir
+    }
+
+    /// About the bytes that a search needs for it.
+    pub(super) fn bytes(&self) -> usize {
+        self.plain.get_nfa().memory_usage() + self.automaton.bytes() + Walk::bytes(&self.automaton)
     }
 
     pub(super) fn automaton(&self) -> &Automaton {

@@ -38,6 +38,11 @@ impl Walk {
         Self { subject, next, accepts: accepts.collect() }
     }
 
+    /// The bytes of the walk through an automaton, but for what is small.
+    pub(super) fn bytes(automaton: &Automaton) -> usize {
+        ((START + automaton.states()) * VALUES) as usize * size_of::<u32>()
+    }
+
     /// Calls `each` with the place of everything in `batch` that matches, in ascending order; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
         for (number, some) in batch.chunks(LANES).enumerate() {

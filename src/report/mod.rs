@@ -444,6 +444,14 @@ fn plural(number: u64, what: &str) -> String {
 /// A path that can be pasted into a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
+    if text.contains(char::is_control) {
+        let escaped = text.chars().map(|char| match char {
+            '\'' | '\\' => format!("\\{char}"),
+            control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
+            other => other.into(),
+        });
+        return format!("$'{}'", escaped.collect::<String>());
+    }
     let text = if text.starts_with('-') { format!("./{text}") } else { text };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -455,7 +463,9 @@ mod tests {
 
     #[test]
     fn paths_survive_a_shell() {
-        let shown = ["id_x", "/a/b.pem", "a b", "it's", "-x", "$HOME"].map(|path| quoted(Path::new(path)));
-        assert_eq!(shown, ["id_x", "/a/b.pem", "'a b'", r"'it'\''s'", "./-x", "'$HOME'"]);
+        let shown = ["id_x", "/a/b.pem", "a b", "it's", "-x", "$HOME", "a\x1b'\n"]
+            .map(|path| quoted(Path::new(path)));
+        let expected = ["id_x", "/a/b.pem", "'a b'", r"'it'\''s'", "./-x", "'$HOME'", r"$'a\u001b\'\u000a'"];
+        assert_eq!(shown, expected);
     }
 }
