@@ -365,3 +365,41 @@ fn after_the_end_nothing_more_is_prepared() {
     assert_eq!((summary.found, log.finds.len() as u64), (begun, begun));
     assert!((1..100).contains(&begun), "{begun}");
 }
+
+/// An engine that has tried many candidates before its first batch.
+struct Late(Box<dyn Engine>, u64);
+
+struct LateWorker<'a>(Box<dyn Worker + 'a>, u64);
+
+impl Engine for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(LateWorker(self.0.worker(), self.1))
+    }
+}
+
+impl Worker for LateWorker<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        match std::mem::take(&mut self.1) {
+            0 => self.0.batch(matcher, seeds, hits),
+            before => before,
+        }
+    }
+}
+
+#[test]
+fn the_count_goes_on_beyond_32_bits_and_up_to_64() {
+    let patterns = patterns(&["^a"]);
+    for before in [(1 << 32) - 100, (1 << 53) - 100, u64::MAX - (1 << 40)] {
+        let mut log = Log::default();
+        let engine = Late(reference(), before);
+        let summary = search(&engine, &patterns, 1, Quota::Each(50)).run(&Stop::new(), &mut log).unwrap();
+        let attempts: Vec<u64> = log.finds.iter().map(|(_, _, attempts)| *attempts).collect();
+        assert!(attempts.is_sorted() && attempts[0] > before, "{attempts:?}");
+        assert!(*attempts.last().unwrap() <= summary.attempts);
+        assert!(summary.attempts - before < 1 << 32);
+    }
+}

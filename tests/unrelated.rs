@@ -1,0 +1,70 @@
+//! Keys that were found have nothing to do with each other.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod program;
+
+use std::collections::HashSet;
+
+use program::{objects, of_type, program, seed, succeed, text};
+use sha2::{Digest as _, Sha512};
+
+/// Keys found by two processes of two threads each.
+const PROCESSES: usize = 2;
+const KEYS: usize = 1000;
+
+/// Bits that differ between two random texts of 256 bits: 128, with a standard deviation of 8. So few occur among
+/// 499,500 pairs once in 10^7 runs.
+const FEWEST_DIFFERENT: u32 = 70;
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+}
+
+/// Seeds, and what they are expanded to: scalars and prefixes. Neighbours in a stream, sums and walks from point to
+/// point would show in one or the other.
+#[test]
+fn no_two_seeds_of_a_thousand_winners_are_related() {
+    for engine in vanity_ed25519::engine::available(None) {
+        let mut seeds = Vec::new();
+        for _ in 0..PROCESSES {
+            let count = (KEYS / PROCESSES).to_string();
+            let args = ["--json", "-q", "-t", "2", "--engine", engine.name(), "-n", &count, "ab"];
+            let ran = succeed(&mut program(&args));
+            let objects = objects(&ran.stdout);
+            seeds.extend(of_type(&objects, "found").iter().map(|object| seed(text(object, "private_key"))));
+        }
+        assert_eq!(seeds.len(), KEYS);
+        let expanded: Vec<[u8; 64]> = seeds.iter().map(|seed| Sha512::digest(seed).into()).collect();
+        let halves =
+            |at: usize| expanded.iter().map(|hash| words(&hash[32 * at..][..32])).collect::<Vec<_>>();
+        let seeds: Vec<Vec<u64>> = seeds.iter().map(|seed| words(seed)).collect();
+        for all in [&seeds, &halves(0), &halves(1)] {
+            check(all, engine.name());
+        }
+        // Differences of two that come again would be steps.
+        let difference = |a: &Vec<u64>, b: &Vec<u64>| a[1].wrapping_sub(b[1]);
+        let steps: HashSet<u64> = seeds.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
+        assert_eq!(steps.len(), KEYS - 1);
+    }
+}
+
+fn check(all: &[Vec<u64>], engine: &str) {
+    let different: HashSet<u64> = all.iter().flatten().copied().collect();
+    assert_eq!(different.len(), 4 * KEYS, "{engine}: 64 bits come twice");
+    for (at, one) in all.iter().enumerate() {
+        for other in &all[..at] {
+            let bits: u32 = one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones()).sum();
+            assert!(
+                (FEWEST_DIFFERENT..=256 - FEWEST_DIFFERENT).contains(&bits),
+                "{engine}: {bits} bits differ"
+            );
+        }
+    }
+    // Each bit is set in half of them, 500 with a standard deviation of 16.
+    for bit in 0..256 {
+        let set = all.iter().filter(|words| words[bit / 64] >> (bit % 64) & 1 == 1).count();
+        assert!((380..=620).contains(&set), "{engine}: bit {bit} is set in {set} of {KEYS}");
+    }
+}
