@@ -5,6 +5,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[allow(dead_code, reason = "no tools are needed")]
 mod require;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,5 @@
 //! What a test needs from the machine: skipped by name where it is missing, or required.
 
-#![allow(dead_code, reason = "no file of tests needs all of it")]
-
 use std::io::Write as _;
 use std::path::PathBuf;
 
