@@ -82,23 +82,51 @@ fn nothing_is_left_of_a_batch_that_was_told() {
         (&[], "avx512f,avx2"),
     ] {
         let directory = TempDir::new().unwrap();
-        let (mut child, files) = batch_that_goes_on(args, without, &directory.path().join("keys"));
+        let (child, files) = batch_that_goes_on(args, without, &directory.path().join("keys"));
         let mut needles = Needles::default();
         for (number, file) in files.iter().enumerate() {
             let private = fs::read_to_string(file).unwrap();
             needles.add_seed(&seed(&private).map(|byte| byte ^ masked(&[0])[0]), number);
             needles.add(&masked(seed_text(&private).as_bytes()), format!("text {number}"));
         }
-        // That would be found if it were there: this is.
-        needles.add(&masked(NEVER.as_bytes()), "pattern".to_owned());
-        let mut found = needles.find(&child.id().to_string());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let is_control = |name: &String| name.starts_with("pattern ");
-        assert!(found.iter().any(is_control), "{found:?}");
-        found.retain(|name| !is_control(name));
-        assert_eq!(found, [].into(), "{args:?}");
+        check_memory(child, needles, args);
     }
+}
+
+#[test]
+fn nothing_is_left_of_a_batch_that_was_encrypted() {
+    if !is_root() {
+        return;
+    }
+    const PASSPHRASE: &str = "correct horse";
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, PASSPHRASE).unwrap();
+    for cipher in ["aes256-ctr", "aes256-gcm"] {
+        let args = ["--passphrase-file", secret.to_str().unwrap(), "--rounds", "1", "--cipher", cipher];
+        let (child, files) = batch_that_goes_on(&args, "", &directory.path().join(cipher));
+        let mut needles = Needles::default();
+        for (number, file) in files.iter().enumerate() {
+            let encrypted = ssh_key::PrivateKey::from_openssh(fs::read(file).unwrap()).unwrap();
+            let private = encrypted.decrypt(PASSPHRASE).unwrap();
+            let seed = private.key_data().ed25519().unwrap().private.to_bytes();
+            needles.add_seed(&seed.map(|byte| byte ^ masked(&[0])[0]), number);
+        }
+        check_memory(child, needles, &args);
+    }
+}
+
+/// Checks that nothing of it is in the memory of a search, and ends that.
+fn check_memory(mut search: Child, mut needles: Needles, args: &[&str]) {
+    // That would be found if it were there: this is.
+    needles.add(&masked(NEVER.as_bytes()), "pattern".to_owned());
+    let mut found = needles.find(&search.id().to_string());
+    search.kill().unwrap();
+    search.wait().unwrap();
+    let is_control = |name: &String| name.starts_with("pattern ");
+    assert!(found.iter().any(is_control), "{found:?}");
+    found.retain(|name| !is_control(name));
+    assert_eq!(found, [].into(), "{args:?}");
 }
 
 /// The seeds that engines were given, masked.
