@@ -116,8 +116,13 @@ shown 6 'sshd lets a key of the program in' 1 tests tools a_real_server
 shown 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
 shown 8 'gaps between finds are geometric, engines and kinds of patterns' '40,000 finds' unit the_gaps
 shown 10 'the generator of the operating system fails at any call' 'all calls' tests observed without_randomness
+shown 10 'winners of every engine have nothing to do with each other' '1,000 each' tests unrelated no_two_seeds
 shown 11 'modes under any umask' all unit umask made_for_the_owner
 shown 11 'the same of the program' all tests files modes a_directory_that_exists
+shown 12 'no core, no tracing; nothing left in memory of keys that were told or thrown away' 'all engines' \
+    tests memory a_crash another_process nothing_is_left
+shown 12 'no secret on streams, in JSON with files, in arguments' all tests cli with_a_file without_a_file json_with_a_file
+shown 12 'the same of passphrases' all tests passphrase the_passphrase reports_say a_passphrase_is_typed
 shown 13 'what exists is refused and left alone' all unit unusable_files taken_name
 shown 13 'the same before a search' all tests files what_exists a_directory_that_takes a_file_size_limit
 shown 14 'the order of system calls until a key is told' all tests observed a_key_is_durable keys_that_are_kept
@@ -134,6 +139,10 @@ shown 19 'bad input, every character of the answer' all tests bad_input bad_inpu
 if [ "$full" ]; then timed 19; else absent 19 'unusable requests are refused in less than 50 ms' 'full form only'; fi
 shown 20 'names of files for any pattern' all tests batch names_are_safe
 shown 20 'the same for hostile labels' all unit names_are_safe
+
+shown 20 'hostile files, names, limits and surroundings' all tests hostile ''
+shown 9 'counts beyond 2^32 and 2^53, streams up to 2^64' all unit the_count_goes_on every_lane_has_the_stream
+shown - 'packages, licences, unsafe code, the oldest Rust' all tests supply ''
 
 if [ "$full" ]; then
     names=(syntax list matcher)

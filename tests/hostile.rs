@@ -1,10 +1,6 @@
 //! Hostile files, directories, limits and surroundings: each is refused with a reason, or makes no difference.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod require;
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt as _, symlink};
@@ -12,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use crate::{program, require};
 use program::{
     LEDGER, PROGRAM, Ran, check_pair, command, derived, names, objects, of_type, program, run, succeed, text,
 };

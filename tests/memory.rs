@@ -1,11 +1,6 @@
 //! What is left of secrets in memory, once a key is kept or thrown away; and who may look there.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
-mod remains;
-mod require;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
+use crate::{program, remains, require};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{PROGRAM, command, objects, of_type, program, seed, text};
@@ -186,7 +182,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     let Ok(name) = std::env::var(ENGINE) else {
         for engine in engine::available(None) {
             let ran = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
+                .args(["--exact", "memory::nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
                 .env(ENGINE, engine.name())
                 .output()
                 .unwrap();

@@ -3,16 +3,13 @@
 //! `SNAPSHOTS=overwrite` writes the list of all packages, to be read before it is kept.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-#[allow(dead_code, reason = "no tools are needed")]
-mod require;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::require;
 use serde_json::Value;
 
 /// The rooms that may have `unsafe`: that of the vectors.

@@ -1,12 +1,10 @@
 //! Keys that were found have nothing to do with each other.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
-
-mod program;
 
 use std::collections::HashSet;
 
+use crate::program;
 use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
 
