@@ -24,6 +24,7 @@ use zeroize::Zeroizing;
 use crate::engine::{Engine, Hit};
 use crate::key::{PublicKey, RandomnessError, Seed};
 use crate::pattern::{Matcher, Pattern, PatternId};
+use crate::simd::wipe;
 
 use current::Current;
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
@@ -226,10 +227,25 @@ type Message = Result<Find, FalseHit>;
 /// A hit whose key or match was not as claimed.
 struct FalseHit;
 
+/// Bytes of the stack below the caller that [`WipeStack`] overwrites: more than a batch and a proof take.
+const STACK: usize = 64 << 10;
+
+/// On drop, overwrites what calls that have returned left on the stack: among it, copies of seeds that nobody wrote into the
+/// source. It takes some microseconds.
+struct WipeStack;
+
+impl Drop for WipeStack {
+    #[inline(never)]
+    fn drop(&mut self) {
+        wipe(&mut [0u8; STACK]);
+    }
+}
+
 impl Shared<'_> {
     /// One worker: batch after batch until the end.
     fn work(&self, mut stream: SeedStream, finds: SyncSender<Message>) {
         let _guard = EndOnPanic(&self.ended);
+        let _last = WipeStack;
         let mut worker = self.search.engine.worker();
         let mut matcher = self.matcher.latest();
         let mut hits = Vec::new();
@@ -238,6 +254,8 @@ impl Shared<'_> {
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
+            // Dropped when all hits are done.
+            let _stack = (!hits.is_empty()).then_some(WipeStack);
             for hit in hits.drain(..) {
                 if self.search.quota == Quota::Endless {
                     measured += 1;
