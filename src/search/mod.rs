@@ -177,6 +177,7 @@ impl Search<'_> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|number| format!("worker {number}"))
+            .stack_size(WORKER_STACK)
             .build()
             .map_err(SearchError::Threads)?;
         let mut tally = Tally::new(&self.quota, self.patterns.len());
@@ -226,6 +227,9 @@ type Message = Result<Find, FalseHit>;
 
 /// A hit whose key or match was not as claimed.
 struct FalseHit;
+
+/// Bytes of a worker's whole stack, whatever the surroundings say (`RUST_MIN_STACK`).
+const WORKER_STACK: usize = 2 << 20;
 
 /// Bytes of the stack below the caller that [`WipeStack`] overwrites: more than a batch and a proof take.
 const STACK: usize = 64 << 10;
