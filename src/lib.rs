@@ -76,6 +76,8 @@
 pub mod chacha;
 pub mod curve;
 pub mod engine;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod key;
 mod memory;
 pub mod pattern;

@@ -6,13 +6,15 @@
 
 mod addition;
 mod batch;
+mod edwards;
 mod field;
 mod table;
 
 pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
+pub use edwards::numbers_of_edwards;
 pub use field::{Element, Field, Fma, Ifma, Portable};
-pub use table::Table;
+pub use table::{Table, Window};
 
 #[cfg(test)]
 mod tests;

@@ -39,13 +39,13 @@ pub struct Table {
 
 /// A run of neighbouring bits of k.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+pub struct Window {
     /// The first bit.
-    start: usize,
+    pub start: usize,
     /// How many bits index the table; every window but the first has one more, for the sign.
-    index_bits: usize,
+    pub index_bits: usize,
     /// Where its entries begin.
-    first: usize,
+    pub first: usize,
 }
 
 impl Table {
@@ -71,6 +71,19 @@ impl Table {
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
         layout(windows).iter().map(|window| size_of::<Row>() << window.index_bits).sum()
+    }
+
+    /// The windows, in their order.
+    #[must_use]
+    pub fn layout(&self) -> &[Window] {
+        &self.windows
+    }
+
+    /// The entries of all windows.
+    #[must_use]
+    pub fn rows(&self) -> &[Row] {
+        let last = self.windows[self.windows.len() - 1];
+        &self.entries[..last.first + (1 << last.index_bits)]
     }
 
     /// How many windows there are.

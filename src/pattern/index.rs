@@ -71,6 +71,11 @@ impl Index {
         Keys { counts: &self.counts, marks: self.marks.view() }
     }
 
+    /// All literals.
+    pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
+        self.entries.iter().map(|[_, id]| *id as usize)
+    }
+
     /// The literals that may have this key.
     pub(super) fn ids_of(&self, key: u64) -> impl Iterator<Item = PatternId> {
         let slot = (key >> self.shift) as usize;
@@ -113,6 +118,6 @@ impl Keys<'_> {
 
 /// Windows of different counts have different keys, too.
 #[inline(always)]
-fn key(window: u64, count: usize) -> u64 {
+pub(super) fn key(window: u64, count: usize) -> u64 {
     spread(window | (count as u64) << COUNT)
 }

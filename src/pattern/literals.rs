@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use super::Pattern;
 use super::chance::Place;
 use super::classes::Classes;
-use super::filter::{Filter, Starts};
+use super::filter::{self, Filter, Rows, Starts};
 use super::folded::Folded;
-use super::index::Index;
+use super::index::{self, Index};
 use super::literal::Literal;
+use super::marks::Marks;
 use super::matcher::PatternId;
 use crate::simd::Scalar;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols, with_sign};
@@ -32,7 +33,7 @@ impl<'a> Literals<'a> {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
         let classes = Classes::new(distinct_sets(each()));
-        let most = most_characters(each());
+        let most = most_characters(each(), BY_CHANCE);
         let index = Index::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
         let filter = Filter::new(subject, &classes, most, index.look_ups(), each());
         let starts = each().fold(Starts::default(), |starts, literal| starts.or(literal.starts()));
@@ -68,6 +69,33 @@ impl<'a> Literals<'a> {
         })
     }
 
+    /// What a device tests first, if that pays.
+    pub(super) fn rows(&self) -> Rows {
+        filter::rows(self.subject, self.each())
+    }
+
+    /// Adds what a device looks up: where literals may begin, a bit for each number of characters that is looked up, the shift and
+    /// the words of their marks, and between these the class of every symbol.
+    pub(super) fn write(&self, words: &mut Vec<u32>) {
+        let most = most_characters(self.each(), BY_CHANCE_ON_A_DEVICE);
+        let mut marks = Marks::new(self.each().count().max(LEAST_ON_A_DEVICE));
+        let mut counts = 0;
+        for literal in self.each() {
+            let count = literal.len().min(most);
+            counts |= 1 << count;
+            marks.put(index::key(literal.window(&self.classes, 0, count), count));
+        }
+        let mut bitmap = Vec::new();
+        let shift = marks.write(&mut bitmap);
+        words.extend([self.starts.halves(), [counts, shift]].concat());
+        words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
+        words.append(&mut bitmap);
+    }
+
+    fn each(&self) -> impl Iterator<Item = Literal<'a>> + Clone {
+        self.index.ids().map(|id| self.patterns[id].literal())
+    }
+
     /// Calls `each` with every literal that `bytes` show, once for every place.
     pub(super) fn all_shown(
         &self,
@@ -88,9 +116,9 @@ impl<'a> Literals<'a> {
     }
 }
 
-/// How many characters of a literal are looked up at most: 4 to 6, and no more than it takes for few random texts to be found by
-/// chance. With fewer there are fewer look-ups, because longer literals are looked up together.
-fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>) -> usize {
+/// How many characters of a literal are looked up at most: 4 to 6, and no more than it takes for so few random texts to be found
+/// by chance. With fewer there are fewer look-ups, because longer literals are looked up together.
+fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>, few: f64) -> usize {
     // Where case is ignored, one of 32 characters fits.
     let mut by_chance = [0.0; MOST_CHARACTERS + 1];
     for literal in literals {
@@ -99,13 +127,22 @@ fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>) -> usize {
             *by_chance += places / 32f64.powi(count as i32);
         }
     }
-    (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < BY_CHANCE).unwrap_or(MOST_CHARACTERS)
+    (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < few).unwrap_or(MOST_CHARACTERS)
 }
 
 /// The bounds of [`most_characters`], and how many literals may be found by chance.
 const LEAST_CHARACTERS: usize = 4;
 const MOST_CHARACTERS: usize = 6;
 const BY_CHANCE: f64 = 0.02;
+
+/// The same of a device, whose host looks at all that are found: it tries a hundred times as many keys.
+const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
+
+/// The numbers that a device's marks have room for at least, 512 bytes: few others are then found.
+const LEAST_ON_A_DEVICE: usize = 256;
+
+/// The most characters that are looked up.
+pub(super) const MOST_COUNT: usize = MOST_CHARACTERS;
 
 /// The sets of symbols that characters of the literals stand for, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

@@ -11,7 +11,7 @@ use crate::simd::prefetch;
 const NUMBERS_IN_A_WORD: usize = 4;
 
 /// 2^64 over the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The set.
 pub(super) struct Marks {
@@ -47,6 +47,12 @@ impl Marks {
     pub(super) fn put(&mut self, spread: u64) {
         let (word, bits) = place(self.shift, spread);
         self.words[word] |= bits;
+    }
+
+    /// Adds the words of the set, as halves, and returns the shift that gives a number's place among them.
+    pub(super) fn write(&self, words: &mut Vec<u32>) -> u32 {
+        words.extend(self.words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]));
+        self.shift
     }
 
     /// The set as it is asked.

@@ -1,6 +1,7 @@
 //! Many patterns against batches of bytes.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use regex_syntax::hir::Hir;
 
@@ -8,6 +9,7 @@ use super::automaton::Automaton;
 use super::filter::Rows;
 use super::literals::Literals;
 use super::regex::Regex;
+use super::screen::Screen;
 use super::walk::Walk;
 use super::{Form, Pattern, required};
 use crate::wire::{Bytes, Subject};
@@ -18,8 +20,13 @@ pub type PatternId = usize;
 /// The largest share of random bytes that the filter of expressions may let pass: it has to spare more walks than it costs.
 const MOST_PASS: f64 = 0.5;
 
+/// The most expressions behind a filter whose walks a device makes one after the other. Of more, the filter decides alone.
+const MOST_WALKS: usize = 8;
+
 /// A compiled list of patterns, all about the same [`Subject`].
 pub struct Matcher<'a> {
+    /// No other matcher of this process has the same.
+    number: u64,
     subject: Subject,
     literals: Option<Literals<'a>>,
     /// The expressions, each with its automaton.
@@ -67,7 +74,9 @@ impl<'a> Matcher<'a> {
         let filtered = filter.as_ref().map_or(0, |(_, count)| *count);
         let unfiltered: Vec<&Regex> = regexes[filtered..].iter().map(|(_, regex)| *regex).collect();
         let walk = |automaton: &Automaton| Walk::new(subject, automaton);
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: NUMBERS.fetch_add(1, Relaxed),
             subject,
             literals: (!literals.is_empty()).then(|| Literals::new(subject, patterns, &literals)),
             blind: united(&unfiltered).iter().map(walk).collect(),
@@ -80,6 +89,33 @@ impl<'a> Matcher<'a> {
     #[must_use]
     pub fn subject(&self) -> Subject {
         self.subject
+    }
+
+    /// A number that no other matcher has: whoever keeps something made of one knows by it whether that still holds.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What a device can tell of keys by itself.
+    #[must_use]
+    pub fn screen(&self) -> Screen {
+        let mut screen = Screen::new(self.subject);
+        if let Some(literals) = &self.literals {
+            screen.add(Some(&literals.rows()), |words| literals.write(words), |_| {});
+        }
+        let (rows, count) = self.filter.as_ref().map_or((None, 0), |(rows, count)| (Some(rows), *count));
+        if count > MOST_WALKS {
+            screen.add(rows, |_| {}, |_| {});
+        } else {
+            for (_, walk) in &self.regexes[..count] {
+                screen.add(rows, |_| {}, |words| walk.write(words));
+            }
+        }
+        for walk in &self.blind {
+            screen.add(None, |_| {}, |words| walk.write(words));
+        }
+        screen
     }
 
     /// The places of everything in `batch` that matches a pattern, in ascending order. The highest bit of a key, the sign of

@@ -22,6 +22,7 @@ mod matcher;
 mod odds;
 mod regex;
 mod required;
+mod screen;
 mod walk;
 
 use std::ops::Range;
@@ -29,6 +30,7 @@ use std::ops::Range;
 pub use error::{PatternError, Reason};
 pub use matcher::{Matcher, PatternId};
 pub use odds::{Bounds, Odds};
+pub use screen::Screen;
 
 use crate::wire::{Body, Subject};
 use automaton::Automaton;

@@ -43,6 +43,15 @@ impl Walk {
         ((START + automaton.states()) * VALUES) as usize * size_of::<u32>()
     }
 
+    /// Adds what a device needs: where a walk begins, the number of states that follow and these, and a bit for each state in which
+    /// the text may end.
+    pub(super) fn write(&self, words: &mut Vec<u32>) {
+        words.extend([START * VALUES, self.next.len() as u32]);
+        words.extend(&self.next);
+        let bits = |some: &[bool]| some.iter().rev().fold(0, |bits, accepts| bits << 1 | u32::from(*accepts));
+        words.extend(self.accepts.chunks(32).map(bits));
+    }
+
     /// Calls `each` with the place of everything in `batch` that matches, in ascending order; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
         for (number, some) in batch.chunks(LANES).enumerate() {

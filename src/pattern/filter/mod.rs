@@ -20,7 +20,7 @@ use super::literal::Literal;
 use crate::simd::Scalar;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols};
 use quads::Quads;
-pub(super) use rows::Rows;
+pub(super) use rows::{ROW_WORDS, Rows, WINDOWS};
 
 /// Characters to look for, each as the symbols it may be, and the positions where the first may stand.
 #[derive(Clone)]
@@ -52,6 +52,11 @@ impl Starts {
     /// These and each following one.
     pub(super) fn and_next(self) -> Self {
         Self((self.0 | self.0 << 1) & Self::ALL.0)
+    }
+
+    /// The bits, the low half first.
+    pub(super) fn halves(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
     }
 
     /// The positions in ascending order.
@@ -131,7 +136,7 @@ type Each<'a> = &'a mut dyn FnMut(&[usize], &[Folded], &[Starts]);
 const MOST_RUNS: usize = 4096;
 
 /// Rows of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
-fn rows<'a>(subject: Subject, literals: impl Iterator<Item = Literal<'a>> + Clone) -> Rows {
+pub(super) fn rows<'a>(subject: Subject, literals: impl Iterator<Item = Literal<'a>> + Clone) -> Rows {
     if literals.clone().nth(MOST_RUNS).is_none() {
         return Rows::new(subject, literals.map(|literal| literal.run()));
     }

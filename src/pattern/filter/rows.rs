@@ -32,7 +32,7 @@ use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Subject, Symbols};
 const ROWS: usize = 3;
 
 /// The windows of a row. The last one of the last row ends at byte 30, so that none holds byte 31 with the sign.
-const WINDOWS: usize = 10;
+pub(in super::super) const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
@@ -41,6 +41,9 @@ const WINDOW_BITS: usize = 16;
 
 /// The values of a window.
 const VALUES: usize = 1 << WINDOW_BITS;
+
+/// The words of a row for a device.
+pub(in super::super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
 
 /// The most windows that are worth a list. The first from a list takes 3 ns and each further one 2 ns, where all of a
 /// row, whose places stand in the program text, take 8 ns.
@@ -90,6 +93,18 @@ impl Rows {
     /// What this test costs, in nanoseconds.
     pub(super) fn cost(&self) -> f64 {
         self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
+    }
+
+    /// Adds what a device needs of each row, [`ROW_WORDS`] words: how many windows are looked at, the byte at which each of them
+    /// begins, and the bitmap. Returns the number of rows.
+    pub(in super::super) fn write(&self, words: &mut Vec<u32>) -> usize {
+        for row in &self.rows {
+            let windows = row.windows();
+            words.push(windows.len() as u32);
+            words.extend((0..WINDOWS).map(|at| windows.get(at).map_or(0, |byte| *byte as u32)));
+            words.extend(row.bitmap.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]));
+        }
+        self.rows.len()
     }
 
     /// The places of everything that may show a run, in ascending order, and what is there.
@@ -197,6 +212,14 @@ impl Row {
         let share = self.share_passing();
         let test = if self.marked.len() > FEW { ALL_COST } else { FEW_COST };
         test + COST_OF_PASSING * share + COST_OF_WRONG_GUESS * share.min(1.0 - share)
+    }
+
+    /// The first bytes of the windows that are looked at.
+    fn windows(&self) -> Vec<usize> {
+        if self.marked.len() > FEW {
+            return (0..WINDOWS).map(|window| self.first + 3 * window).collect();
+        }
+        self.marked.clone()
     }
 
     fn passes(&self, key: &Bytes) -> bool {

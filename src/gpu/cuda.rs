@@ -1,0 +1,171 @@
+//! The host for NVIDIA's driver and its run-time compiler (NVRTC). Both libraries are looked for when devices are asked for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _,
+};
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+
+use super::{Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, source};
+
+/// A CUDA device with its primary context.
+struct Cuda {
+    name: String,
+    memory: u64,
+    context: Arc<CudaContext>,
+}
+
+/// All devices.
+pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
+    // SAFETY: the libraries are NVIDIA's, or whatever the system has under their names.
+    let (driver, compiler) =
+        unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
+    if !driver {
+        return Err(GpuError::Missing("there is no CUDA driver here".to_owned()));
+    }
+    if !compiler {
+        return Err(GpuError::Missing("there is a CUDA driver, but no NVRTC, its compiler".to_owned()));
+    }
+    let missing = |error: DriverError| GpuError::Missing(format!("the CUDA driver does not work ({error})"));
+    let count = CudaContext::device_count().map_err(missing)?;
+    if count == 0 {
+        return Err(GpuError::Missing("CUDA has no device here".to_owned()));
+    }
+    let describe = |ordinal: i32| -> Result<Box<dyn Device>, DriverError> {
+        let context = CudaContext::new(ordinal as usize)?;
+        let (name, memory) = (format!("{} (CUDA)", context.name()?), context.total_mem()? as u64);
+        Ok(Box::new(Cuda { name, memory, context }))
+    };
+    (0..count).map(|ordinal| describe(ordinal).map_err(missing)).collect()
+}
+
+/// The options for a compute capability.
+fn options(capability: (i32, i32)) -> CompileOptions {
+    let architecture = format!("--gpu-architecture=compute_{}{}", capability.0, capability.1);
+    CompileOptions { options: vec![architecture], ..CompileOptions::default() }
+}
+
+impl Device for Cuda {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_processor(&self) -> bool {
+        false
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
+        let failed = |error: DriverError| GpuError::call("loading kernels", error);
+        let capability = self.context.compute_capability().map_err(failed)?;
+        let text = source::text(settings, true);
+        let ptx = compile_ptx_with_opts(text, options(capability)).map_err(|error| match error {
+            CompileError::CompileError { log, .. } => GpuError::Compiler(log.to_string_lossy().into_owned()),
+            other => GpuError::Compiler(other.to_string()),
+        })?;
+        let module = self.context.load_module(ptx).map_err(failed)?;
+        let kernels: Result<_, _> =
+            KERNELS.iter().map(|name| Ok((*name, module.load_function(name)?))).collect();
+        Ok(Box::new(Compiled { context: Arc::clone(&self.context), kernels: kernels.map_err(failed)? }))
+    }
+}
+
+struct Compiled {
+    context: Arc<CudaContext>,
+    kernels: Vec<(&'static str, CudaFunction)>,
+}
+
+impl Program for Compiled {
+    fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
+        let stream = self.context.new_stream().map_err(|error| GpuError::call("making a queue", error))?;
+        Ok(Box::new(Line { stream, kernels: self.kernels.clone() }))
+    }
+
+    fn resources(&self, kernel: &str) -> Option<Resources> {
+        let (_, kernel) = self.kernels.iter().find(|(name, _)| *name == kernel)?;
+        Some(Resources {
+            registers: kernel.num_regs().ok()? as u32,
+            local_bytes: kernel.local_size_bytes().ok()? as u32,
+        })
+    }
+}
+
+struct Line {
+    stream: Arc<CudaStream>,
+    kernels: Vec<(&'static str, CudaFunction)>,
+}
+
+/// What the place of a [`Memory`] is.
+type Place = Mutex<CudaSlice<u32>>;
+
+fn place(memory: &Memory) -> Result<&Place, GpuError> {
+    memory.place.downcast_ref().ok_or_else(|| GpuError::call("finding memory", "it is another host's"))
+}
+
+impl Queue for Line {
+    fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
+        let slice =
+            self.stream.alloc_zeros(words).map_err(|error| GpuError::call("reserving memory", error))?;
+        Ok(Memory { words, place: Arc::new(Place::new(slice)) })
+    }
+
+    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
+        assert!(words.len() <= to.words, "memory holds what is written to it");
+        let mut slice = place(to)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error| GpuError::call("writing to memory", error);
+        self.stream.memcpy_htod(words, &mut slice.slice_mut(..words.len())).map_err(failed)?;
+        self.wait()
+    }
+
+    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
+        assert!(words.len() <= from.words, "memory holds what is read from it");
+        let slice = place(from)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |error| GpuError::call("reading from memory", error);
+        self.stream.memcpy_dtoh(&slice.slice(..words.len()), words).map_err(failed)?;
+        self.wait()
+    }
+
+    fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+        let (_, kernel) = self
+            .kernels
+            .iter()
+            .find(|(name, _)| *name == kernel)
+            .ok_or_else(|| GpuError::call("finding a kernel", kernel))?;
+        let mut places = Vec::new();
+        for arg in args {
+            if let Arg::Memory(memory) = arg {
+                places.push(place(memory)?.lock().unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+        let mut launch = self.stream.launch_builder(kernel);
+        let mut next = places.iter();
+        for arg in args {
+            match arg {
+                Arg::Memory(_) => {
+                    if let Some(slice) = next.next() {
+                        launch.arg(&**slice);
+                    }
+                }
+                Arg::Word(word) => {
+                    launch.arg(word);
+                }
+            }
+        }
+        let config = LaunchConfig {
+            grid_dim: (items.div_ceil(GROUP) as u32, 1, 1),
+            block_dim: (GROUP as u32, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: the arguments are those that the kernel takes (`Pipeline` knows them), and it stays within the memory.
+        unsafe { launch.launch(config) }.map_err(|error| GpuError::call("launching a kernel", error))?;
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), GpuError> {
+        self.stream.synchronize().map_err(|error| GpuError::call("waiting for a device", error))
+    }
+}

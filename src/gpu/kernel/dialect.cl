@@ -1,0 +1,49 @@
+// What OpenCL C 1.2 and CUDA C call differently.
+//
+// FUNCTION may become part of its caller; CALLED must not, and keeps the code small that is needed in several places.
+// With SMALL_CODE, for processors, nothing is inlined or unrolled: PoCL would compile for minutes.
+
+#ifdef __CUDACC__
+typedef unsigned int uint;
+typedef unsigned long long ulong;
+#define KERNEL extern "C" __global__ void
+#define GLOBAL
+#define CONSTANT __constant__ const
+#define FUNCTION static __device__ __forceinline__
+#define CALLED static __device__ __noinline__
+#define ITEM (blockIdx.x * blockDim.x + threadIdx.x)
+#define NEXT(counter) atomicAdd(counter, 1u)
+#define HIGH_HALF(a, b) __umul64hi(a, b)
+#else
+#define KERNEL __kernel void
+#define GLOBAL __global
+#define CONSTANT __constant
+#define CALLED __attribute__((noinline)) static
+#ifdef SMALL_CODE
+#define FUNCTION CALLED
+#else
+#define FUNCTION static
+#endif
+#define ITEM ((uint)get_global_id(0))
+#define NEXT(counter) atomic_inc(counter)
+#define HIGH_HALF(a, b) mul_hi((ulong)(a), (ulong)(b))
+#endif
+
+#ifdef SMALL_CODE
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+
+// Buffers of many elements of eight words hold word 0 of all of them, then word 1, and so on: neighbours read together.
+#define WORD(at, word) ((size_t)(word) * total + (at))
+
+FUNCTION uint swapped(uint word)
+{
+    return word << 24 | (word & 0xff00) << 8 | (word >> 8 & 0xff00) | word >> 24;
+}
+
+FUNCTION uint rotated(uint word, uint bits)
+{
+    return word << bits | word >> (32 - bits);
+}

@@ -1,0 +1,123 @@
+// Scalars from seeds: the first half of SHA-512 (FIPS 180-4, section 6.4; RFC 8032, section 5.1.5), and the
+// seeds themselves by ChaCha20 (RFC 8439, with a 64-bit block counter and a nonce of 0).
+//
+// A seed and its padding fill one block. Clamping is left to whoever reads the scalar: only its 251 free bits count.
+
+FUNCTION ulong rotated_down(ulong word, uint bits)
+{
+    return word >> bits | word << (64 - bits);
+}
+
+// Replaces a seed by its scalar; both in little-endian words.
+CALLED void hash(uint *seed)
+{
+    ulong schedule[16];
+    UNROLL for (int at = 0; at < 16; at++)
+        schedule[at] = 0;
+    UNROLL for (int at = 0; at < 4; at++)
+        schedule[at] = (ulong)swapped(seed[2 * at]) << 32 | swapped(seed[2 * at + 1]);
+    // A bit of 1 after the message, and its length in bits.
+    schedule[4] = (ulong)1 << 63;
+    schedule[15] = 256;
+    ulong a = INITIAL_512[0], b = INITIAL_512[1], c = INITIAL_512[2], d = INITIAL_512[3];
+    ulong e = INITIAL_512[4], f = INITIAL_512[5], g = INITIAL_512[6], h = INITIAL_512[7];
+    for (int sixteen = 0; sixteen < 80; sixteen += 16) {
+        UNROLL for (int at = 0; at < 16; at++) {
+            ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41);
+            ulong first = h + sum_e + (g ^ (e & (f ^ g))) + ROUND_512[sixteen + at] + schedule[at];
+            ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39);
+            ulong second = sum_a + ((a & b) | (c & (a | b)));
+            h = g;
+            g = f;
+            f = e;
+            e = d + first;
+            d = c;
+            c = b;
+            b = a;
+            a = first + second;
+            ulong early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
+            schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15]
+                + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6);
+        }
+    }
+    ulong sums[4] = {a + INITIAL_512[0], b + INITIAL_512[1], c + INITIAL_512[2], d + INITIAL_512[3]};
+    UNROLL for (int at = 0; at < 4; at++) {
+        seed[2 * at] = swapped((uint)(sums[at] >> 32));
+        seed[2 * at + 1] = swapped((uint)sums[at]);
+    }
+}
+
+#define QUARTER_ROUND(a, b, c, d) \
+    a += b; d = rotated(d ^ a, 16); \
+    c += d; b = rotated(b ^ c, 12); \
+    a += b; d = rotated(d ^ a, 8); \
+    c += d; b = rotated(b ^ c, 7);
+
+// A block of the stream under a key of eight words; `place` is the key, then the number of block 0, its low word first.
+CALLED void block_of(uint *block, GLOBAL const uint *place, uint number)
+{
+    uint state[16];
+    ulong counter = ((ulong)place[9] << 32 | place[8]) + number;
+    // "expand 32-byte k"
+    state[0] = 0x61707865;
+    state[1] = 0x3320646e;
+    state[2] = 0x79622d32;
+    state[3] = 0x6b206574;
+    UNROLL for (int at = 0; at < 8; at++)
+        state[4 + at] = place[at];
+    state[12] = (uint)counter;
+    state[13] = (uint)(counter >> 32);
+    state[14] = 0;
+    state[15] = 0;
+    UNROLL for (int at = 0; at < 16; at++)
+        block[at] = state[at];
+    for (int twice = 0; twice < 10; twice++) {
+        QUARTER_ROUND(block[0], block[4], block[8], block[12])
+        QUARTER_ROUND(block[1], block[5], block[9], block[13])
+        QUARTER_ROUND(block[2], block[6], block[10], block[14])
+        QUARTER_ROUND(block[3], block[7], block[11], block[15])
+        QUARTER_ROUND(block[0], block[5], block[10], block[15])
+        QUARTER_ROUND(block[1], block[6], block[11], block[12])
+        QUARTER_ROUND(block[2], block[7], block[8], block[13])
+        QUARTER_ROUND(block[3], block[4], block[9], block[14])
+    }
+    UNROLL for (int at = 0; at < 16; at++)
+        block[at] += state[at];
+}
+
+// The scalars of `total` seeds, an even number, taken from the stream in its order. One block, two seeds, a work item.
+KERNEL draw(GLOBAL uint *scalars, uint total, GLOBAL const uint *place)
+{
+    uint item = ITEM;
+    if (item >= total / 2)
+        return;
+    uint block[16];
+    block_of(block, place, item);
+    hash(block);
+    hash(block + 8);
+    UNROLL for (int word = 0; word < 8; word++) {
+        scalars[WORD(2 * item, word)] = block[word];
+        scalars[WORD(2 * item + 1, word)] = block[8 + word];
+    }
+}
+
+// Replaces seeds that were given by their scalars.
+KERNEL take(GLOBAL uint *scalars, uint total)
+{
+    uint item = ITEM;
+    if (item >= total)
+        return;
+    uint seed[8];
+    UNROLL for (int word = 0; word < 8; word++)
+        seed[word] = scalars[WORD(item, word)];
+    hash(seed);
+    UNROLL for (int word = 0; word < 8; word++)
+        scalars[WORD(item, word)] = seed[word];
+}
+
+// Overwrites what was secret.
+KERNEL wipe(GLOBAL uint *words, uint total)
+{
+    if (ITEM < total)
+        words[ITEM] = 0;
+}

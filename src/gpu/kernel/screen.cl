@@ -1,0 +1,174 @@
+// Which keys may match: the tests of a screen (pattern/screen.rs has them and the layout of its words).
+//
+// Characters are read from a stream of bits, the highest bit of the first byte first, after the two zero bits that a key's header
+// leaves. Keys are tried with both signs of x, fingerprints are those of both.
+
+// SHA-256 of the blob of a key, as little-endian words (FIPS 180-4, section 6.2). The blob and its padding fill one block; the key
+// begins with the last byte of word 4.
+CALLED void fingerprint(uint *digest, const uint *key)
+{
+    uint schedule[16], state[8];
+    UNROLL for (int at = 0; at < 16; at++)
+        schedule[at] = BLOB[at];
+    uint before = 0;
+    UNROLL for (int at = 0; at < 8; at++) {
+        uint word = swapped(key[at]);
+        schedule[4 + at] |= before << 8 | word >> 24;
+        before = word;
+    }
+    schedule[12] |= before << 8;
+    UNROLL for (int at = 0; at < 8; at++)
+        state[at] = (uint)(INITIAL_512[at] >> 32);
+    uint a = state[0], b = state[1], c = state[2], d = state[3];
+    uint e = state[4], f = state[5], g = state[6], h = state[7];
+    for (int sixteen = 0; sixteen < 64; sixteen += 16) {
+        UNROLL for (int at = 0; at < 16; at++) {
+            uint sum_e = rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7);
+            uint first = h + sum_e + (g ^ (e & (f ^ g))) + (uint)(ROUND_512[sixteen + at] >> 32) + schedule[at];
+            uint sum_a = rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10);
+            uint second = sum_a + ((a & b) | (c & (a | b)));
+            h = g;
+            g = f;
+            f = e;
+            e = d + first;
+            d = c;
+            c = b;
+            b = a;
+            a = first + second;
+            uint early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
+            schedule[at] += (rotated(early, 25) ^ rotated(early, 14) ^ early >> 3) + schedule[(at + 9) & 15]
+                + (rotated(late, 15) ^ rotated(late, 13) ^ late >> 10);
+        }
+    }
+    digest[0] = swapped(a + state[0]);
+    digest[1] = swapped(b + state[1]);
+    digest[2] = swapped(c + state[2]);
+    digest[3] = swapped(d + state[3]);
+    digest[4] = swapped(e + state[4]);
+    digest[5] = swapped(f + state[5]);
+    digest[6] = swapped(g + state[6]);
+    digest[7] = swapped(h + state[7]);
+}
+
+// The stream of bits of which each six are a character, in nine words.
+FUNCTION void stream_of(uint *stream, const uint *bytes, uint lead)
+{
+    uint before = 0;
+    UNROLL for (int at = 0; at < 9; at++) {
+        uint word = at < 8 ? swapped(bytes[at]) : 0;
+        stream[at] = (uint)(((ulong)before << 32 | word) >> lead);
+        before = word;
+    }
+}
+
+FUNCTION uint character(const uint *stream, uint position)
+{
+    uint bit = 6 * position;
+    ulong two = (ulong)stream[bit / 32] << 32 | stream[bit / 32 + 1];
+    return (uint)(two >> (58 - bit % 32)) & 63;
+}
+
+// Whether some window of the row, two bytes, has a marked value.
+FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
+{
+    GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
+    for (uint window = 0; window < row[0]; window++) {
+        uint byte = row[1 + window], word = byte / 4;
+        ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
+        uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
+        if (bitmap[value / 32] >> (value % 32) & 1)
+            return 1;
+    }
+    return 0;
+}
+
+// Whether the first characters of some literal may stand at `from` or later.
+FUNCTION uint passes_marks(const uint *stream, GLOBAL const uint *marks, uint from)
+{
+    ulong starts = (ulong)marks[1] << 32 | marks[0];
+    uint counts = marks[2], shift = marks[3];
+    GLOBAL const uint *classes = marks + 4, *words = marks + 4 + 16;
+    // The classes of eight characters, the first one lowest.
+    ulong window = 0;
+    for (uint next = from; next < BODY_LEN + 7; next++) {
+        uint value = next < BODY_LEN ? character(stream, next) : 0;
+        ulong class_of = classes[value / 4] >> (8 * (value % 4)) & 0xff;
+        window = window >> 8 | (next < BODY_LEN ? class_of << 56 : 0);
+        if (next < from + 7 || !(starts >> (next - 7) & 1))
+            continue;
+        for (uint count = 1; count <= MOST_COUNT; count++) {
+            if (!(counts >> count & 1) || next - 7 + count > BODY_LEN)
+                continue;
+            ulong number = (window & ~(ulong)0 >> (64 - 8 * count)) | (ulong)count << 56;
+            ulong spread = HIGH_HALF(number, SPREAD) ^ number * SPREAD;
+            GLOBAL const uint *word = words + 2 * (size_t)(spread >> shift);
+            ulong held = (ulong)word[1] << 32 | word[0];
+            ulong bits = (ulong)1 << (spread >> 16 & 63) | (ulong)1 << (spread >> 24 & 63) | (ulong)1 << (spread >> 32 & 63);
+            if ((held & bits) == bits)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+// Whether the automaton accepts the characters.
+FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
+{
+    uint state = walk[0];
+    GLOBAL const uint *next = walk + 2, *accepts = next + walk[1];
+    for (uint position = 0; position < BODY_LEN; position++)
+        state = next[state + character(stream, position)];
+    return accepts[state / 64 / 32] >> (state / 64 % 32) & 1;
+}
+
+// Whether any sieve lets the bytes through, which a sieve does if all of its tests do.
+CALLED uint passes(const uint *bytes, GLOBAL const uint *screen, uint from)
+{
+    uint stream[9];
+    stream_of(stream, bytes, screen[0]);
+    GLOBAL const uint *sieve = screen + 2;
+    for (uint number = 0; number < screen[1]; number++, sieve += 4) {
+        uint passed = 1;
+        for (uint row = 0; passed && row < sieve[0]; row++)
+            passed = passes_row(bytes, screen + sieve[1] + row * ROW_WORDS);
+        if (passed && sieve[2])
+            passed = passes_marks(stream, screen + sieve[2], from);
+        if (passed && sieve[3])
+            passed = passes_walk(stream, screen + sieve[3]);
+        if (passed)
+            return 1;
+    }
+    return 0;
+}
+
+// The keys that may match, each with its place: survivors[0] counts them, and those for which there is room follow.
+KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *screen, GLOBAL uint *survivors, uint room)
+{
+    uint at = ITEM;
+    if (at >= total)
+        return;
+    uint key[8], digest[8];
+    UNROLL for (int word = 0; word < 8; word++)
+        key[word] = keys[WORD(at, word)];
+    uint is_fingerprint = screen[0] == 0, passed = 0;
+    for (uint sign = 0; !passed && sign < 2; sign++) {
+        key[7] |= sign << 31;
+        if (is_fingerprint) {
+            fingerprint(digest, key);
+            passed = passes(digest, screen, 0);
+        } else {
+            // The sign touches only what holds the character at SIGN_POSITION.
+            passed = passes(key, screen, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0);
+        }
+    }
+    if (!passed)
+        return;
+    uint slot = NEXT(survivors);
+    if (slot >= room)
+        return;
+    GLOBAL uint *survivor = survivors + 1 + 9 * (size_t)slot;
+    survivor[0] = at;
+    UNROLL for (int word = 0; word < 8; word++)
+        survivor[1 + word] = key[word];
+    survivor[8] &= 0x7fffffff;
+}

@@ -1,0 +1,186 @@
+//! Graphics processors: found at run time, and what one of them computes for a search.
+//!
+//! The kernels (`kernel/`) are one text in the common part of OpenCL C and CUDA C, put together by `source`. Two thin hosts
+//! compile and launch it: `opencl` for whatever has OpenCL, `cuda` for NVIDIA's driver with its run-time compiler. Their
+//! libraries are loaded when they are asked for devices; where they are missing there are none. [`Pipeline`] is what stands above
+//! them: seeds, scalars, public keys, and those that may match, many thousand at a time.
+//!
+//! With `simd`, this is the room with `unsafe`: its hosts call foreign libraries. A kernel writes below the number of elements
+//! that it is told, and [`Pipeline`] never tells it more than there is memory for.
+//!
+//! A key costs 7 products for each window but the first and the last, 3 for the last, 4 to share an inversion, and its
+//! share of that: 101 + 4 + 265 / depth for 16 windows. Affine additions, as the processor's engines have them, would
+//! take 90 products and their inversions, but some 5 KB of memory traffic a key instead of 1.7.
+
+#![allow(unsafe_code, reason = "foreign calls")]
+
+mod cuda;
+mod opencl;
+mod pipeline;
+mod ptx;
+mod source;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+pub use pipeline::{Line, Pipeline, Survivors, digest_of};
+
+/// Work items in a group.
+const GROUP: usize = 64;
+
+/// The kernels, by the names that they have in the text.
+const KERNELS: [&str; 7] = ["draw", "take", "wipe", "derive", "convert", "digest", "search"];
+
+/// What kernels are compiled for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The windows of the scalar: first bit, bits of an index, first entry.
+    pub windows: Vec<[u32; 3]>,
+    /// Keys of a work item, which share an inversion.
+    pub depth: u32,
+    /// What `kernel/screen.cl` refers to, by name.
+    pub screen_numbers: Vec<(&'static str, u64)>,
+}
+
+/// A device.
+pub trait Device: Send + Sync {
+    /// Its name, and how it is reached.
+    fn name(&self) -> &str;
+    /// Whether it is a processor, which has engines of its own.
+    fn is_processor(&self) -> bool;
+    /// The bytes of its memory.
+    fn memory(&self) -> u64;
+    /// Compiles the kernels for it.
+    ///
+    /// # Errors
+    ///
+    /// What its compiler says.
+    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError>;
+}
+
+/// Kernels that were compiled for a device.
+pub trait Program: Send + Sync {
+    /// A queue of its own for one thread.
+    ///
+    /// # Errors
+    ///
+    /// The device refuses.
+    fn queue(&self) -> Result<Box<dyn Queue>, GpuError>;
+    /// What a kernel needs, where the compiler tells.
+    fn resources(&self, kernel: &str) -> Option<Resources>;
+}
+
+/// What a work item of a kernel needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resources {
+    /// Registers.
+    pub registers: u32,
+    /// Bytes of memory for what does not fit into them.
+    pub local_bytes: u32,
+}
+
+/// What one thread has a device do, one after the other.
+pub trait Queue: Send {
+    /// Memory for so many words, whatever is in it.
+    ///
+    /// # Errors
+    ///
+    /// There is not so much.
+    fn memory(&mut self, words: usize) -> Result<Memory, GpuError>;
+    /// Writes to the beginning of `to`.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError>;
+    /// Reads the beginning of `from`, when all before is done.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError>;
+    /// Has so many work items of a kernel run, rounded up to whole groups.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
+    /// Waits until all is done.
+    ///
+    /// # Errors
+    ///
+    /// The device fails.
+    fn wait(&mut self) -> Result<(), GpuError>;
+}
+
+/// Words in a device's memory, which is freed when the last clone is gone.
+#[derive(Clone)]
+pub struct Memory {
+    words: usize,
+    place: Arc<dyn Any + Send + Sync>,
+}
+
+/// What a kernel is told.
+pub enum Arg<'a> {
+    /// Where memory begins.
+    Memory(&'a Memory),
+    /// A number.
+    Word(u32),
+}
+
+/// All devices of this machine that can be reached, NVIDIA's by their own driver where that is possible.
+///
+/// # Errors
+///
+/// There is none: what each library says.
+pub fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
+    let cuda = cuda::devices();
+    let has_cuda = cuda.is_ok();
+    let opencl = opencl::devices(has_cuda);
+    match (cuda, opencl) {
+        (Err(GpuError::Missing(cuda)), Err(GpuError::Missing(opencl))) => {
+            Err(GpuError::Missing(format!("{cuda}; {opencl}")))
+        }
+        (Err(error), Err(_)) => Err(error),
+        (cuda, opencl) => Ok([cuda, opencl].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// Why a device cannot do what it should.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GpuError {
+    /// There is no device, or no library that reaches one.
+    Missing(String),
+    /// The kernels could not be compiled.
+    Compiler(String),
+    /// A call failed.
+    Call {
+        /// Which one.
+        call: &'static str,
+        /// What the library says.
+        why: String,
+    },
+}
+
+impl GpuError {
+    /// Of a call that failed.
+    pub(crate) fn call(call: &'static str, why: impl fmt::Display) -> Self {
+        Self::Call { call, why: why.to_string() }
+    }
+}
+
+impl fmt::Display for GpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(what) => write!(f, "{what}"),
+            Self::Compiler(log) => write!(f, "its kernels could not be compiled: {}", log.trim_end()),
+            Self::Call { call, why } => write!(f, "{call} failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for GpuError {}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,72 @@
+//! What a matcher tells a device, as plain words: the tests that rule most keys out before any of them leaves it.
+//!
+//! A screen is a list of sieves, and lets a key pass if one of them does. A sieve has up to three tests, and lets a key pass if all
+//! of them do: rows of windows (`filter/rows.rs`), marks of the first characters of literals (`index.rs`), and the walk of an
+//! expression (`walk.rs`). What passes may match; the matcher decides.
+//!
+//! ```text
+//! 0                  the subject's zero bits before the first byte
+//! 1                  the number of sieves
+//! 2 + 4 i            of sieve i: the number of rows, where they begin,
+//!                    where the marks begin, where the walk begins, or 0 for none
+//! ```
+
+use super::filter::{ROW_WORDS, Rows, WINDOWS};
+use super::literals::MOST_COUNT;
+use super::marks::SPREAD;
+use crate::wire::Subject;
+
+/// The tests of a list of patterns.
+pub struct Screen {
+    subject: Subject,
+    /// The number of rows, and the words of each kind of test.
+    sieves: Vec<(usize, [Vec<u32>; 3])>,
+}
+
+/// The words before the first sieve, and those of one.
+const HEAD: usize = 2;
+const SIEVE: usize = 4;
+
+impl Screen {
+    /// What those who read a screen have to know, by the names that they use.
+    pub const NUMBERS: [(&str, u64); 4] = [
+        ("ROW_WINDOWS", WINDOWS as u64),
+        ("ROW_WORDS", ROW_WORDS as u64),
+        ("MOST_COUNT", MOST_COUNT as u64),
+        ("SPREAD", SPREAD),
+    ];
+
+    pub(super) fn new(subject: Subject) -> Self {
+        Self { subject, sieves: Vec::new() }
+    }
+
+    /// Adds a sieve of these rows, and of marks and a walk if they are written.
+    pub(super) fn add(
+        &mut self,
+        rows: Option<&Rows>,
+        marks: impl FnOnce(&mut Vec<u32>),
+        walk: impl FnOnce(&mut Vec<u32>),
+    ) {
+        let mut tests = [const { Vec::new() }; 3];
+        let count = rows.map_or(0, |rows| rows.write(&mut tests[0]));
+        marks(&mut tests[1]);
+        walk(&mut tests[2]);
+        self.sieves.push((count, tests));
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn words(&self) -> Vec<u32> {
+        let mut words = vec![self.subject.lead() as u32, self.sieves.len() as u32];
+        let mut at = HEAD + SIEVE * self.sieves.len();
+        for (rows, tests) in &self.sieves {
+            words.push(*rows as u32);
+            for test in tests {
+                words.push(if test.is_empty() { 0 } else { at as u32 });
+                at += test.len();
+            }
+        }
+        words.extend(self.sieves.iter().flat_map(|(_, tests)| tests.iter().flatten()));
+        words
+    }
+}
