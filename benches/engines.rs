@@ -23,7 +23,7 @@ fn engines(criterion: &mut Criterion) {
     let matcher = Matcher::new(&patterns);
     let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
     let mut group = criterion.benchmark_group("engines");
-    for engine in engine::available(None) {
+    for engine in engine::available(engine::Sizing::for_attempts(f64::INFINITY)) {
         let mut worker = engine.worker();
         let mut hits = Vec::new();
         let batch = worker.batch(&matcher, &mut seeds, &mut hits);

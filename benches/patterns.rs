@@ -145,7 +145,7 @@ fn main() -> Result<(), String> {
         print_head("patterns", &args);
     }
     let lists = lists(if args.test { 2000 } else { usize::MAX });
-    let engines = engine::available(None);
+    let engines = engine::available(engine::Sizing::for_attempts(f64::INFINITY));
     let (fastest, reference) = (&engines[0], &engines[engines.len() - 1]);
     measure(&**fastest, &lists, &args);
     measure(&**reference, &lists, &args);

@@ -23,8 +23,14 @@ impl ChaCha20 {
     /// From block 0 on.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
+        Self::from_block(key, 0)
+    }
+
+    /// From block `next` on.
+    #[must_use]
+    pub fn from_block(key: &[u8; 32], next: u64) -> Self {
         let (words, _) = key.as_chunks();
-        Self { key: std::array::from_fn(|at| u32::from_le_bytes(words[at])), next: 0 }
+        Self { key: std::array::from_fn(|at| u32::from_le_bytes(words[at])), next }
     }
 
     /// Fills `halves`, each half of a block, with the stream, in its order. What is left of the last blocks is thrown away.
@@ -113,9 +119,7 @@ mod tests {
 
     fn stream<S: Words>(simd: S, key: &[u8; 32], next: u64, halves: usize) -> Vec<[u8; 32]> {
         let mut stream = vec![[0; 32]; halves];
-        let mut chacha = ChaCha20::new(key);
-        chacha.next = next;
-        chacha.fill(simd, &mut stream);
+        ChaCha20::from_block(key, next).fill(simd, &mut stream);
         stream
     }
 

@@ -121,6 +121,10 @@ impl Observer for Delivery<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.report.progress(progress);
     }
+
+    fn note(&mut self, note: &str) {
+        self.report.note(note);
+    }
 }
 
 /// Makes the private key's text, which takes long with a passphrase. Failures are met again, and told, later.

@@ -97,13 +97,17 @@ fn search(plan: &cli::Search) -> Result<u8, Failure> {
 fn estimate(plan: &cli::Search) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
-    measured(measure.rate(&*plan.engine, ESTIMATE_TIME), |rate| report::estimate(plan, rate))
+    let rate = measure.rate(&*plan.engine, ESTIMATE_TIME);
+    plan.engine.notes().iter().for_each(complain);
+    measured(rate, |rate| report::estimate(plan, rate))
 }
 
 fn bench(plan: &cli::Bench) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
-    measured(measure.compare(&plan.engines, plan.time), |figures| report::bench(plan, &figures))
+    let figures = measure.compare(&plan.engines, plan.time);
+    plan.engines.iter().flat_map(|engine| engine.notes()).for_each(complain);
+    measured(figures, |figures| report::bench(plan, &figures))
 }
 
 /// Reports figures, unless a signal came first.

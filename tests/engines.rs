@@ -248,6 +248,6 @@ fn the_hits_are_right(all: &[Pattern]) {
 #[test]
 fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
     assert!(matches!(engine::select("nonsense", LONG), Err(engine::EngineError::Unknown(_))));
-    let first = engine::available(None).into_iter().next().unwrap();
+    let first = engine::available(LONG).into_iter().next().unwrap();
     assert_eq!(engine::select(engine::AUTO, LONG).unwrap().name(), first.name());
 }

@@ -107,10 +107,17 @@ pub(super) struct Args {
 
     /// The way of searching [default: auto]
     ///
-    /// auto takes the fastest that works on this machine; avx512ifma, avx512f, avx2 and portable derive keys in batches by
-    /// these instructions, in variable time; reference is curve25519-dalek, one key at a time, in constant time.
+    /// auto takes the fastest that works on this machine; gpu is all graphics processors, if the program was built with
+    /// them; avx512ifma, avx512f, avx2 and portable derive keys in batches by these instructions, in variable time;
+    /// reference is curve25519-dalek, one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
+
+    /// Graphics processors to use: 0, or 0,2 [default: all]
+    ///
+    /// A number that there is not is refused with a list of those that there are.
+    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
+    pub gpu_device: Option<String>,
 
     /// The most memory for tables: 64KiB, 30MiB [default: by caches and odds]
     ///

@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
+use vanity_ed25519::engine::{self, Devices, Engine, EngineError, Sizing};
 use vanity_ed25519::key::{Destination, Format, Protection, StoreError};
 use vanity_ed25519::pattern::{Kind, Pattern, Style};
 use vanity_ed25519::search::{Find, Quota, Signal, Stop};
@@ -144,6 +144,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let count = values::count(args.count.as_deref())?;
     let threads = values::threads(args.threads.as_deref())?;
     let table_memory = values::table_memory(args.table_memory.as_deref())?;
+    let devices = values::devices(args.gpu_device.as_deref())?;
     let timeout = values::timeout(args.timeout.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
@@ -154,13 +155,16 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     passphrase::check(&args, destination.format(format))?;
     let Patterns { patterns, notes } = read_patterns(&args, subject, bench.is_some(), threads)?;
     let show = Show { json: args.json, quiet: args.quiet, color: args.color };
-    let name = args.engine.as_deref().unwrap_or(engine::AUTO);
+    // Who names a device wants it used.
+    let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
+    let name = args.engine.as_deref().unwrap_or(usual);
     if let Some(time) = bench {
-        let engines = engines_to_measure(name, table_memory)?;
+        let sizing = Sizing { table_memory, devices, ..Sizing::for_attempts(f64::INFINITY) };
+        let engines = engines_to_measure(name, sizing)?;
         return Ok(Plan::Bench(Bench { patterns, notes, engines, threads, time, show }));
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, &quota), table_memory };
+    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, &quota), table_memory, devices };
     let engine = select(name, sizing)?;
     let ledger = match &destination {
         Destination::Directory(directory) => Some(Ledger::new(directory)),
@@ -194,7 +198,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     if search.had > 0 {
         // A short rest is not worth large tables.
         let expected_attempts = expected_attempts(&search.patterns, &search.quota);
-        search.engine = select(name, Sizing { expected_attempts, table_memory })?;
+        search.engine = select(name, Sizing { expected_attempts, ..sizing })?;
     }
     if let Some((source, note)) = passphrase {
         let stop = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
@@ -206,11 +210,10 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
 }
 
 /// The engine that was asked for and the yardstick; without a name, every engine of this machine.
-fn engines_to_measure(name: &str, table_memory: Option<usize>) -> Result<Vec<Box<dyn Engine>>, Refusal> {
+fn engines_to_measure(name: &str, sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, Refusal> {
     if name == engine::AUTO {
-        return Ok(engine::available(table_memory));
+        return Ok(engine::available(sizing));
     }
-    let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
     let mut engines = vec![select(name, sizing)?];
     if name != engine::YARDSTICK {
         engines.push(select(engine::YARDSTICK, sizing)?);

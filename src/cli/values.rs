@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use vanity_ed25519::engine;
+use vanity_ed25519::engine::{self, Devices};
 use vanity_ed25519::key::{BCRYPT_ROUNDS, Cipher, Format};
 use vanity_ed25519::search::MAX_THREADS;
 use vanity_ed25519::wire::Subject;
@@ -53,6 +53,20 @@ pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complai
     size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).map(Some).ok_or_else(|| {
         Complaint::new(format!("--table-memory is a size of at least 16KiB, not {}", quoted(typed)))
             .hint("write a number and a unit, such as 64KiB or 30MiB")
+    })
+}
+
+pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
+    let Some(typed) = typed else { return Ok(Devices::ALL) };
+    let numbers: Option<Vec<usize>> =
+        typed.split(',').map(|number| number.parse().ok().filter(|number| *number < Devices::END)).collect();
+    numbers.map(Devices::of).ok_or_else(|| {
+        Complaint::new(format!(
+            "--gpu-device is a number from 0 to {}, or several with commas, not {}",
+            Devices::END - 1,
+            quoted(typed)
+        ))
+        .hint("without --gpu-device, all graphics processors are used")
     })
 }
 

@@ -166,21 +166,27 @@ impl<F: Field> Together<'_, F> {
             }
         }
     }
+}
 
-    /// The places of the keys that match with one sign or the other, in ascending order.
-    fn candidates(&mut self, matcher: &Matcher) -> Vec<usize> {
-        match matcher.subject() {
-            Subject::Key => matcher.candidates(&self.keys),
-            Subject::Fingerprint => {
-                self.digests.iter_mut().for_each(|digests| digests.resize(self.keys.len(), [0; 32]));
-                let [plus, minus] = &mut self.digests;
-                sha256::of_both_signs(self.field.simd(), &self.keys, [plus, minus]);
-                let mut candidates = matcher.candidates(plus);
-                candidates.extend(matcher.candidates(minus));
-                candidates.sort_unstable();
-                candidates.dedup();
-                candidates
-            }
+/// The places of the keys, their signs left 0, that match with one sign or the other, in ascending order. `digests` is room for their
+/// fingerprints with either sign.
+pub(super) fn candidates<S: Words>(
+    simd: S,
+    matcher: &Matcher,
+    keys: &[[u8; 32]],
+    digests: &mut [Vec<[u8; 32]>; 2],
+) -> Vec<usize> {
+    match matcher.subject() {
+        Subject::Key => matcher.candidates(keys),
+        Subject::Fingerprint => {
+            digests.iter_mut().for_each(|digests| digests.resize(keys.len(), [0; 32]));
+            let [plus, minus] = digests;
+            sha256::of_both_signs(simd, keys, [plus, minus]);
+            let mut candidates = matcher.candidates(plus);
+            candidates.extend(matcher.candidates(minus));
+            candidates.sort_unstable();
+            candidates.dedup();
+            candidates
         }
     }
 }
@@ -189,7 +195,7 @@ impl<F: Field> Worker for Together<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         self.derive();
-        for index in self.candidates(matcher) {
+        for index in candidates(self.field.simd(), matcher, &self.keys, &mut self.digests) {
             let (seed, public_key) = (Seed::new(self.seeds[index]), PublicKey(self.keys[index]));
             hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
@@ -207,7 +213,7 @@ mod tests {
     fn every_table_passes() {
         for windows in WINDOWS {
             let table_memory = Some(Table::bytes(windows));
-            let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
+            let sizing = Sizing { table_memory, ..Sizing::for_attempts(f64::INFINITY) };
             assert_eq!(super::windows(sizing), windows);
             let field = Portable(Scalar::detect());
             let engine = Batched { name: "portable", field, table: Table::new(field, windows) };

@@ -8,10 +8,19 @@
 //! reproduce known vectors before its first use ([`select`]).
 
 mod batch;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod reference;
 mod self_test;
+#[cfg(feature = "gpu")]
+mod side_by_side;
 
 use std::fmt;
+
+#[cfg(feature = "gpu")]
+pub use gpu::pipeline;
+
+use zeroize::Zeroizing;
 
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
@@ -24,6 +33,16 @@ pub trait Engine: Send + Sync {
 
     /// What one thread needs.
     fn worker(&self) -> Box<dyn Worker + '_>;
+
+    /// How many workers a search has that was asked for so many threads.
+    fn workers(&self, threads: usize) -> usize {
+        threads
+    }
+
+    /// What has happened since it was asked the last time, and should be known to whoever waits: a line each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// One thread's part of an engine.
@@ -40,6 +59,12 @@ pub trait Worker {
 pub trait SeedSource {
     /// Overwrites every seed with a fresh one.
     fn fill(&mut self, seeds: &mut [[u8; 32]]);
+
+    /// A fresh key of ChaCha20, whose stream an engine may take for seeds, from its beginning. `None` where seeds have to
+    /// be those that [`Self::fill`] gives.
+    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
+        None
+    }
 }
 
 /// An engine's claim that a seed's public key matches.
@@ -63,7 +88,7 @@ impl Hit {
     }
 }
 
-/// What the size of tables depends on.
+/// What an engine is built for: the size of its tables, and the devices that it may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizing {
     /// The expected number of keys to try: a short search does not wait for a large table.
@@ -71,6 +96,38 @@ pub struct Sizing {
     /// The most bytes that tables may take, but never less than [`LEAST_TABLE_MEMORY`]. Without it they go by the
     /// processor's caches.
     pub table_memory: Option<usize>,
+    /// The graphics processors.
+    pub devices: Devices,
+}
+
+/// A set of devices, by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Devices(u64);
+
+impl Devices {
+    /// All that are suitable.
+    pub const ALL: Self = Self(0);
+
+    /// Device numbers end below this.
+    pub const END: usize = u64::BITS as usize;
+
+    /// Those with these numbers.
+    ///
+    /// # Panics
+    ///
+    /// A number is not below [`Self::END`].
+    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
+        Self(
+            numbers
+                .into_iter()
+                .fold(0, |set, number| set | 1u64.checked_shl(number as u32).expect("a device number")),
+        )
+    }
+
+    /// The numbers, in ascending order; none of [`Self::ALL`].
+    pub fn numbers(self) -> impl Iterator<Item = usize> {
+        (0..Self::END).filter(move |number| self.0 >> number & 1 == 1)
+    }
 }
 
 /// The bytes of the smallest tables.
@@ -80,7 +137,7 @@ impl Sizing {
     /// By the caches, for a search of so many keys.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
-        Self { expected_attempts, table_memory: None }
+        Self { expected_attempts, table_memory: None, devices: Devices::ALL }
     }
 }
 
@@ -91,17 +148,29 @@ const FEW_ATTEMPTS: f64 = 2000.0;
 /// The name that stands for the fastest engine which works on this machine.
 pub const AUTO: &str = "auto";
 
+/// The name of the engine of graphics processors.
+pub const GPU: &str = "gpu";
+
 /// The name of the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
 
-/// Every engine, the fastest first; the last is the [`YARDSTICK`].
-const ENGINES: [Entry; 5] = [
+/// Every engine: that of graphics processors, then those of the processor, the fastest first; the last is the [`YARDSTICK`].
+const ENGINES: [Entry; 6] = [
+    Entry { name: GPU, build: gpu::build },
     Entry { name: "avx512ifma", build: batch::avx512ifma },
     Entry { name: "avx512f", build: batch::avx512f },
     Entry { name: "avx2", build: batch::avx2 },
     Entry { name: "portable", build: batch::portable },
     Entry { name: reference::NAME, build: reference::build },
 ];
+
+/// Where the program was built without graphics processors.
+#[cfg(not(feature = "gpu"))]
+mod gpu {
+    pub(super) fn build(_: super::Sizing) -> Result<Box<dyn super::Engine>, String> {
+        Err("this program was built without it; build it with `--features gpu`".to_owned())
+    }
+}
 
 /// An engine that can be chosen.
 struct Entry {
@@ -126,14 +195,11 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
         return select(reference::NAME, sizing);
     }
     if name == AUTO {
-        let mut first = None;
-        for name in names() {
-            match select(name, sizing) {
-                Ok(engine) => return Ok(engine),
-                Err(error) => first = first.or(Some(error)),
-            }
+        #[cfg(feature = "gpu")]
+        if let Some(engine) = side_by_side::build(sizing) {
+            return Ok(engine);
         }
-        return Err(first.unwrap_or(EngineError::Unknown(name.to_owned())));
+        return of_the_processor(sizing);
     }
     let Some(&Entry { name, build }) = ENGINES.iter().find(|entry| entry.name == name) else {
         return Err(EngineError::Unknown(name.to_owned()));
@@ -143,11 +209,21 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
     Ok(engine)
 }
 
-/// All engines that work on this machine, in the order of [`names`], with the tables of a long search within so many
-/// bytes.
+/// The fastest engine of the processor that is there and passes.
+fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    let mut first = None;
+    for Entry { name, .. } in &ENGINES[1..] {
+        match select(name, sizing) {
+            Ok(engine) => return Ok(engine),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
+}
+
+/// All engines that work on this machine, in the order of [`names`].
 #[must_use]
-pub fn available(table_memory: Option<usize>) -> Vec<Box<dyn Engine>> {
-    let sizing = Sizing { expected_attempts: f64::INFINITY, table_memory };
+pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
     names().filter_map(|name| select(name, sizing).ok()).collect()
 }
 

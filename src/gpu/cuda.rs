@@ -40,6 +40,10 @@ pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     (0..count).map(|ordinal| describe(ordinal).map_err(missing)).collect()
 }
 
+/// Wide multiply-adds of a multiprocessor in a cycle: half of the 64 integer multiply-adds of 32 bits that the CUDA C++ Programming
+/// Guide lists for compute capabilities 7 to 9 (section "Arithmetic Instructions").
+const WIDE_IN_A_CYCLE: f64 = 32.0;
+
 /// The options for a compute capability.
 fn options(capability: (i32, i32)) -> CompileOptions {
     let architecture = format!("--gpu-architecture=compute_{}{}", capability.0, capability.1);
@@ -57,6 +61,15 @@ impl Device for Cuda {
 
     fn memory(&self) -> u64 {
         self.memory
+    }
+
+    fn wide_products_per_second(&self) -> Option<f64> {
+        use cudarc::driver::sys::CUdevice_attribute::{
+            CU_DEVICE_ATTRIBUTE_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+        };
+        let attribute = |attribute| self.context.attribute(attribute).ok().map(f64::from);
+        let kilohertz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+        Some(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? * kilohertz * 1e3 * WIDE_IN_A_CYCLE)
     }
 
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
@@ -129,7 +142,7 @@ impl Queue for Line {
         self.wait()
     }
 
-    fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         let (_, kernel) = self
             .kernels
             .iter()
@@ -160,7 +173,7 @@ impl Queue for Line {
             block_dim: (GROUP as u32, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: the arguments are those that the kernel takes (`Pipeline` knows them), and it stays within the memory.
+        // SAFETY: the caller says that the arguments are right and their memory stays.
         unsafe { launch.launch(config) }.map_err(|error| GpuError::call("launching a kernel", error))?;
         Ok(())
     }

@@ -5,8 +5,8 @@
 //! libraries are loaded when they are asked for devices; where they are missing there are none. [`Pipeline`] is what stands above
 //! them: seeds, scalars, public keys, and those that may match, many thousand at a time.
 //!
-//! With `simd`, this is the room with `unsafe`: its hosts call foreign libraries. A kernel writes below the number of elements
-//! that it is told, and [`Pipeline`] never tells it more than there is memory for.
+//! With `simd`, this is the room with `unsafe`: its hosts call foreign libraries. A kernel reads and writes below the number of
+//! elements that it is told, and [`Pipeline`] never tells it more than there is memory for.
 //!
 //! A key costs 7 products for each window but the first and the last, 3 for the last, 4 to share an inversion, and its
 //! share of that: 101 + 4 + 265 / depth for 16 windows. Affine additions, as the processor's engines have them, would
@@ -25,6 +25,9 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use pipeline::{Line, Pipeline, Survivors, digest_of};
+
+/// Wide multiply-adds of a multiplication.
+pub const WIDE_PRODUCTS: f64 = 72.0;
 
 /// Work items in a group.
 const GROUP: usize = 64;
@@ -51,6 +54,10 @@ pub trait Device: Send + Sync {
     fn is_processor(&self) -> bool;
     /// The bytes of its memory.
     fn memory(&self) -> u64;
+    /// How many wide multiply-adds (32 by 32 bits, and 64) it can do in a second, where that is known.
+    fn wide_products_per_second(&self) -> Option<f64> {
+        None
+    }
     /// Compiles the kernels for it.
     ///
     /// # Errors
@@ -105,7 +112,12 @@ pub trait Queue: Send {
     /// # Errors
     ///
     /// The device fails.
-    fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
+    ///
+    /// # Safety
+    ///
+    /// The arguments are those that the kernel takes. Their memory has all the elements that it then reads and writes, and is not let
+    /// go before this queue has waited or read.
+    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
     /// Waits until all is done.
     ///
     /// # Errors

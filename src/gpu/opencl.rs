@@ -25,6 +25,9 @@ struct OpenCl {
 
 /// All devices; those of NVIDIA only if they have to be reached in this way.
 pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuError> {
+    // PoCL 3.1 crashes where two threads ask it first.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // The library of drivers says -1001 where it finds no driver.
     let platforms = get_platforms()
         .map_err(|error| GpuError::Missing(format!("OpenCL has no driver here ({})", said(&error))))?;
@@ -144,7 +147,7 @@ impl Queue for Line {
         Ok(())
     }
 
-    fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         let (_, kernel) = self
             .kernels
             .iter()
@@ -155,17 +158,17 @@ impl Queue for Line {
             match arg {
                 Arg::Memory(memory) => {
                     let buffer: cl_mem = place(memory)?.lock().unwrap_or_else(PoisonError::into_inner).get();
-                    // SAFETY: the kernel takes memory here (`Pipeline` knows its arguments), and a handle is copied.
+                    // SAFETY: the caller says that the kernel takes memory here; a handle is copied.
                     unsafe { execution.set_arg(&buffer) };
                 }
                 Arg::Word(word) => {
-                    // SAFETY: the kernel takes a `uint` here (`Pipeline` knows its arguments).
+                    // SAFETY: the caller says that the kernel takes a `uint` here.
                     unsafe { execution.set_arg(word) };
                 }
             }
         }
         execution.set_global_work_size(items.next_multiple_of(GROUP)).set_local_work_size(GROUP);
-        // SAFETY: all arguments are set, and memory outlives the launch: every `Pipeline` reads or waits before it lets it go.
+        // SAFETY: the arguments are set, and the caller says that they are right and their memory stays.
         unsafe { execution.enqueue_nd_range(&self.queue) }
             .map_err(|error| GpuError::call("launching a kernel", said(&error)))?;
         Ok(())

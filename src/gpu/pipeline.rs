@@ -28,13 +28,16 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
+    /// The bytes of an entry of the table.
+    pub const BYTES_OF_ENTRY: usize = 4 * ENTRY;
+
     /// Compiles the kernels and makes the table of `rows`: points in short Weierstrass form as `kernel/point.cl` describes them,
     /// `first` of them in the first window. `numbers` are -A/3, c and 2d.
     ///
     /// # Errors
     ///
     /// The device fails, or has too little memory.
-    pub fn new(
+    pub(crate) fn new(
         device: &dyn Device,
         settings: &Settings,
         rows: &[Row],
@@ -51,18 +54,16 @@ impl Pipeline {
         queue.write(&given, rows)?;
         queue.write(&constants, bytemuck::cast_slice(numbers.as_flattened()))?;
         let items = (count as u32).div_ceil(SHARE);
-        queue.launch(
-            "convert",
-            items as usize,
-            &[
-                Arg::Memory(&given),
-                Arg::Memory(&table),
-                Arg::Word(count as u32),
-                Arg::Word(first),
-                Arg::Memory(&constants),
-                Arg::Word(items),
-            ],
-        )?;
+        let args = [
+            Arg::Memory(&given),
+            Arg::Memory(&table),
+            Arg::Word(count as u32),
+            Arg::Word(first),
+            Arg::Memory(&constants),
+            Arg::Word(items),
+        ];
+        // SAFETY: `count` rows and entries, three numbers; the queue waits.
+        unsafe { queue.launch("convert", items as usize, &args) }?;
         queue.wait()?;
         Ok(Self { program, table, depth: settings.depth })
     }
@@ -156,7 +157,8 @@ impl Line<'_> {
         place[WORDS..].copy_from_slice(&[first as u32, (first >> 32) as u32]);
         self.queue.write(&self.place, &*place)?;
         let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32), Arg::Memory(&self.place)];
-        self.queue.launch("draw", total / 2, &args)?;
+        // SAFETY: there is room for `total` scalars, and a place.
+        unsafe { self.queue.launch("draw", total / 2, &args) }?;
         self.derive()
     }
 
@@ -179,7 +181,9 @@ impl Line<'_> {
             }
         }
         self.queue.write(&self.scalars, &words)?;
-        self.queue.launch("take", total, &[Arg::Memory(&self.scalars), Arg::Word(total as u32)])?;
+        let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32)];
+        // SAFETY: there is room for `total` seeds.
+        unsafe { self.queue.launch("take", total, &args) }?;
         self.derive()
     }
 
@@ -192,7 +196,8 @@ impl Line<'_> {
     fn derive(&mut self) -> Result<(), GpuError> {
         let (keys, table) = (Arg::Memory(&self.keys), Arg::Memory(&self.pipeline.table));
         let args = [Arg::Memory(&self.scalars), keys, Arg::Word(self.total as u32), table];
-        self.queue.launch("derive", self.total / self.pipeline.depth as usize, &args)
+        // SAFETY: there is room for `total` scalars and keys, and digits stay within the table that was made for them.
+        unsafe { self.queue.launch("derive", self.total / self.pipeline.depth as usize, &args) }
     }
 
     /// What [`Self::survivors`] lets through from now on: the words of a screen.
@@ -200,7 +205,7 @@ impl Line<'_> {
     /// # Errors
     ///
     /// The device fails.
-    pub fn set_screen(&mut self, words: &[u32]) -> Result<(), GpuError> {
+    pub(crate) fn set_screen(&mut self, words: &[u32]) -> Result<(), GpuError> {
         let memory = self.queue.memory(words.len())?;
         self.queue.write(&memory, words)?;
         self.screen = Some(memory);
@@ -222,7 +227,8 @@ impl Line<'_> {
             Arg::Memory(&self.survivors),
             Arg::Word(self.room as u32),
         ];
-        self.queue.launch("search", self.total, &args)?;
+        // SAFETY: there are `total` keys and room for `room` survivors; a screen's places lie within its words.
+        unsafe { self.queue.launch("search", self.total, &args) }?;
         let mut count = [0];
         self.queue.read(&self.survivors, &mut count)?;
         let count = count[0] as usize;
@@ -257,7 +263,8 @@ impl Line<'_> {
     pub fn digest(&mut self) -> Result<u64, GpuError> {
         let items = self.total / self.pipeline.depth as usize;
         let args = [Arg::Memory(&self.keys), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
-        self.queue.launch("digest", items, &args)?;
+        // SAFETY: there are `total` keys, and a sum for each item.
+        unsafe { self.queue.launch("digest", items, &args) }?;
         let mut sums = vec![0; 2 * items];
         self.queue.read(&self.sums, &mut sums)?;
         let (sums, _) = sums.as_chunks::<2>();
@@ -276,11 +283,9 @@ impl Line<'_> {
 
     fn wipe(&mut self) -> Result<(), GpuError> {
         for memory in [&self.scalars, &self.keys, &self.place] {
-            self.queue.launch(
-                "wipe",
-                memory.words,
-                &[Arg::Memory(memory), Arg::Word(memory.words as u32)],
-            )?;
+            let args = [Arg::Memory(memory), Arg::Word(memory.words as u32)];
+            // SAFETY: the memory has so many words, and outlives the queue's wait.
+            unsafe { self.queue.launch("wipe", memory.words, &args) }?;
         }
         self.queue.wait()
     }

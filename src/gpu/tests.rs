@@ -1,11 +1,11 @@
 //! The room's own tests, on every device that there is; PoCL makes one of any processor.
 
+use std::sync::Mutex;
+
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::*;
-use crate::curve::{Portable, Table, numbers_of_edwards};
-use crate::simd::Scalar;
 
 /// Every device; where there is none, the test is skipped by name, or fails if `VANITY_REQUIRE` has `opencl` in it.
 pub(crate) fn devices() -> Vec<Box<dyn Device>> {
@@ -20,20 +20,6 @@ pub(crate) fn devices() -> Vec<Box<dyn Device>> {
         let _ = writeln!(std::io::stderr(), "skipped: opencl is missing: {error}");
         Vec::new()
     })
-}
-
-fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Pipeline {
-    let table = Table::new(Portable(Scalar::detect()), windows);
-    let windows =
-        table.layout().iter().map(|window| [window.start, window.index_bits, window.first].map(|n| n as u32));
-    let settings = Settings {
-        windows: windows.collect(),
-        depth,
-        screen_numbers: crate::pattern::Screen::NUMBERS.to_vec(),
-    };
-    let first = table.layout()[1].first as u32;
-    let numbers = numbers_of_edwards().map(|number| number.0);
-    Pipeline::new(device, &settings, table.rows(), first, numbers).unwrap()
 }
 
 fn dalek(seed: &[u8; 32]) -> [u8; 32] {
@@ -51,7 +37,7 @@ fn every_device_derives_dalek_s_keys() {
     println!("random seeds: ChaCha20 of {key:02x?}");
     for device in devices() {
         for (windows, depth) in [(18, 8), (50, 1)] {
-            let pipeline = pipeline(&*device, windows, depth);
+            let pipeline = crate::engine::pipeline(&*device, windows, depth).unwrap();
             let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
             let mut seeds = vec![[0; 32]; 4096];
             let mut line = pipeline.line(seeds.len()).unwrap();
@@ -71,7 +57,7 @@ fn every_device_derives_dalek_s_keys() {
 #[test]
 fn a_device_draws_the_seeds_of_the_stream() {
     for device in devices() {
-        let pipeline = pipeline(&*device, 18, 2);
+        let pipeline = crate::engine::pipeline(&*device, 18, 2).unwrap();
         let mut line = pipeline.line(1024).unwrap();
         for (first, total) in [(0, 1024), (5, 2), (u64::from(u32::MAX) - 3, 128)] {
             let key = std::array::from_fn(|at| (5 * at) as u8);
@@ -87,5 +73,153 @@ fn a_device_draws_the_seeds_of_the_stream() {
                 device.name()
             );
         }
+    }
+}
+
+/// Writes the text for NVIDIA's compiler to the file that `VANITY_KERNELS` names, to look at what that makes of it.
+#[test]
+fn the_text_is_whole() {
+    let settings = Settings {
+        windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
+        depth: 32,
+        screen_numbers: crate::pattern::Screen::NUMBERS.to_vec(),
+    };
+    let text = source::text(&settings, true);
+    for kernel in KERNELS {
+        assert_eq!(text.matches(&format!("KERNEL {kernel}(")).count(), 1, "{kernel}");
+    }
+    if let Some(file) = std::env::var_os("VANITY_KERNELS") {
+        std::fs::write(file, text).unwrap();
+    }
+}
+
+/// What a device is made to do wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Injected {
+    /// Launches fail.
+    Launch,
+    /// There is no memory.
+    Memory,
+    /// Reading fails.
+    Read,
+    /// A bit of what is read is wrong.
+    WrongKeys,
+}
+
+/// The fault, if there is one by now.
+pub(crate) type Switch = Arc<Mutex<Option<Injected>>>;
+
+/// A device that can be made to fail.
+pub(crate) struct Faulty {
+    device: Box<dyn Device>,
+    switch: Switch,
+    pub(crate) kept: Arc<Mutex<Kept>>,
+}
+
+/// All memory that was ever wiped, and a queue to read it by.
+#[derive(Default)]
+pub(crate) struct Kept(Vec<(usize, bool)>);
+
+impl Kept {
+    /// How many buffers were overwritten; all of them hold nothing but zeros.
+    pub(crate) fn wiped(&self) -> usize {
+        assert!(self.0.iter().all(|(_, is_zero)| *is_zero), "{:?}", self.0);
+        self.0.len()
+    }
+}
+
+impl Faulty {
+    pub(crate) fn new(device: Box<dyn Device>) -> (Self, Switch) {
+        let switch = Switch::default();
+        (Self { device, switch: Arc::clone(&switch), kept: Arc::default() }, switch)
+    }
+}
+
+impl Device for Faulty {
+    fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    fn is_processor(&self) -> bool {
+        self.device.is_processor()
+    }
+
+    fn memory(&self) -> u64 {
+        self.device.memory()
+    }
+
+    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
+        let program = self.device.compile(settings)?;
+        Ok(Box::new(FaultyProgram {
+            program,
+            switch: Arc::clone(&self.switch),
+            kept: Arc::clone(&self.kept),
+        }))
+    }
+}
+
+struct FaultyProgram {
+    program: Box<dyn Program>,
+    switch: Switch,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Program for FaultyProgram {
+    fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
+        let queue = self.program.queue()?;
+        Ok(Box::new(FaultyQueue { queue, switch: Arc::clone(&self.switch), kept: Arc::clone(&self.kept) }))
+    }
+
+    fn resources(&self, kernel: &str) -> Option<Resources> {
+        self.program.resources(kernel)
+    }
+}
+
+struct FaultyQueue {
+    queue: Box<dyn Queue>,
+    switch: Switch,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl FaultyQueue {
+    fn fail(&self, fault: Injected) -> Result<(), GpuError> {
+        let failed = *self.switch.lock().unwrap() == Some(fault);
+        if failed { Err(GpuError::call("a test", "on purpose")) } else { Ok(()) }
+    }
+}
+
+impl Queue for FaultyQueue {
+    fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
+        self.fail(Injected::Memory)?;
+        self.queue.memory(words)
+    }
+
+    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
+        self.queue.write(to, words)
+    }
+
+    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
+        self.fail(Injected::Read)?;
+        self.queue.read(from, words)?;
+        if *self.switch.lock().unwrap() == Some(Injected::WrongKeys) && words.len() > 1 {
+            words.iter_mut().skip(2).for_each(|word| *word ^= 0x10);
+        }
+        Ok(())
+    }
+
+    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+        self.fail(Injected::Launch)?;
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.queue.launch(kernel, items, args) }?;
+        if let ("wipe", [Arg::Memory(memory), ..]) = (kernel, args) {
+            let mut words = vec![1; memory.words];
+            self.queue.read(memory, &mut words)?;
+            self.kept.lock().unwrap().0.push((memory.words, words.iter().all(|word| *word == 0)));
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), GpuError> {
+        self.queue.wait()
     }
 }

@@ -269,7 +269,7 @@ impl<'a> Report<'a> {
     }
 
     /// A line on stderr, above the live line.
-    fn note(&self, line: impl Display) {
+    pub fn note(&self, line: impl Display) {
         if self.plan.show.quiet {
             return;
         }

@@ -156,6 +156,9 @@ pub trait Observer {
 
     /// How far the search is, some ten times a second.
     fn progress(&mut self, progress: &Progress);
+
+    /// What has happened to the engine, and should be known: a line.
+    fn note(&mut self, _: &str) {}
 }
 
 impl Search<'_> {
@@ -169,7 +172,7 @@ impl Search<'_> {
     /// The operating system gives no randomness or no threads, the observer fails, or an engine's claim
     /// turns out to be false.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
-        let threads = self.threads.get().min(MAX_THREADS);
+        let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
         let streams: Vec<SeedStream> = (0..threads)
             .map(|_| SeedStream::new())
             .collect::<Result<_, _>>()
@@ -199,6 +202,7 @@ impl Search<'_> {
             drop(finds);
             let outcome = shared.oversee(inbox, stop, &mut tally, observer);
             shared.ended.store(true, Relaxed);
+            self.pass_notes(observer);
             outcome
         });
         Ok(Summary {
@@ -207,6 +211,15 @@ impl Search<'_> {
             attempts: shared.attempts.load(Relaxed),
             elapsed: shared.began.elapsed(),
         })
+    }
+}
+
+impl Search<'_> {
+    /// Tells the observer what has happened to the engine. Who measures asks for it himself.
+    fn pass_notes<O: Observer>(&self, observer: &mut O) {
+        if self.quota != Quota::Endless {
+            self.engine.notes().iter().for_each(|note| observer.note(note));
+        }
     }
 }
 
@@ -336,6 +349,7 @@ impl Shared<'_> {
                 next_tick = now + TICK;
                 let attempts = self.attempts.load(Relaxed);
                 observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
+                self.search.pass_notes(observer);
             }
             let wake = deadline.map_or(next_tick, |deadline| deadline.min(next_tick));
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {

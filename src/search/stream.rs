@@ -71,6 +71,13 @@ impl SeedSource for SeedStream {
             }
         }
     }
+
+    /// A part of the stream, which no seed is then taken from.
+    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
+        let mut key = Zeroizing::new([[0; 32]]);
+        self.fill(&mut *key);
+        Some(Zeroizing::new(key[0]))
+    }
 }
 
 impl Drop for SeedStream {
@@ -115,6 +122,17 @@ mod tests {
                 stream.fill(&mut seeds);
                 assert!(seeds.iter().all(|seed| !whole.contains(seed)));
             }
+        }
+    }
+
+    #[test]
+    fn no_key_comes_twice_or_is_a_seed() {
+        let mut stream = SeedStream::new().unwrap();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..100 {
+            let mut seeds = [[0; 32]; 3];
+            stream.fill(&mut seeds);
+            assert!(seeds.into_iter().chain([*stream.key().unwrap()]).all(|bytes| seen.insert(bytes)));
         }
     }
 

@@ -251,7 +251,7 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
 /// that were computed.
 #[test]
 fn the_gaps_between_finds_are_geometric() {
-    for engine in crate::engine::available(None) {
+    for engine in crate::engine::available(crate::engine::Sizing::for_attempts(f64::INFINITY)) {
         check_gaps(&*engine, &patterns(&["^[A-D]"]), 40_000);
     }
 }
@@ -259,7 +259,7 @@ fn the_gaps_between_finds_are_geometric() {
 /// The same with the fastest engine for every kind of pattern, which are matched in ways of their own.
 #[test]
 fn the_gaps_between_finds_of_every_kind_are_geometric() {
-    let engines = crate::engine::available(None);
+    let engines = crate::engine::available(crate::engine::Sizing::for_attempts(f64::INFINITY));
     let key = Style::default();
     let fingerprint = Style { subject: Subject::Fingerprint, ..key };
     let kind = |kind, style| Style { kind, ..style };

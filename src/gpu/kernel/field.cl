@@ -10,19 +10,6 @@ typedef struct {
     uint word[8];
 } element;
 
-// a + 38 carry, for a carry of at most 38.
-FUNCTION void fold(element *a, ulong carry)
-{
-    carry *= 38;
-    UNROLL for (int at = 0; at < 8; at++) {
-        carry += a->word[at];
-        a->word[at] = (uint)carry;
-        carry >>= 32;
-    }
-    // If this carries once more, what is left is below 38 * 38.
-    a->word[0] += 38 * (uint)carry;
-}
-
 #ifdef PTX
 
 #define EIGHT_OUT(a) \
@@ -54,6 +41,19 @@ FUNCTION void subtract(element *difference, const element *a, const element *b)
 }
 
 #else
+
+// a + 38 carry, for a carry of at most 38.
+FUNCTION void fold(element *a, ulong carry)
+{
+    carry *= 38;
+    UNROLL for (int at = 0; at < 8; at++) {
+        carry += a->word[at];
+        a->word[at] = (uint)carry;
+        carry >>= 32;
+    }
+    // If this carries once more, what is left is below 38 * 38.
+    a->word[0] += 38 * (uint)carry;
+}
 
 FUNCTION void multiply(element *product, const element *a, const element *b)
 {

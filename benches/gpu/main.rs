@@ -1,0 +1,191 @@
+//! What every device derives, and how fast: the curve's part of the GPU engine, without patterns.
+//!
+//! ```text
+//! cargo bench --features gpu --bench gpu -- compare [KEYS]     all encodings against the processor's, by a checksum a launch
+//! cargo bench --features gpu --bench gpu -- rates [SECONDS]    keys a second by windows and depth, with registers and spills
+//! ```
+
+use std::time::{Duration, Instant};
+
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
+use vanity_ed25519::chacha::ChaCha20;
+use vanity_ed25519::curve::{Batch, Field, Table};
+use vanity_ed25519::engine::pipeline;
+use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, digest_of};
+use vanity_ed25519::key::fill_random;
+use vanity_ed25519::sha512;
+use vanity_ed25519::simd::Words;
+
+#[path = "../back_ends/mod.rs"]
+mod back_ends;
+
+use back_ends::{BackEnd, each_back_end};
+
+/// Numbers of windows: digits of 18 to 10 bits.
+const WINDOWS: [usize; 7] = [14, 15, 16, 17, 18, 21, 25];
+
+/// Keys that share an inversion.
+const DEPTHS: [u32; 4] = [8, 16, 32, 64];
+
+/// Those with which every other parameter is tried.
+const USUAL: (usize, u32) = (16, 32);
+
+/// Keys in a launch.
+const LAUNCH: usize = 1 << 21;
+
+/// Keys in a batch of the processor.
+const BATCH: usize = 4096;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    // `cargo test --benches` does not say `--bench`.
+    let test = !std::env::args().any(|word| word == "--bench");
+    let devices = gpu::devices().unwrap_or_else(|error| {
+        println!("skipped: {error}");
+        Vec::new()
+    });
+    for device in devices {
+        println!("{}, {} MiB", device.name(), device.memory() >> 20);
+        let number = words.get(1).and_then(|number| number.parse::<f64>().ok());
+        match words.first().map(String::as_str) {
+            _ if test => {
+                compare(&*device, BATCH, BATCH);
+                rates(&*device, Duration::ZERO, BATCH);
+            }
+            Some("compare") => compare(&*device, number.unwrap_or(1e8) as usize, LAUNCH),
+            Some("rates") => rates(&*device, Duration::from_secs_f64(number.unwrap_or(2.0)), LAUNCH),
+            _ => println!("say `compare [KEYS]` or `rates [SECONDS]`"),
+        }
+    }
+}
+
+/// Sums of encodings over each launch, by the device and by the fastest back end of the processor.
+fn compare(device: &dyn Device, keys: usize, launch: usize) {
+    each_back_end(&mut Compare { device, keys, launch, fastest: fastest() });
+}
+
+/// What is compared.
+struct Compare<'a> {
+    device: &'a dyn Device,
+    keys: usize,
+    launch: usize,
+    fastest: &'static str,
+}
+
+impl BackEnd for Compare<'_> {
+    fn measure<F: Field>(&mut self, name: &str, field: F) {
+        if name != self.fastest {
+            return;
+        }
+        let (windows, depth) = USUAL;
+        let table = Table::new(field, windows);
+        let pipeline = pipeline(self.device, windows, depth).expect("a device that works");
+        let mut line = pipeline.line(self.launch).expect("a device that works");
+        let mut key = [0; 32];
+        fill_random(&mut key).expect("randomness");
+        println!("seeds: ChaCha20 of {key:02x?}; compared with {name}");
+        let began = Instant::now();
+        let mut compared = 0;
+        while compared < self.keys {
+            let first = compared as u64 / 2;
+            line.draw(&key, first, self.launch).expect("a device that works");
+            // The processor works at the same time.
+            let batches = (0..self.launch).into_par_iter().step_by(BATCH);
+            let expected = batches
+                .map(|at| sum(field, &table, ChaCha20::from_block(&key, first + at as u64 / 2)))
+                .reduce(|| 0, u64::wrapping_add);
+            assert_eq!(
+                line.digest().expect("a device that works"),
+                expected,
+                "keys {compared} and on differ"
+            );
+            compared += self.launch;
+        }
+        println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
+    }
+}
+
+/// The sum of digests over one of the processor's batches.
+fn sum<F: Field>(field: F, table: &Table, mut stream: ChaCha20) -> u64 {
+    let mut seeds = vec![[0; 32]; BATCH];
+    stream.fill(field.simd(), &mut seeds);
+    let mut batch = Batch::new(field, table, BATCH);
+    field.simd().run(
+        #[inline(always)]
+        || {
+            for (group, seeds) in seeds.chunks_exact(<F::Simd as Words>::LANES).enumerate() {
+                let scalars = sha512::scalars(
+                    field.simd(),
+                    #[inline(always)]
+                    |lane| &seeds[lane],
+                );
+                batch.set(group, &scalars);
+            }
+        },
+    );
+    let mut keys = seeds.clone();
+    batch.public_keys(&mut keys).expect("a denominator is 0 once in 2^250 keys");
+    keys.iter().map(digest_of).fold(0, u64::wrapping_add)
+}
+
+/// The name of the fastest back end.
+fn fastest() -> &'static str {
+    struct Last(&'static str);
+    impl BackEnd for Last {
+        fn measure<F: Field>(&mut self, name: &str, _: F) {
+            let names = ["portable", "avx2", "avx512f", "avx512ifma"];
+            self.0 = names.into_iter().find(|known| *known == name).unwrap_or(self.0);
+        }
+    }
+    let mut last = Last("portable");
+    each_back_end(&mut last);
+    last.0
+}
+
+/// Keys per second by windows with the usual depth, then by depth with the usual windows.
+fn rates(device: &dyn Device, time: Duration, launch: usize) {
+    println!("windows  depth   table MiB   ready s      keys/s   of bound  registers  local bytes");
+    let by_windows = WINDOWS.into_iter().map(|windows| (windows, USUAL.1));
+    let by_depth = DEPTHS.into_iter().map(|depth| (USUAL.0, depth));
+    let most = if time.is_zero() { 1 } else { usize::MAX };
+    for (windows, depth) in by_windows.chain(by_depth).take(most) {
+        let began = Instant::now();
+        let pipeline = match pipeline(device, windows, depth) {
+            Ok(pipeline) => pipeline,
+            Err(error) => {
+                println!("{windows:>7}{depth:>7}  {error}");
+                continue;
+            }
+        };
+        let ready = began.elapsed().as_secs_f64();
+        let rate = rate(&pipeline, time, launch);
+        // Seven products for all windows but the first and the last, three for that, four for the shared inversion.
+        let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / f64::from(depth);
+        let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
+        let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
+        let table = Table::bytes(windows) / 64 * Pipeline::BYTES_OF_ENTRY;
+        let kernel = pipeline.resources("derive");
+        let told = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
+        println!(
+            "{windows:>7}{depth:>7}{:>12.1}{ready:>10.2}{rate:>12.0}{share:>11}{:>11}{:>13}",
+            table as f64 / f64::from(1 << 20),
+            told(kernel.map(|kernel| kernel.registers)),
+            told(kernel.map(|kernel| kernel.local_bytes)),
+        );
+    }
+}
+
+fn rate(pipeline: &Pipeline, time: Duration, launch: usize) -> f64 {
+    let mut line = pipeline.line(launch).expect("a device that works");
+    let mut next = |first| {
+        line.draw(&[7; 32], first, launch).expect("a device that works");
+        line.wait().expect("a device that works");
+    };
+    next(0);
+    let (began, mut launches) = (Instant::now(), 0);
+    while launches == 0 || began.elapsed() < time {
+        launches += 1;
+        next(launches as u64 * launch as u64 / 2);
+    }
+    (launches * launch) as f64 / began.elapsed().as_secs_f64()
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# All that is to be measured on a machine with a graphics processor, in one call of under nine minutes.
+#
+#   benches/gpu/measure.sh                    builds what it needs
+#   benches/gpu/measure.sh PROGRAM BENCH      takes what was built elsewhere, by
+#                                             cargo build --release --features gpu --bin vanity-ed25519
+#                                             cargo bench --features gpu --bench gpu --no-run
+#
+# Compared: all encodings of 100 million keys with those of the processor, by a checksum for each launch. Measured: keys a second
+# by number of windows and by depth of batches, registers and spills, the share of the bound that the processor's wide
+# multiply-adds set, and whole searches beside the reference engine.
+set -euo pipefail
+
+if [ $# = 2 ]; then
+    program=$1 bench=$2
+else
+    cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+    cargo build --quiet --release --features gpu --bin vanity-ed25519
+    program=${CARGO_TARGET_DIR:-target}/release/vanity-ed25519
+    bench=$(cargo bench --quiet --features gpu --bench gpu --no-run --message-format=json |
+        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+fi
+
+say() { printf '\n== %s\n' "$*"; }
+
+say "the machine, $(date -u +%FT%TZ)"
+"$program" --version
+nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.sm,power.limit,ecc.mode.current --format=csv 2>/dev/null ||
+    echo "nvidia-smi is missing"
+
+say "correctness: 100 million keys"
+timeout 150 "$bench" --bench compare 1e8
+
+say "keys a second by windows and depth"
+timeout 150 "$bench" --bench rates 4
+
+say "whole searches: six letters, a regular expression, fingerprints"
+timeout 60 "$program" --bench 20 --engine gpu --threads 1
+timeout 60 "$program" --bench 10 --engine gpu --threads 1 --regex '^A.*99$'
+timeout 60 "$program" --bench 10 --engine gpu --threads 1 --in fingerprint
+
+say "a whole search, and auto"
+timeout 30 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1 || true
+timeout 30 "$program" --timeout 10s --json abcdefghij | tail -n 1 || true

@@ -1,0 +1,225 @@
+//! The engine's own tests, on every device that there is, and on devices with a fault.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::gpu::tests::{Faulty, Injected, devices};
+use crate::pattern::{Kind, Pattern, Style};
+use crate::wire::Subject;
+
+const LONG: Sizing = Sizing::for_attempts(1e9);
+
+fn engine() -> Option<Gpu> {
+    let devices = devices();
+    let all: Vec<usize> = (0..devices.len()).collect();
+    (!all.is_empty()).then(|| Gpu::new(devices, &all, LONG).unwrap())
+}
+
+/// The same key for every batch.
+struct OneKey([u8; 32]);
+
+impl SeedSource for OneKey {
+    fn fill(&mut self, _: &mut [[u8; 32]]) {
+        panic!("an engine that is given a key draws its own seeds");
+    }
+
+    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
+        Some(Zeroizing::new(self.0))
+    }
+}
+
+/// The first seeds of a key, and their public keys.
+fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
+    let mut seeds = vec![[0; 32]; count];
+    ChaCha20::from_block(key, 0).fill(Scalar::detect(), &mut seeds);
+    seeds.into_iter().map(|seed| (seed, reference::public_key(&seed).0)).collect()
+}
+
+/// Lists of every kind of pattern: one, several, many, with and without what rules most keys out.
+fn lists(subject: Subject) -> Vec<Vec<Pattern>> {
+    let plain = Style { subject, ..Style::default() };
+    let exact = Style { case_sensitive: true, ..plain };
+    let leet = Style { leet: true, ..plain };
+    let kind = |kind, style| Style { kind, ..style };
+    let list = |typed: &[(&str, Style)]| -> Vec<Pattern> {
+        // The ends of a fingerprint have other symbols.
+        typed.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect()
+    };
+    let regex = |text| (text, kind(Kind::Regex, plain));
+    let mut words = Vec::new();
+    for at in 0..6000u32 {
+        let letter = |shift: u32| char::from(b'a' + (at.wrapping_mul(2_654_435_761) >> shift) as u8 % 26);
+        let text: String = [3, 8, 13, 18, 23].map(letter).into_iter().collect();
+        words.push((text, if at % 3 == 0 { kind(Kind::Suffix, exact) } else { plain }));
+    }
+    vec![
+        list(&[("ab", plain)]),
+        list(&[("abc", plain)]),
+        list(&[("Q", exact)]),
+        list(&[("z9", kind(Kind::Suffix, plain))]),
+        list(&[("so", kind(Kind::Suffix, leet))]),
+        list(&[("k", kind(Kind::Prefix, plain))]),
+        list(&[("x", kind(Kind::Word, plain))]),
+        list(&[
+            ("ale", leet),
+            ("+/", plain),
+            ("g", kind(Kind::Suffix, exact)),
+            ("loo", kind(Kind::Prefix, leet)),
+        ]),
+        words.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect(),
+        list(&[regex("[0-9]{4}")]),
+        list(&[regex("^A.*9")]),
+        list(&[regex("a.*b.*c.*d.*[eg]$"), regex("x[yz]x"), ("word", plain)]),
+        list(&["aa1", "bb2", "cc3", "dd4", "ee5", "ff6", "gg7", "hh8", "ii9", "jj0"].map(regex)),
+    ]
+}
+
+#[test]
+fn the_hits_are_the_keys_that_match_and_no_others() {
+    let Some(engine) = engine() else { return };
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).unwrap();
+    println!("seeds: ChaCha20 of {key:02x?}");
+    let known = known(&key, engine.cards[0].unit());
+    let mut found = 0;
+    let lists = [lists(Subject::Key), lists(Subject::Fingerprint)].concat();
+    for patterns in lists.into_iter().filter(|patterns| !patterns.is_empty()) {
+        let matcher = Matcher::new(&patterns);
+        let mut hits = Vec::new();
+        // A worker begins with the smallest batch.
+        let tried = engine.worker().batch(&matcher, &mut OneKey(key), &mut hits);
+        assert_eq!(tried, known.len() as u64);
+        let shows = |key: &[u8; 32]| {
+            let key = crate::key::PublicKey(*key);
+            patterns.iter().any(|pattern| pattern.find(&key.body(pattern.style().subject)).is_some())
+        };
+        let expected: Vec<u64> =
+            (0..).zip(&known).filter(|(_, (_, key))| shows(key)).map(|(index, _)| index).collect();
+        let claimed: Vec<u64> = hits.iter().map(|hit| hit.index).collect();
+        assert_eq!(claimed, expected, "{} and {} more", patterns[0].text(), patterns.len() - 1);
+        for hit in &hits {
+            let (seed, key) = known[hit.index as usize];
+            assert!(hit.has_sign && *hit.seed.bytes() == seed && hit.public_key.0 == key);
+        }
+        found += expected.len();
+    }
+    assert!(found > 1000, "{found} matches say little");
+}
+
+#[test]
+fn batches_grow_and_shrink_in_whole_units() {
+    let Some(engine) = engine() else { return };
+    let card = &engine.cards[0];
+    let mut worker = OnCard {
+        gpu: &engine,
+        card,
+        line: None,
+        keys: card.unit(),
+        screen: None,
+        seeds: Vec::new(),
+        spare: None,
+    };
+    card.workers.fetch_add(1, Relaxed);
+    for _ in 0..40 {
+        worker.adapt(Duration::ZERO);
+        assert!(worker.keys.is_multiple_of(card.unit()));
+    }
+    assert_eq!(worker.keys, card.most);
+    worker.adapt(BATCH_TIME * 3 / 4);
+    assert_eq!(worker.keys, card.most);
+    for _ in 0..40 {
+        worker.adapt(BATCH_TIME * 2);
+    }
+    assert_eq!(worker.keys, card.unit());
+}
+
+/// Whatever a device does, it is named and dropped, and the search goes on with right keys.
+#[test]
+fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
+    let faults = [Injected::Launch, Injected::Memory, Injected::Read, Injected::WrongKeys];
+    for fault in faults {
+        let Some(device) = devices().into_iter().next() else { return };
+        let name = device.name().to_owned();
+        let (device, switch) = Faulty::new(device);
+        let engine = Gpu::new(vec![Box::new(device)], &[0], LONG).unwrap();
+        let patterns = [Pattern::new("^[a-m]", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
+        let matcher = Matcher::new(&patterns);
+        let mut hits = Vec::new();
+        let mut worker = engine.worker();
+        if fault != Injected::Memory {
+            assert!(worker.batch(&matcher, &mut OneKey([1; 32]), &mut hits) > 0);
+        }
+        assert!(engine.notes().is_empty());
+        hits.clear();
+
+        *switch.lock().unwrap() = Some(fault);
+        let mut random = Random([2; 32]);
+        for _ in 0..3 {
+            assert!(worker.batch(&matcher, &mut random, &mut hits) > 0, "{fault:?}");
+        }
+        assert!(!hits.is_empty());
+        for hit in &hits {
+            assert!(hit.possible().any(|key| key == hit.seed.public_key()), "{fault:?}");
+        }
+        let notes = engine.notes();
+        assert_eq!(notes.len(), 1, "{fault:?}: {notes:?}");
+        assert!(notes[0].contains(&name), "{notes:?}");
+        // Nor do others use it.
+        assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
+        assert!(engine.notes().is_empty());
+    }
+}
+
+/// Fresh seeds and keys.
+struct Random([u8; 32]);
+
+impl SeedSource for Random {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        ChaCha20::new(&self.0).fill(Scalar::detect(), seeds);
+        self.0 = *crate::key::scalar_bytes(&self.0);
+    }
+
+    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
+        self.0 = *crate::key::scalar_bytes(&self.0);
+        Some(Zeroizing::new(self.0))
+    }
+}
+
+#[test]
+fn a_device_that_fails_its_check_is_not_used() {
+    for fault in [Injected::Launch, Injected::Memory, Injected::Read, Injected::WrongKeys] {
+        let Some(device) = devices().into_iter().next() else { return };
+        let name = device.name().to_owned();
+        let (device, switch) = Faulty::new(device);
+        *switch.lock().unwrap() = Some(fault);
+        let refused = Gpu::new(vec![Box::new(device)], &[0], LONG).err().unwrap();
+        assert!(refused.contains(&name), "{fault:?}: {refused}");
+    }
+}
+
+#[test]
+fn what_was_secret_is_overwritten() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let (device, _) = Faulty::new(device);
+    let seen = Arc::clone(&device.kept);
+    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG).unwrap();
+    let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+    let mut worker = engine.worker();
+    worker.batch(&Matcher::new(&patterns), &mut OneKey([3; 32]), &mut Vec::new());
+    drop(worker);
+    let read = seen.lock().unwrap().wiped();
+    assert!(read >= 3, "scalars, keys, the place in the stream: {read}");
+}
+
+#[test]
+fn a_device_that_there_is_not_is_refused_with_those_that_there_are() {
+    let devices = devices();
+    let Some(first) = devices.first() else { return };
+    let refused = chosen(&devices, Devices::of([63])).unwrap_err();
+    assert!(
+        refused.starts_with("there is no device 63, but 0: ") && refused.contains(first.name()),
+        "{refused}"
+    );
+    assert_eq!(chosen(&devices, Devices::of([0])).unwrap(), [0]);
+    assert!(!chosen(&devices, Devices::ALL).unwrap().is_empty());
+}
