@@ -20,6 +20,7 @@ use rounds::{Args, median, print_head, ratio};
 use vanity_ed25519::engine::{self, Engine, SeedSource, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
 use vanity_ed25519::wire::Subject;
+use zeroize::Zeroizing;
 
 /// What all other lists are compared with.
 const YARDSTICK: &str = "Ab3dEf";
@@ -29,6 +30,12 @@ struct Seeds(ChaCha20Rng);
 impl SeedSource for Seeds {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
         self.0.fill_bytes(seeds.as_flattened_mut());
+    }
+
+    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
+        let mut key = Zeroizing::new([0; 32]);
+        self.0.fill_bytes(&mut *key);
+        Some(key)
     }
 }
 

@@ -59,6 +59,7 @@
 //! | --- | --- | --- |
 //! | 4 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
+//! | 2 | `gpu` | with the feature of that name: kernels, and the hosts that have graphics processors run them |
 //! | 2 | [`chacha`] | the stream that seeds are taken from |
 //! | 2 | [`sha512`] | scalars from seeds, one in each lane |
 //! | 2 | [`sha256`] | fingerprints of many keys at once |
@@ -68,7 +69,7 @@
 //! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
 //! | 1 | `memory` | huge pages for what is read at random |
-//! | 1 | [`simd`] | what the processor can do, and the only `unsafe` |
+//! | 1 | [`simd`] | what the processor can do; but for `gpu`, the only `unsafe` |
 //!
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
 //! `report` tells of them.

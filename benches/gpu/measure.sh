@@ -2,23 +2,27 @@
 # All that is to be measured on a machine with a graphics processor, in one call of under nine minutes.
 #
 #   benches/gpu/measure.sh                    builds what it needs
-#   benches/gpu/measure.sh PROGRAM BENCH      takes what was built elsewhere, by
+#   benches/gpu/measure.sh PROGRAM BENCH PATTERNS
+#                                             takes what was built elsewhere, by
 #                                             cargo build --release --features gpu --bin vanity-ed25519
-#                                             cargo bench --features gpu --bench gpu --no-run
+#                                             cargo bench --features gpu --bench gpu --bench patterns --no-run
 #
 # Compared: all encodings of 100 million keys with those of the processor, by a checksum for each launch. Measured: keys a second
 # by number of windows and by depth of batches, registers and spills, the share of the bound that the processor's wide
 # multiply-adds set, and whole searches beside the reference engine.
 set -euo pipefail
 
-if [ $# = 2 ]; then
-    program=$1 bench=$2
+if [ $# = 3 ]; then
+    program=$1 bench=$2 patterns=$3
 else
     cd "$(dirname "${BASH_SOURCE[0]}")/../.."
     cargo build --quiet --release --features gpu --bin vanity-ed25519
     program=${CARGO_TARGET_DIR:-target}/release/vanity-ed25519
-    bench=$(cargo bench --quiet --features gpu --bench gpu --no-run --message-format=json |
-        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+    built() {
+        cargo bench --quiet --features gpu --bench "$1" --no-run --message-format=json |
+            sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
+    }
+    bench=$(built gpu) patterns=$(built patterns)
 fi
 
 say() { printf '\n== %s\n' "$*"; }
@@ -34,11 +38,13 @@ timeout 150 "$bench" --bench compare 1e8
 say "keys a second by windows and depth"
 timeout 150 "$bench" --bench rates 4
 
-say "whole searches: six letters, a regular expression, fingerprints"
-timeout 60 "$program" --bench 20 --engine gpu --threads 1
-timeout 60 "$program" --bench 10 --engine gpu --threads 1 --regex '^A.*99$'
-timeout 60 "$program" --bench 10 --engine gpu --threads 1 --in fingerprint
+say "whole searches: six letters, fingerprints"
+timeout 40 "$program" --bench 20 --engine gpu --threads 1
+timeout 30 "$program" --bench 10 --engine gpu --threads 1 --in fingerprint
 
-say "a whole search, and auto"
+say "what each kind of pattern costs"
+timeout 100 "$patterns" --bench --rounds 3 --seconds 0.25
+
+say "a search by the GPU engine, and by auto"
 timeout 30 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1 || true
 timeout 30 "$program" --timeout 10s --json abcdefghij | tail -n 1 || true

@@ -101,6 +101,11 @@ pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     Gpu::new(devices, &chosen, sizing).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
 }
 
+/// Whether there is a graphics processor.
+pub(super) fn is_there() -> bool {
+    gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))
+}
+
 /// The same without processors.
 pub(super) fn build_graphics(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     let mut devices = gpu::devices().map_err(|error| error.to_string())?;

@@ -151,6 +151,9 @@ pub const AUTO: &str = "auto";
 /// The name of the engine of graphics processors.
 pub const GPU: &str = "gpu";
 
+/// The name of graphics processors and the processor together, which [`AUTO`] may take.
+pub const SIDE_BY_SIDE: &str = "gpu+cpu";
+
 /// The name of the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
 
@@ -167,6 +170,10 @@ const ENGINES: [Entry; 6] = [
 /// Where the program was built without graphics processors.
 #[cfg(not(feature = "gpu"))]
 mod gpu {
+    pub(super) fn is_there() -> bool {
+        false
+    }
+
     pub(super) fn build(_: super::Sizing) -> Result<Box<dyn super::Engine>, String> {
         Err("this program was built without it; build it with `--features gpu`".to_owned())
     }
@@ -221,10 +228,13 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
 }
 
-/// All engines that work on this machine, in the order of [`names`].
+/// All engines that work on this machine, in the order of [`names`]; not the one that would make a device of the processor.
 #[must_use]
 pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
-    names().filter_map(|name| select(name, sizing).ok()).collect()
+    names()
+        .filter(|name| *name != GPU || gpu::is_there())
+        .filter_map(|name| select(name, sizing).ok())
+        .collect()
 }
 
 /// Why an engine is refused.
@@ -247,7 +257,11 @@ impl EngineError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
-        let works = |name: &&str| select(name, Sizing::for_attempts(0.0)).is_ok();
+        let works = |name: &&str| match *name {
+            // Kernels are not compiled for a hint.
+            GPU => gpu::is_there(),
+            name => select(name, Sizing::for_attempts(0.0)).is_ok(),
+        };
         let there = names().filter(works).collect::<Vec<_>>().join(", ");
         format!("this machine has: {AUTO}, {there}")
     }

@@ -11,9 +11,6 @@ use super::{Engine, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor, self
 use crate::key::fill_random;
 use crate::pattern::{Matcher, Pattern, Style};
 
-/// The engine's name.
-const NAME: &str = "gpu+cpu";
-
 /// Below so many expected attempts the processor is done before kernels are compiled: some seconds of it.
 const FEW_ATTEMPTS: f64 = 2e7;
 
@@ -99,7 +96,7 @@ impl SeedSource for Seeds {
 
 impl Engine for SideBySide {
     fn name(&self) -> &'static str {
-        NAME
+        super::SIDE_BY_SIDE
     }
 
     /// The first that are asked for are those of graphics processors.

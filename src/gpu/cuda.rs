@@ -182,3 +182,25 @@ impl Queue for Line {
         self.stream.synchronize().map_err(|error| GpuError::call("waiting for a device", error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{missing, settings};
+    use super::*;
+
+    /// From the oldest processors that the current compiler still knows to those of 2022. It needs no processor.
+    #[test]
+    fn nvidia_s_compiler_takes_the_text() {
+        // SAFETY: the library is NVIDIA's, or whatever the system has under its name.
+        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+            return missing("nvrtc", "there is no NVRTC here");
+        }
+        for capability in [(7, 5), (8, 0), (8, 9), (9, 0)] {
+            let ptx = compile_ptx_with_opts(source::text(&settings(), true), options(capability));
+            let ptx = ptx.unwrap_or_else(|error| panic!("{capability:?}: {error}")).to_src();
+            for kernel in KERNELS {
+                assert!(ptx.contains(&format!(".entry {kernel}(")), "{kernel}");
+            }
+        }
+    }
+}

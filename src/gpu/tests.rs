@@ -1,5 +1,6 @@
 //! The room's own tests, on every device that there is; PoCL makes one of any processor.
 
+use std::io::Write as _;
 use std::sync::Mutex;
 
 use rand_core::{Rng as _, SeedableRng as _};
@@ -10,16 +11,27 @@ use super::*;
 /// Every device; where there is none, the test is skipped by name, or fails if `VANITY_REQUIRE` has `opencl` in it.
 pub(crate) fn devices() -> Vec<Box<dyn Device>> {
     super::devices().unwrap_or_else(|error| {
-        let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
-        assert!(
-            !required.split(',').any(|entry| entry.trim() == "opencl"),
-            "VANITY_REQUIRE names opencl: {error}"
-        );
-        use std::io::Write as _;
-        // Not `eprintln!`, which the test harness holds back when a test passes.
-        let _ = writeln!(std::io::stderr(), "skipped: opencl is missing: {error}");
+        missing("opencl", &error.to_string());
         Vec::new()
     })
+}
+
+/// Says that a test is skipped, or fails if what is missing is required (`tests/require`).
+pub(super) fn missing(name: &str, why: &str) {
+    let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
+    let required = required.split(',').any(|entry| entry.trim() == name);
+    assert!(!required, "{name} is missing, and VANITY_REQUIRE names it: {why}");
+    // Not `eprintln!`, which the test harness holds back when a test passes.
+    let _ = writeln!(std::io::stderr(), "skipped: {name} is missing: {why}");
+}
+
+/// Two windows of 16 bits: as much text as sixteen are.
+pub(super) fn settings() -> Settings {
+    Settings {
+        windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
+        depth: 32,
+        screen_numbers: crate::pattern::Screen::NUMBERS.to_vec(),
+    }
 }
 
 fn dalek(seed: &[u8; 32]) -> [u8; 32] {
@@ -76,20 +88,11 @@ fn a_device_draws_the_seeds_of_the_stream() {
     }
 }
 
-/// Writes the text for NVIDIA's compiler to the file that `VANITY_KERNELS` names, to look at what that makes of it.
 #[test]
-fn the_text_is_whole() {
-    let settings = Settings {
-        windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
-        depth: 32,
-        screen_numbers: crate::pattern::Screen::NUMBERS.to_vec(),
-    };
-    let text = source::text(&settings, true);
+fn every_kernel_is_in_the_text() {
+    let text = source::text(&settings(), true);
     for kernel in KERNELS {
         assert_eq!(text.matches(&format!("KERNEL {kernel}(")).count(), 1, "{kernel}");
-    }
-    if let Some(file) = std::env::var_os("VANITY_KERNELS") {
-        std::fs::write(file, text).unwrap();
     }
 }
 

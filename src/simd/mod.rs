@@ -6,7 +6,7 @@
 //! the 52-bit products of [`Madd52`], and the characters of [`Fours`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
 //! machine code of an instruction set where [`Words::run`] is called.
 //!
-//! This is the only room with `unsafe`.
+//! With `gpu`, whose foreign calls need it, this is the only room with `unsafe`.
 
 mod cache;
 mod scalar;
