@@ -7,6 +7,7 @@ mod batch;
 mod cli;
 mod engines;
 mod files;
+mod gpu;
 mod guide;
 mod hostile;
 mod json;

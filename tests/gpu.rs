@@ -1,15 +1,8 @@
 //! The GPU engine as it is used: on whatever device there is, and where there is none.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test")]
 
-#[allow(dead_code, reason = "some need no tools")]
-mod program;
-#[cfg(feature = "gpu")]
-#[allow(dead_code, reason = "devices are no tools")]
-mod require;
-
-use program::{program, run};
+use crate::program::{program, run};
 
 #[cfg(not(feature = "gpu"))]
 #[test]
@@ -39,8 +32,8 @@ mod with_devices {
 
     use tempfile::TempDir;
 
-    use super::program::{self, check_pair, objects, of_type, run, succeed, text, whole};
-    use super::require;
+    use crate::program::{self, check_pair, objects, of_type, run, succeed, text, whole};
+    use crate::require;
 
     /// Whether there is a device; where there is none, the test is skipped by name.
     fn is_there() -> bool {

@@ -180,7 +180,7 @@ impl Observer for Nobody {
 fn nothing_is_left_of_seeds_that_were_thrown_away() {
     const ENGINE: &str = "VANITY_ED25519_INNER_TEST";
     let Ok(name) = std::env::var(ENGINE) else {
-        for engine in engine::available(None) {
+        for engine in engine::available(Sizing::for_attempts(f64::INFINITY)) {
             let ran = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "memory::nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
                 .env(ENGINE, engine.name())
@@ -191,7 +191,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         }
         return;
     };
-    let sizing = Sizing { expected_attempts: 1e6, table_memory: Some(1 << 20) };
+    let sizing = Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(1e6) };
     let engine = Remembering(engine::select(&name, sizing).unwrap());
     let patterns = [Pattern::new("ab", Style { kind: Kind::Prefix, ..Style::default() }).unwrap()];
     let search = Search {

@@ -23,7 +23,12 @@ const SECRET: &str = "correct horse";
 const MANIFESTS: [&str; 2] = [include_str!("../Cargo.toml"), include_str!("../fuzz/Cargo.toml")];
 
 /// Commands that change the machine, and those that are the test itself.
-const NOT_RUN: [&str; 3] = ["cargo test --release", "cargo install --path . --locked", "packaging/deb"];
+const NOT_RUN: [&str; 4] = [
+    "cargo test --release",
+    "cargo install --path . --locked",
+    "cargo install --path . --locked --features gpu",
+    "packaging/deb",
+];
 
 /// What differs from run to run, and what stands for it.
 const VARYING: [(&str, &str); 8] = [
@@ -148,6 +153,9 @@ impl Home {
             }
             ["vanity-ed25519", "--bench", seconds, ..] => {
                 succeed(&mut self.shell(&line.replace(&format!("--bench {seconds}"), "--bench 0.1")));
+            }
+            ["vanity-ed25519", "--engine", "gpu", ..] if !cfg!(feature = "gpu") => {
+                assert_eq!(run(&mut self.shell(line)).status, Some(2));
             }
             ["ssh-add", ..] => {
                 let mut agent = command("ssh-agent");

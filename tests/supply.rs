@@ -12,8 +12,8 @@ use std::process::Command;
 use crate::require;
 use serde_json::Value;
 
-/// The rooms that may have `unsafe`: that of the vectors.
-const UNSAFE: [&str; 1] = ["src/simd"];
+/// The rooms that may have `unsafe`: that of the vectors, and that of the graphics processors' foreign calls.
+const UNSAFE: [&str; 2] = ["src/gpu", "src/simd"];
 
 const DOCUMENT: &str = include_str!("../docs/dependencies.md");
 const PACKAGES: &str = include_str!("../docs/dependencies.txt");

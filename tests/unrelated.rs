@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use crate::program;
 use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
+use vanity_ed25519::engine::{self, Sizing};
 
 /// Keys found by two processes of two threads each.
 const PROCESSES: usize = 2;
@@ -24,7 +25,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 /// point would show in one or the other.
 #[test]
 fn no_two_seeds_of_a_thousand_winners_are_related() {
-    for engine in vanity_ed25519::engine::available(None) {
+    for engine in engine::available(Sizing::for_attempts(f64::INFINITY)) {
         let mut seeds = Vec::new();
         for _ in 0..PROCESSES {
             let count = (KEYS / PROCESSES).to_string();
