@@ -47,6 +47,11 @@ fn run() -> u8 {
         complain(Failure::new(SearchError::<Undelivered>::Randomness(error)));
         return FAILURE;
     }
+    #[cfg(all(unix, feature = "gpu"))]
+    if let Err(error) = Stop::come_first() {
+        complain(Failure::new(error));
+        return FAILURE;
+    }
     let outcome = match cli::plan(std::env::args_os()) {
         Ok(Plan::Print(text)) => print(&text),
         Ok(Plan::Estimate(plan)) => estimate(&plan),

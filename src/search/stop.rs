@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+/// Whether the signals still end the process.
+#[cfg(all(unix, feature = "gpu"))]
+static ENDS: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
+
 /// The request to end a search. Clones share it.
 #[derive(Clone, Default)]
 pub struct Stop {
@@ -51,6 +55,23 @@ impl Stop {
         Self::default()
     }
 
+    /// Takes SIGINT and SIGTERM, which still end the process, until [`Self::on_signals`] makes requests of them.
+    ///
+    /// The libraries of devices bring a compiler (LLVM) that handles them, too, hands them on to whoever did so before, and
+    /// else ends the process: so it has to come second.
+    ///
+    /// # Errors
+    ///
+    /// The operating system refuses the handlers.
+    #[cfg(all(unix, feature = "gpu"))]
+    pub fn come_first() -> io::Result<()> {
+        for signal in [SIGINT, SIGTERM] {
+            let ends = Arc::clone(ENDS.get_or_init(|| Arc::new(AtomicBool::new(true))));
+            signal_hook::flag::register_conditional_default(signal, ends)?;
+        }
+        Ok(())
+    }
+
     /// A request that SIGINT and SIGTERM make for the whole process. Once it is noticed, a further signal ends the
     /// process at once; before, it adds nothing, since `timeout` and others send each signal twice.
     ///
@@ -66,6 +87,10 @@ impl Stop {
             let (number, status) = (signal.number(), i32::from(signal.status()));
             signal_hook::flag::register_conditional_shutdown(number, status, Arc::clone(&stop.noticed))?;
             signal_hook::flag::register_usize(number, Arc::clone(&stop.signal), number as usize)?;
+        }
+        #[cfg(all(unix, feature = "gpu"))]
+        if let Some(ends) = ENDS.get() {
+            ends.store(false, Relaxed);
         }
         #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
