@@ -68,7 +68,7 @@ pub struct Search {
     pub had: u64,
     /// The way of searching, which has passed its self-test.
     pub engine: Box<dyn Engine>,
-    /// Worker threads.
+    /// Worker threads, as many as were asked for.
     pub threads: NonZeroUsize,
     /// When to give up.
     pub timeout: Option<Duration>,
@@ -92,6 +92,11 @@ impl Search {
     /// The comment on a find.
     pub fn comment(&self, find: &Find) -> &str {
         self.comment.as_deref().unwrap_or_else(|| self.patterns[find.patterns[0]].text())
+    }
+
+    /// The threads that the engine takes.
+    pub fn workers(&self) -> usize {
+        self.engine.workers(self.threads.get())
     }
 }
 

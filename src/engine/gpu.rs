@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::{Devices, Engine, Hit, SeedSource, Sizing, Worker, batch, reference};
+use super::{Devices, Engine, Hit, SeedSource, Sizing, Worker, batch, reference, self_test};
 use crate::chacha::ChaCha20;
 use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
@@ -56,6 +56,7 @@ pub(super) struct Gpu {
     sizing: Sizing,
     /// What goes on in the stead of a device that was dropped.
     spare: OnceLock<Box<dyn Engine>>,
+    /// Which devices are not used, and why; not yet told.
     notes: Mutex<Vec<String>>,
 }
 
@@ -106,12 +107,18 @@ pub(super) fn is_there() -> bool {
     gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))
 }
 
-/// The same without processors.
-pub(super) fn build_graphics(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    let mut devices = gpu::devices().map_err(|error| error.to_string())?;
+/// The same without processors, after its self-test. `None` if there is nothing else.
+pub(super) fn build_graphics(sizing: Sizing) -> Option<Result<Box<dyn Engine>, String>> {
+    let mut devices = gpu::devices().ok()?;
     devices.retain(|device| !device.is_processor());
+    if devices.is_empty() {
+        return None;
+    }
     let chosen: Vec<usize> = (0..devices.len()).collect();
-    Gpu::new(devices, &chosen, sizing).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
+    Some(Gpu::new(devices, &chosen, sizing).and_then(|gpu| {
+        self_test::run(&gpu).map_err(|error| error.to_string())?;
+        Ok(Box::new(gpu) as Box<dyn Engine>)
+    }))
 }
 
 /// The numbers of the devices that are used.
@@ -165,7 +172,7 @@ impl Gpu {
 }
 
 fn not_used(name: &str, fault: &Fault) -> String {
-    format!("warning: the device '{name}' is not used any more: {fault}")
+    format!("the device '{name}' is not used: {fault}")
 }
 
 impl Card {
@@ -270,7 +277,8 @@ impl Engine for Gpu {
     }
 
     fn notes(&self) -> Vec<String> {
-        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+        let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.iter().map(|note| format!("warning: {note}")).collect()
     }
 }
 

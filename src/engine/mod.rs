@@ -203,9 +203,8 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
     }
     if name == AUTO {
         #[cfg(feature = "gpu")]
-        if let Some(engine) = side_by_side::build(sizing) {
-            return Ok(engine);
-        }
+        return side_by_side::build(sizing);
+        #[cfg(not(feature = "gpu"))]
         return of_the_processor(sizing);
     }
     let Some(&Entry { name, build }) = ENGINES.iter().find(|entry| entry.name == name) else {

@@ -1,13 +1,14 @@
 //! Graphics processors and the processor at once, where that is faster than either.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
-use super::{Engine, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor, self_test};
+use super::{Engine, EngineError, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor};
 use crate::key::fill_random;
 use crate::pattern::{Matcher, Pattern, Style};
 
@@ -25,26 +26,38 @@ struct SideBySide {
     there: AtomicUsize,
 }
 
-/// The fastest of graphics processors, the processor, and both. `None` where no graphics processor works, or the search is too
-/// short for one.
-pub(super) fn build(sizing: Sizing) -> Option<Box<dyn Engine>> {
-    if sizing.expected_attempts < FEW_ATTEMPTS {
-        return None;
+/// The fastest of graphics processors, the processor, and both; the processor where there are none, they do not work, or the
+/// search is too short for them.
+///
+/// # Errors
+///
+/// Neither works.
+pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    let graphics = if sizing.expected_attempts < FEW_ATTEMPTS { None } else { gpu::build_graphics(sizing) };
+    let processor = of_the_processor(sizing);
+    match graphics {
+        None => processor,
+        Some(Err(why)) => processor.map(|processor| -> Box<dyn Engine> {
+            Box::new(Alone { processor, note: Mutex::new(Some(format!("warning: {why}"))) })
+        }),
+        Some(Ok(graphics)) => Ok(match processor {
+            Ok(processor) => fastest(graphics, processor),
+            Err(_) => graphics,
+        }),
     }
-    let graphics = gpu::build_graphics(sizing).ok().filter(|graphics| self_test::run(&**graphics).is_ok())?;
-    let Ok(processor) = of_the_processor(sizing) else { return Some(graphics) };
-    fastest(graphics, processor)
 }
 
-fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Option<Box<dyn Engine>> {
+fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Box<dyn Engine> {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let [of_graphics, of_processor] = [&graphics, &processor].map(|engine| rate(&**engine, threads));
     let both = SideBySide { graphics, processor, there: AtomicUsize::new(0) };
-    let of_both = rate(&both, threads);
-    if of_both > of_graphics.max(of_processor) {
-        return Some(Box::new(both));
+    if rate(&both, threads) > of_graphics.max(of_processor) {
+        Box::new(both)
+    } else if of_graphics > of_processor {
+        both.graphics
+    } else {
+        both.processor
     }
-    (of_graphics > of_processor).then_some(both.graphics)
 }
 
 /// Keys per second in a short trial.
@@ -118,6 +131,33 @@ impl Engine for SideBySide {
     }
 }
 
+/// The processor, and why graphics processors that are there do not help it.
+struct Alone {
+    processor: Box<dyn Engine>,
+    note: Mutex<Option<String>>,
+}
+
+impl Engine for Alone {
+    fn name(&self) -> &'static str {
+        self.processor.name()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        self.processor.worker()
+    }
+
+    fn workers(&self, threads: usize) -> usize {
+        self.processor.workers(threads)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.processor.notes();
+        notes.extend(self.note.lock().unwrap_or_else(PoisonError::into_inner).take());
+        notes
+    }
+}
+
+/// A worker of graphics processors in [`SideBySide`].
 struct OfGraphics<'a> {
     worker: Box<dyn Worker + 'a>,
     there: &'a AtomicUsize,
@@ -134,3 +174,6 @@ impl Worker for OfGraphics<'_> {
         self.worker.batch(matcher, seeds, hits)
     }
 }
+
+#[cfg(test)]
+mod tests;

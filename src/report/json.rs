@@ -82,11 +82,11 @@ pub(super) fn summary(summary: &Summary, engine: &str, threads: usize) -> Value 
     })
 }
 
-pub(super) fn bench(measured: &Measured, threads: usize) -> Value {
+pub(super) fn bench(measured: &Measured) -> Value {
     json!({
         "type": "bench",
         "engine": measured.engine,
-        "threads": threads,
+        "threads": measured.threads,
         "keys_per_second": measured.rate.median,
         "keys_per_second_min": measured.rate.min,
         "keys_per_second_max": measured.rate.max,

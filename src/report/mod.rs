@@ -108,7 +108,7 @@ impl<'a> Report<'a> {
         self.note("nothing is missing");
         if self.plan.show.json {
             let nothing = Summary { found: 0, attempts: 0, elapsed: Duration::ZERO, end: End::Complete };
-            self.print_json(&json::summary(&nothing, self.plan.engine.name(), self.plan.threads.get()))?;
+            self.print_json(&json::summary(&nothing, self.plan.engine.name(), self.plan.workers()))?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<'a> Report<'a> {
             live.end();
         }
         if self.plan.show.json {
-            let summary = json::summary(summary, self.plan.engine.name(), self.plan.threads.get());
+            let summary = json::summary(summary, self.plan.engine.name(), self.plan.workers());
             self.print_json(&summary)?;
         }
         let (found, wanted) = self.outlook.found_of();
@@ -192,7 +192,7 @@ impl<'a> Report<'a> {
             clock(summary.elapsed),
             rough(summary.keys_per_second()),
             self.plan.engine.name(),
-            plural(self.plan.threads.get() as u64, "thread"),
+            plural(self.plan.workers() as u64, "thread"),
         )));
         if ended.is_some() {
             self.note("the search has no memory: starting again loses nothing");
@@ -337,17 +337,14 @@ impl Several {
 /// The figures of every engine on stdout, as `--bench` prints them.
 pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
     notes(&plan.notes, plan.show);
-    let threads = plan.threads.get();
     if plan.show.json {
-        return measured
-            .iter()
-            .try_for_each(|one| print(format!("{}\n", json::bench(one, threads)).as_bytes()));
+        return measured.iter().try_for_each(|one| print(format!("{}\n", json::bench(one)).as_bytes()));
     }
     let mut table = format!(
         "{:<12} {:>7} {:>14} {:>27} {:>8} {:>15}\n",
         "engine", "threads", "keys/s", "from - to", "ratio", "from - to"
     );
-    for Measured { engine, rate, ratio } in measured {
+    for Measured { engine, threads, rate, ratio } in measured {
         let rates = format!("{} - {}", rough(rate.min), rough(rate.max));
         let ratios = format!("{:.2} - {:.2}", ratio.min, ratio.max);
         let median = rough(rate.median);

@@ -26,6 +26,8 @@ pub struct Measure<'a> {
 pub struct Measured {
     /// The engine.
     pub engine: &'static str,
+    /// Its threads.
+    pub threads: usize,
     /// Keys per second.
     pub rate: Spread,
     /// In each round, the rate over the rate of the last engine.
@@ -69,6 +71,7 @@ impl Measure<'_> {
         let yardstick = rates.last().cloned().unwrap_or_default();
         let measured = engines.iter().zip(rates).map(|(engine, rates)| Measured {
             engine: engine.name(),
+            threads: engine.workers(self.threads.get()),
             ratio: Spread::of(
                 rates.iter().zip(&yardstick).map(|(rate, yardstick)| rate / yardstick).collect(),
             ),

@@ -1,0 +1,100 @@
+//! Both at once, with engines of the processor in the place of those of devices.
+
+use super::*;
+use crate::engine::reference::Reference;
+
+/// An engine of so many workers, whatever is asked for.
+struct Fixed {
+    inner: Box<dyn Engine>,
+    workers: usize,
+}
+
+impl Engine for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Counted(self.inner.worker()))
+    }
+
+    fn workers(&self, _: usize) -> usize {
+        self.workers
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec!["fixed".to_owned()]
+    }
+}
+
+/// A worker that marks its hits.
+struct Counted<'a>(Box<dyn Worker + 'a>);
+
+impl Worker for Counted<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let before = hits.len();
+        let tried = self.0.batch(matcher, seeds, hits);
+        hits[before..].iter_mut().for_each(|hit| hit.index += 1000);
+        tried
+    }
+}
+
+/// An engine that never gets anywhere.
+struct Idle;
+
+impl Engine for Idle {
+    fn name(&self) -> &'static str {
+        "idle"
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Idle)
+    }
+}
+
+impl Worker for Idle {
+    fn batch(&mut self, _: &Matcher, _: &mut dyn SeedSource, _: &mut Vec<Hit>) -> u64 {
+        std::thread::sleep(TRIAL / 10);
+        0
+    }
+}
+
+fn fixed(workers: usize) -> Box<dyn Engine> {
+    Box::new(Fixed { inner: Box::new(Reference), workers })
+}
+
+/// Whether a worker is one of `fixed`.
+fn is_of_graphics(worker: &mut dyn Worker) -> bool {
+    let everything =
+        [Pattern::new(".", Style { kind: crate::pattern::Kind::Regex, ..Style::default() }).unwrap()];
+    let mut hits = Vec::new();
+    let tried = worker.batch(&Matcher::new(&everything), &mut Seeds::new().unwrap(), &mut hits);
+    assert!(tried > 0 && hits.len() as u64 == tried);
+    hits.iter().all(|hit| hit.index >= 1000)
+}
+
+#[test]
+fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
+    let both = SideBySide { graphics: fixed(2), processor: Box::new(Reference), there: AtomicUsize::new(0) };
+    assert_eq!(both.workers(3), 5);
+    for _ in 0..2 {
+        let mut workers: Vec<_> = (0..5).map(|_| both.worker()).collect();
+        let found: Vec<bool> = workers.iter_mut().map(|worker| is_of_graphics(&mut **worker)).collect();
+        assert_eq!(found, [true, true, false, false, false]);
+    }
+    assert_eq!(both.notes(), ["fixed"]);
+}
+
+#[test]
+fn what_gets_nowhere_is_not_taken() {
+    assert_ne!(fastest(Box::new(Idle), Box::new(Reference)).name(), "idle");
+    assert_ne!(fastest(fixed(1), Box::new(Idle)).name(), "idle");
+}
+
+#[test]
+fn a_processor_alone_tells_why_once() {
+    let alone = Alone { processor: Box::new(Reference), note: Mutex::new(Some("why".to_owned())) };
+    assert_eq!((alone.name(), alone.workers(3)), (Reference.name(), 3));
+    assert_eq!(alone.notes(), ["why"]);
+    assert!(alone.notes().is_empty());
+}
