@@ -23,7 +23,9 @@ const README: &str = include_str!("../README.md");
 /// What cargo knows of the packages that are there without a network.
 fn metadata(options: &[&str]) -> Option<Value> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--offline", "--locked", "--format-version", "1"]).args(options);
+    cargo
+        .args(["metadata", "--offline", "--locked", "--all-features", "--format-version", "1"])
+        .args(options);
     let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
 }
