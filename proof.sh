@@ -22,7 +22,7 @@ of() { if [ "$full" ]; then printf %s "$2"; else printf %s "$1"; fi; }
 
 # What the tests of a log had to do without.
 missed() {
-    { sed -n 's/^skipped: \(.*\) is missing$/\1/p' "$1"; sed -n "s/^the engine '\(.*\)' cannot run here.*/\1/p" "$1"; } |
+    { sed -n 's/^skipped: \(.*\) is missing\(: .*\)*$/\1/p' "$1"; sed -n "s/^the engine '\(.*\)' cannot run here.*/\1/p" "$1"; } |
         sort -u | paste -sd, | sed 's/,/, /g'
 }
 
@@ -75,8 +75,13 @@ timed() {
 unit() { cargo test --release --lib -- --nocapture "$@"; }
 # tests FILE BEGINNING...: of a file of tests those whose names begin so.
 tests() { local file=$1; shift; cargo test --release --test all -- --nocapture "${@/#/$file::}"; }
+# The same of the program with the engine of graphics processors.
+gpu_unit() { cargo test --release --features gpu --lib -- --nocapture "$@"; }
+gpu_tests() { cargo test --release --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
 
-cargo test --release --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }
+for features in gpu ''; do
+    cargo test --release --features "$features" --lib --bins --tests --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }
+done
 
 printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
 
@@ -96,9 +101,13 @@ shown 2 'random seeds through every back end against ed25519-dalek' "$seeds each
     env VANITY_SEEDS="$seeds" cargo test --release --lib -- --nocapture every_back_end_derives
 shown 2 'chosen and random seeds through every engine; batches of every size' '101,536 each' tests engines every_candidate
 shown 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
+seeds=$(of 20000 1000000)
+shown 2 'random seeds through every device against ed25519-dalek, seeds that devices draw' "$seeds each" \
+    env VANITY_SEEDS="$seeds" cargo test --release --features gpu --lib -- --nocapture gpu::tests
 cases=$(of 10000 1000000)
 shown 3 'field operations at the bounds against big integers' "$cases each" \
     env VANITY_CASES="$cases" cargo test --release --lib -- --nocapture curve::field
+shown 3 'arithmetic for NVIDIA by interpreting its text; the text in NVIDIA'"'"'s compiler' 'all' gpu_unit gpu::ptx gpu::cuda
 if [ "$full" ]; then
     export ASAN_OPTIONS=detect_leaks=0
     shown 4 'all tests under AddressSanitizer, every engine' 'all' env RUSTFLAGS=-Zsanitizer=address \
@@ -114,7 +123,10 @@ shown 6 'keys of the program through ssh-keygen -y and -l, encrypted ones, and o
     env VANITY_KEYS="$keys" cargo test --release --test all -- --nocapture keys::
 shown 6 'sshd lets a key of the program in' 1 tests tools a_real_server
 shown 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
+shown 7 'devices that fail or compute wrong keys; what they find; what was secret on them is overwritten' all \
+    gpu_unit engine::gpu side_by_side
 shown 8 'gaps between finds are geometric, engines and kinds of patterns' '40,000 finds' unit the_gaps
+shown 8 'the same of devices, every kind of pattern' '1,000 finds each' gpu_unit the_gaps_between_finds_of_devices
 shown 10 'the generator of the operating system fails at any call' 'all calls' tests observed without_randomness
 shown 10 'winners of every engine have nothing to do with each other' '1,000 each' tests unrelated no_two_seeds
 shown 11 'modes under any umask' all unit umask made_for_the_owner
@@ -131,6 +143,7 @@ shown 15 'kill -9 at random moments of a batch' "$kills kills, $keys keys" \
     env VANITY_KEYS="$keys" VANITY_KILLS="$kills" cargo test --release --test all -- --nocapture batch::kills
 shown 16 'SIGINT and SIGTERM keep what was found' all tests files a_signal
 shown 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
+shown 16 'the same with devices; which there are is told' all gpu_tests ''
 shown 17 'full disks, read-only disks, limits of size, removed directories' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
 shown 17 'the same with keys in single files' all tests files a_directory_that_vanishes
 shown 18 'closed and full streams, readers that leave' all tests cli closed_streams a_full_stdout
