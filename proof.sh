@@ -76,12 +76,12 @@ unit() { cargo test --release --lib -- --nocapture "$@"; }
 # tests FILE BEGINNING...: of a file of tests those whose names begin so.
 tests() { local file=$1; shift; cargo test --release --test all -- --nocapture "${@/#/$file::}"; }
 # The same of the program with the engine of graphics processors.
-gpu_unit() { cargo test --release --features gpu --lib -- --nocapture "$@"; }
-gpu_tests() { cargo test --release --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
+gpu_unit() { cargo test --profile quick --features gpu --lib -- --nocapture "$@"; }
+gpu_tests() { cargo test --profile quick --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
 
-for features in gpu ''; do
-    cargo test --release --features "$features" --lib --bins --tests --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }
-done
+built() { cargo test "$@" --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
+built --release
+built --profile quick --features gpu --lib --test all
 
 printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
 
@@ -103,7 +103,7 @@ shown 2 'chosen and random seeds through every engine; batches of every size' '1
 shown 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
 seeds=$(of 20000 1000000)
 shown 2 'random seeds through every device against ed25519-dalek, seeds that devices draw' "$seeds each" \
-    env VANITY_SEEDS="$seeds" cargo test --release --features gpu --lib -- --nocapture gpu::tests
+    env VANITY_SEEDS="$seeds" cargo test --profile quick --features gpu --lib -- --nocapture gpu::tests
 cases=$(of 10000 1000000)
 shown 3 'field operations at the bounds against big integers' "$cases each" \
     env VANITY_CASES="$cases" cargo test --release --lib -- --nocapture curve::field
