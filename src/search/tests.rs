@@ -423,12 +423,8 @@ fn the_count_goes_on_beyond_32_bits_and_up_to_64() {
 
 #[test]
 fn a_rate_is_attempts_over_time() {
-    let summary = Summary {
-        found: 1,
-        attempts: 300,
-        elapsed: Duration::from_millis(1500),
-        end: End::Complete,
-    };
+    let summary =
+        Summary { found: 1, attempts: 300, elapsed: Duration::from_millis(1500), end: End::Complete };
     assert_eq!(summary.keys_per_second(), 200.0);
     let nothing = Summary { attempts: 0, elapsed: Duration::ZERO, ..summary };
     assert_eq!(nothing.keys_per_second(), 0.0);
