@@ -103,7 +103,7 @@ shown 2 'chosen and random seeds through every engine; batches of every size' '1
 shown 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
 seeds=$(of 20000 1000000)
 shown 2 'random seeds through every device against ed25519-dalek, seeds that devices draw' "$seeds each" \
-    env VANITY_SEEDS="$seeds" cargo test --profile quick --features gpu --lib -- --nocapture gpu::tests
+    env VANITY_SEEDS="$seeds" cargo test --profile quick --features gpu --lib -- --nocapture every_device_derives a_device_draws every_kernel
 cases=$(of 10000 1000000)
 shown 3 'field operations at the bounds against big integers' "$cases each" \
     env VANITY_CASES="$cases" cargo test --release --lib -- --nocapture curve::field

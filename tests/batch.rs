@@ -401,7 +401,7 @@ fn a_stdout_that_takes_nothing_loses_no_key() {
         let outer = TempDir::new().unwrap();
         let directory = outer.path().join("keys");
         // The status of the program, not that of the pipe.
-        let script = format!("{{ \"$0\" -n 2000 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
+        let script = format!("{{ \"$0\" -n 600 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
         let ran = run(command("sh").args(["-c", &script, PROGRAM]).arg(&directory));
         let ended = fs::read_to_string(outer.path().join("keys.status")).unwrap();
         assert_eq!(ended.trim(), status.to_string(), "{redirection}: {}", ran.stderr);
@@ -415,8 +415,8 @@ fn a_stdout_that_takes_nothing_loses_no_key() {
                     || ran.stderr.contains(" just found are kept in '")
             );
         }
-        assert_eq!(rerun(&directory, &["-n", "2000", "ab"]).1, 2000 - kept as u64);
-        assert_eq!(check_batch(&directory), 2000);
+        assert_eq!(rerun(&directory, &["-n", "600", "ab"]).1, 600 - kept as u64);
+        assert_eq!(check_batch(&directory), 600);
     }
 }
 
