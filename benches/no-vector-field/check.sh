@@ -18,10 +18,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-target=${CARGO_TARGET_DIR:-target}/no-vector-field
-env -u CARGO_BUILD_TARGET CARGO_PROFILE_RELEASE_STRIP=none \
-    cargo build --quiet --release --example mul_base --target-dir "$target"
-binary=$target/release/examples/mul_base
+env -u CARGO_BUILD_TARGET cargo build --quiet --release --example mul_base
+binary=${CARGO_TARGET_DIR:-target}/release/examples/mul_base
 
 listing=$(mktemp)
 trap 'rm -f "$listing"' EXIT
