@@ -429,3 +429,18 @@ fn a_rate_is_attempts_over_time() {
     let nothing = Summary { attempts: 0, elapsed: Duration::ZERO, ..summary };
     assert_eq!(nothing.keys_per_second(), 0.0);
 }
+
+#[test]
+fn a_pattern_that_has_its_keys_is_looked_for_no_more() {
+    // Half of all keys, and one in 800.
+    let patterns = patterns(&["^[A-H]", "zzz"]);
+    let hits = std::sync::atomic::AtomicU64::new(0);
+    let count = |found: &mut Vec<Hit>, _| {
+        hits.fetch_add(found.len() as u64, Relaxed);
+    };
+    let engine = Altered { inner: reference(), alter: count };
+    let quota = Quota::Left(vec![1, 20]);
+    let summary = search(&engine, &patterns, 1, quota).run(&Stop::new(), &mut Log::default()).unwrap();
+    let hits = hits.into_inner();
+    assert!(4 * hits < summary.attempts, "{hits} hits among {} keys", summary.attempts);
+}
