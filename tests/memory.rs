@@ -224,7 +224,8 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
 /// A search that has begun, by a user without rights, after those commands of the shell.
 fn begun(before: &str, directory: &Path) -> Child {
     let copy = directory.join("program");
-    fs::copy(PROGRAM, &copy).unwrap();
+    // By another process: what this one writes is held open by children that other tests begin meanwhile, and cannot be run.
+    program::succeed(command("cp").arg(PROGRAM).arg(&copy));
     let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER} > /dev/null");
     let mut search = unprivileged("sh");
     search.args(["-c", &script]).arg(&copy).arg(directory).stderr(Stdio::piped());
