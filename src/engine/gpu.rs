@@ -163,6 +163,22 @@ impl Gpu {
         })
     }
 
+    /// A worker for the device that has the fewest.
+    fn on_card(&self) -> OnCard<'_> {
+        let free = |card: &&Card| card.workers.load(Relaxed);
+        let card = self.cards.iter().min_by_key(free).unwrap_or_else(|| unreachable!("there is a device"));
+        card.workers.fetch_add(1, Relaxed);
+        OnCard {
+            gpu: self,
+            card,
+            line: None,
+            keys: card.unit(),
+            screen: None,
+            seeds: Vec::new(),
+            spare: None,
+        }
+    }
+
     /// Takes a device out of the search, and says so once.
     fn drop_card(&self, card: &Card, fault: &Fault) {
         if !card.dropped.swap(true, Relaxed) {
@@ -258,18 +274,7 @@ impl Engine for Gpu {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        let free = |card: &&Card| card.workers.load(Relaxed);
-        let card = self.cards.iter().min_by_key(free).unwrap_or_else(|| unreachable!("there is a device"));
-        card.workers.fetch_add(1, Relaxed);
-        Box::new(OnCard {
-            gpu: self,
-            card,
-            line: None,
-            keys: card.unit(),
-            screen: None,
-            seeds: Vec::new(),
-            spare: None,
-        })
+        Box::new(self.on_card())
     }
 
     fn workers(&self, _: usize) -> usize {

@@ -1,13 +1,15 @@
 //! The host for NVIDIA's driver and its run-time compiler (NVRTC). Both libraries are looked for when devices are asked for.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _,
 };
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 
-use super::{Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, source};
+use super::{
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named, source,
+};
 
 /// A CUDA device with its primary context.
 struct Cuda {
@@ -99,7 +101,7 @@ impl Program for Compiled {
     }
 
     fn resources(&self, kernel: &str) -> Option<Resources> {
-        let (_, kernel) = self.kernels.iter().find(|(name, _)| *name == kernel)?;
+        let kernel = named(&self.kernels, kernel).ok()?;
         Some(Resources {
             registers: kernel.num_regs().ok()? as u32,
             local_bytes: kernel.local_size_bytes().ok()? as u32,
@@ -113,22 +115,18 @@ struct Line {
 }
 
 /// What the place of a [`Memory`] is.
-type Place = Mutex<CudaSlice<u32>>;
-
-fn place(memory: &Memory) -> Result<&Place, GpuError> {
-    memory.place.downcast_ref().ok_or_else(|| GpuError::call("finding memory", "it is another host's"))
-}
+type Place = CudaSlice<u32>;
 
 impl Queue for Line {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        let slice =
+        let slice: Place =
             self.stream.alloc_zeros(words).map_err(|error| GpuError::call("reserving memory", error))?;
-        Ok(Memory { words, place: Arc::new(Place::new(slice)) })
+        Ok(Memory::new(words, slice))
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut slice = place(to)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slice = to.place::<Place>()?;
         let failed = |error| GpuError::call("writing to memory", error);
         self.stream.memcpy_htod(words, &mut slice.slice_mut(..words.len())).map_err(failed)?;
         self.wait()
@@ -136,22 +134,18 @@ impl Queue for Line {
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let slice = place(from)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let slice = from.place::<Place>()?;
         let failed = |error| GpuError::call("reading from memory", error);
         self.stream.memcpy_dtoh(&slice.slice(..words.len()), words).map_err(failed)?;
         self.wait()
     }
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let (_, kernel) = self
-            .kernels
-            .iter()
-            .find(|(name, _)| *name == kernel)
-            .ok_or_else(|| GpuError::call("finding a kernel", kernel))?;
+        let kernel = named(&self.kernels, kernel)?;
         let mut places = Vec::new();
         for arg in args {
             if let Arg::Memory(memory) = arg {
-                places.push(place(memory)?.lock().unwrap_or_else(PoisonError::into_inner));
+                places.push(memory.place::<Place>()?);
             }
         }
         let mut launch = self.stream.launch_builder(kernel);

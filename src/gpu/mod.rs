@@ -22,7 +22,7 @@ mod source;
 
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use pipeline::{Line, Pipeline, Survivors, digest_of};
 
@@ -131,6 +131,26 @@ pub trait Queue: Send {
 pub struct Memory {
     words: usize,
     place: Arc<dyn Any + Send + Sync>,
+}
+
+impl Memory {
+    /// So many words at a place of a host's.
+    fn new<P: Any + Send>(words: usize, place: P) -> Self {
+        Self { words, place: Arc::new(Mutex::new(place)) }
+    }
+
+    /// The place, for the host whose it is.
+    fn place<P: Any + Send>(&self) -> Result<MutexGuard<'_, P>, GpuError> {
+        let place: Option<&Mutex<P>> = self.place.downcast_ref();
+        let place = place.ok_or_else(|| GpuError::call("finding memory", "it is another host's"))?;
+        Ok(place.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The kernel of this name.
+fn named<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -> Result<&'a K, GpuError> {
+    let kernel = kernels.iter().find(|(known, _)| *known == name);
+    kernel.map(|(_, kernel)| kernel).ok_or_else(|| GpuError::call("finding a kernel", name))
 }
 
 /// What a kernel is told.

@@ -12,7 +12,9 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
 use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
-use super::{Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, source};
+use super::{
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named, source,
+};
 
 /// An OpenCL device with its context.
 struct OpenCl {
@@ -115,23 +117,20 @@ struct Line {
 }
 
 /// What the place of a [`Memory`] is.
-type Place = Mutex<Buffer<u32>>;
-
-fn place(memory: &Memory) -> Result<&Place, GpuError> {
-    memory.place.downcast_ref().ok_or_else(|| GpuError::call("finding memory", "it is another host's"))
-}
+type Place = Buffer<u32>;
 
 impl Queue for Line {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         // SAFETY: without a pointer of ours nothing is copied.
-        let buffer = unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) }
-            .map_err(|error| GpuError::call("reserving memory", said(&error)))?;
-        Ok(Memory { words, place: Arc::new(Place::new(buffer)) })
+        let buffer: Place =
+            unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) }
+                .map_err(|error| GpuError::call("reserving memory", said(&error)))?;
+        Ok(Memory::new(words, buffer))
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut buffer = place(to)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = to.place::<Place>()?;
         // SAFETY: the buffer has as many words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) }
             .map_err(|error| GpuError::call("writing to memory", said(&error)))?;
@@ -140,7 +139,7 @@ impl Queue for Line {
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let buffer = place(from)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let buffer = from.place::<Place>()?;
         // SAFETY: the buffer has as many words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) }
             .map_err(|error| GpuError::call("reading from memory", said(&error)))?;
@@ -148,16 +147,12 @@ impl Queue for Line {
     }
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let (_, kernel) = self
-            .kernels
-            .iter()
-            .find(|(name, _)| *name == kernel)
-            .ok_or_else(|| GpuError::call("finding a kernel", kernel))?;
+        let kernel = named(&self.kernels, kernel)?;
         let mut execution = ExecuteKernel::new(kernel);
         for arg in args {
             match arg {
                 Arg::Memory(memory) => {
-                    let buffer: cl_mem = place(memory)?.lock().unwrap_or_else(PoisonError::into_inner).get();
+                    let buffer: cl_mem = memory.place::<Place>()?.get();
                     // SAFETY: the caller says that the kernel takes memory here; a handle is copied.
                     unsafe { execution.set_arg(&buffer) };
                 }

@@ -212,9 +212,7 @@ impl Search<'_> {
             elapsed: shared.began.elapsed(),
         })
     }
-}
 
-impl Search<'_> {
     /// Tells the observer what has happened to the engine. Who measures asks for it himself.
     fn pass_notes<O: Observer>(&self, observer: &mut O) {
         if self.quota != Quota::Endless {

@@ -109,17 +109,8 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
 #[test]
 fn batches_grow_and_shrink_in_whole_units() {
     let Some(engine) = engine() else { return };
-    let card = &engine.cards[0];
-    let mut worker = OnCard {
-        gpu: &engine,
-        card,
-        line: None,
-        keys: card.unit(),
-        screen: None,
-        seeds: Vec::new(),
-        spare: None,
-    };
-    card.workers.fetch_add(1, Relaxed);
+    let mut worker = engine.on_card();
+    let card = worker.card;
     for _ in 0..40 {
         worker.adapt(Duration::ZERO);
         assert!(worker.keys.is_multiple_of(card.unit()));

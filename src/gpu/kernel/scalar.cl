@@ -8,6 +8,14 @@ FUNCTION ulong rotated_down(ulong word, uint bits)
     return word >> bits | word << (64 - bits);
 }
 
+// A step of SHA-512 and of SHA-256, which differ in their words, constants and sums of a and e (FIPS 180-4, sections 6.2.2 and 6.4.2, step 3).
+#define SHA2_STEP(word, sum_a, sum_e, input) { \
+    word first = h + sum_e + (g ^ (e & (f ^ g))) + input; \
+    word second = sum_a + ((a & b) | (c & (a | b))); \
+    h = g; g = f; f = e; e = d + first; \
+    d = c; c = b; b = a; a = first + second; \
+}
+
 // Replaces a seed by its scalar; both in little-endian words.
 CALLED void hash(uint *seed)
 {
@@ -24,17 +32,8 @@ CALLED void hash(uint *seed)
     for (int sixteen = 0; sixteen < 80; sixteen += 16) {
         UNROLL for (int at = 0; at < 16; at++) {
             ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41);
-            ulong first = h + sum_e + (g ^ (e & (f ^ g))) + ROUND_512[sixteen + at] + schedule[at];
             ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39);
-            ulong second = sum_a + ((a & b) | (c & (a | b)));
-            h = g;
-            g = f;
-            f = e;
-            e = d + first;
-            d = c;
-            c = b;
-            b = a;
-            a = first + second;
+            SHA2_STEP(ulong, sum_a, sum_e, ROUND_512[sixteen + at] + schedule[at])
             ulong early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
             schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15]
                 + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6);

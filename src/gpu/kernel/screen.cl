@@ -24,17 +24,8 @@ CALLED void fingerprint(uint *digest, const uint *key)
     for (int sixteen = 0; sixteen < 64; sixteen += 16) {
         UNROLL for (int at = 0; at < 16; at++) {
             uint sum_e = rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7);
-            uint first = h + sum_e + (g ^ (e & (f ^ g))) + (uint)(ROUND_512[sixteen + at] >> 32) + schedule[at];
             uint sum_a = rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10);
-            uint second = sum_a + ((a & b) | (c & (a | b)));
-            h = g;
-            g = f;
-            f = e;
-            e = d + first;
-            d = c;
-            c = b;
-            b = a;
-            a = first + second;
+            SHA2_STEP(uint, sum_a, sum_e, (uint)(ROUND_512[sixteen + at] >> 32) + schedule[at])
             uint early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
             schedule[at] += (rotated(early, 25) ^ rotated(early, 14) ^ early >> 3) + schedule[(at + 9) & 15]
                 + (rotated(late, 15) ^ rotated(late, 13) ^ late >> 10);
