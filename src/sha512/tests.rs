@@ -29,6 +29,10 @@ fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
     digests
 }
 
+/// How many random messages are hashed, and how many times one is.
+const MESSAGES: usize = if cfg!(miri) { 10 } else { 10_000 };
+const CHAIN: usize = if cfg!(miri) { 5 } else { 1024 };
+
 fn check<S: Words>(simd: S) {
     // NIST's short message of 256 bits (SHA512ShortMsg.rsp), in every lane beside others.
     let message = *b"\x8c\xcb\x08\xd2\xa1\xa2\x82\xaa\x8c\xc9\x99\x02\xec\xaf\x0f\x67\xa9\xf2\x1c\xff\xe2\x80\x05\xcb\x27\xfc\xf1\x29\xe9\x63\xf9\x9d";
@@ -40,7 +44,7 @@ fn check<S: Words>(simd: S) {
     }
 
     let mut random = rand_chacha::ChaCha20Rng::from_seed([7; 32]);
-    let mut messages = vec![[0; 32]; 10_000];
+    let mut messages = vec![[0; 32]; MESSAGES];
     random.fill_bytes(messages.as_flattened_mut());
     messages.extend([[0; 32], [0xff; 32]]);
     for (message, digest) in messages.iter().zip(digests(simd, &messages)) {
@@ -50,7 +54,7 @@ fn check<S: Words>(simd: S) {
     // The digest of the digest, and so on: one error would spread.
     let mut chain = vec![[1; 32]; S::LANES];
     let mut expected = [1; 32];
-    for _ in 0..1024 {
+    for _ in 0..CHAIN {
         chain = digests(simd, &chain);
         expected = *Sha512::digest(expected).first_chunk().unwrap();
     }

@@ -40,6 +40,9 @@ macro_rules! on_every_set {
 }
 pub(crate) use on_every_set;
 
+/// How many random operands each operation gets.
+const TRIES: usize = if cfg!(miri) { 10 } else { 1000 };
+
 /// A vector's words.
 fn words<S: Words>(simd: S, a: S::Word) -> Vec<u64> {
     let mut words = vec![0; S::LANES];
@@ -49,7 +52,7 @@ fn words<S: Words>(simd: S, a: S::Word) -> Vec<u64> {
 
 fn check<S: Words>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([3; 32]);
-    for _ in 0..1000 {
+    for _ in 0..TRIES {
         let mut bytes = [[0; 8]; 16];
         random.fill_bytes(bytes.as_flattened_mut());
         let numbers = bytes.map(u64::from_le_bytes);
@@ -92,7 +95,7 @@ fn check_halves<S: Words>(simd: S) {
         simd.store_all_halves(a, &mut halves);
         halves[..2 * S::LANES].to_vec()
     };
-    for _ in 0..1000 {
+    for _ in 0..TRIES {
         let [left, right]: [[u32; 16]; 2] = [(); 2].map(|()| [(); 16].map(|()| random.next_u32()));
         let (a, b) = (simd.load_all_halves(&left), simd.load_all_halves(&right));
         let each = |one: &dyn Fn(u32, u32) -> u32| -> Vec<u32> {
@@ -124,7 +127,7 @@ fn check_fours<S: Fours>(simd: S) {
         words(a).into_iter().flat_map(|word| [word as u16, (word >> 16) as u16]).collect()
     };
     let mut bitmap = [0u32; 1 << 12];
-    for number in 0..2000 {
+    for number in 0..2 * TRIES {
         let mut held = [0; 32];
         random.fill_bytes(&mut held);
         let mut table = [0; 64];
@@ -207,7 +210,7 @@ fn check_doubles<S: Doubles>(simd: S) {
     );
     // The same parts of products by one instruction after the other.
     let mut random = rand_chacha::ChaCha20Rng::from_seed([8; 32]);
-    for _ in 0..1000 {
+    for _ in 0..TRIES {
         let mut next = || random.next_u64();
         let [a, b] = [(); 2].map(|()| (next() >> 13) as f64 - 2f64.powi(50));
         let [low, high] = [next(), next()];
@@ -226,7 +229,7 @@ fn check_doubles<S: Doubles>(simd: S) {
 fn check_madd52<S: Madd52>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([4; 32]);
     const LOW: u64 = (1 << 52) - 1;
-    for round in 0..1000 {
+    for round in 0..TRIES {
         let mut next = |_| if round % 3 == 0 { u64::MAX - random.next_u64() % 3 } else { random.next_u64() };
         let [sum, a, b]: [[u64; 8]; 3] = std::array::from_fn(|_| std::array::from_fn(&mut next));
         let [vsum, va, vb] = [sum, a, b].map(|words| simd.load(&words));

@@ -185,7 +185,7 @@ mod tests {
             let words = [(); 4].map(|()| random.next_u64());
             elements.push(Element([words[0], words[1], words[2], words[3] >> 1]) - zero);
         }
-        for element in elements {
+        for element in elements.into_iter().step_by(if cfg!(miri) { 1000 } else { 1 }) {
             let inverse = inverse(element).unwrap();
             assert_eq!(inverse * element, Element::new(1), "{element:x?}");
             assert_eq!(inverse - zero, inverse, "below p");
