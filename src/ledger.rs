@@ -18,6 +18,9 @@ use crate::report::{ledger_line, read_ledger_line};
 /// The ledger's name in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";
 
+/// Bytes of a line that are read. A longer one is not whole then, and counts for nothing.
+const LONGEST: usize = 64 << 20;
+
 /// The ledger of a directory.
 pub struct Ledger {
     directory: PathBuf,
@@ -80,13 +83,16 @@ impl Ledger {
             return Ok(Stock::default());
         }
         let mut held = self.hold()?;
-        let text = held.read()?;
         let names: HashSet<String> = StoredPair::names(&self.directory)?.into_iter().collect();
         let mut count = Count::new(patterns);
         let mut listed = HashSet::new();
         let mut broken = 0;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let entry = std::str::from_utf8(line).ok().and_then(read_ledger_line);
+        for line in held.read(LONGEST)? {
+            let line = line?;
+            if line.is_empty() {
+                continue;
+            }
+            let entry = std::str::from_utf8(&line).ok().and_then(read_ledger_line);
             let Some(entry) = entry else {
                 broken += 1;
                 continue;

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -249,6 +250,19 @@ fn a_hostile_ledger_is_left_out_and_not_shown() {
     assert!(ran.stderr.contains("are not whole and are left out"), "{}", ran.stderr);
     assert_eq!(names(outer.path()), ["foreign", "keys"]);
     assert_eq!(names(&keys).len(), 5);
+}
+
+#[test]
+fn a_ledger_with_a_line_of_a_gibibyte_is_read_in_little_memory() {
+    let outer = TempDir::new().unwrap();
+    let keys = outer.path().join("keys");
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
+    let ledger = File::options().append(true).open(keys.join(LEDGER)).unwrap();
+    ledger.set_len(1 << 30).unwrap();
+    writeln!(&ledger).unwrap();
+    let ran = succeed(script("ulimit -v 500000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
+    assert!(ran.stderr.contains("1 line of"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
 }
 
 #[test]

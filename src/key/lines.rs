@@ -5,7 +5,7 @@
 //! it first, so that it spoils no other.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::lock::patiently;
@@ -74,16 +74,15 @@ impl Lines {
 }
 
 impl HeldLines {
-    /// Everything in the file.
+    /// The lines of the file, without their ends. Of a longer one only the first `longest` bytes are given.
     ///
     /// # Errors
     ///
-    /// What the operating system answers.
-    pub fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+    /// What the operating system answers, now or at a line.
+    pub fn read(&mut self, longest: usize) -> io::Result<impl Iterator<Item = io::Result<Vec<u8>>>> {
         self.0.seek(SeekFrom::Start(0))?;
-        self.0.read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let mut file = BufReader::new(&self.0);
+        Ok(std::iter::from_fn(move || next_line(&mut file, longest).transpose()))
     }
 
     /// Appends whole lines, durably.
@@ -108,9 +107,28 @@ impl HeldLines {
     }
 }
 
+/// The next line without its end, cut after `longest` bytes; nothing at the end of the file.
+fn next_line(file: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    if file.take(longest as u64 + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else if line.len() > longest {
+        line.truncate(longest);
+        file.skip_until(b'\n')?;
+    }
+    Ok(Some(line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn text(held: &mut HeldLines, longest: usize) -> Vec<String> {
+        held.read(longest).unwrap().map(|line| String::from_utf8(line.unwrap()).unwrap()).collect()
+    }
 
     fn lines(directory: &tempfile::TempDir) -> Lines {
         Lines::new(directory.path().join("lines"))
@@ -120,13 +138,25 @@ mod tests {
     fn lines_are_appended_and_what_is_there_stays() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
-        assert_eq!(lines.hold().unwrap().read().unwrap(), b"");
+        assert!(text(&mut lines.hold().unwrap(), 9).is_empty());
         lines.hold().unwrap().append("a\nb\n").unwrap();
         let mut held = lines.hold().unwrap();
         held.append("c\n").unwrap();
-        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+        assert_eq!(text(&mut held, 9), ["a", "b", "c"]);
         held.append("").unwrap();
-        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+        assert_eq!(text(&mut held, 9), ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn of_long_lines_the_beginning_is_read() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        std::fs::write(lines.path(), "1234\n12345\n\n123456789\n1\n12345").unwrap();
+        let mut held = lines.hold().unwrap();
+        assert_eq!(text(&mut held, 4), ["1234", "1234", "", "1234", "1", "1234"]);
+        assert_eq!(text(&mut held, 5), ["1234", "12345", "", "12345", "1", "12345"]);
+        held.append("a\n").unwrap();
+        assert_eq!(text(&mut held, 5)[5..], ["12345", "a"]);
     }
 
     #[test]
@@ -136,7 +166,7 @@ mod tests {
         std::fs::write(lines.path(), "a\nb").unwrap();
         let mut held = lines.hold().unwrap();
         held.append("c\n").unwrap();
-        assert_eq!(held.read().unwrap(), b"a\nb\nc\n");
+        assert_eq!(text(&mut held, 9), ["a", "b", "c"]);
     }
 
     #[test]
@@ -152,7 +182,7 @@ mod tests {
                 });
             }
         });
-        let text = String::from_utf8(lines.hold().unwrap().read().unwrap()).unwrap();
+        let text = std::fs::read_to_string(lines.path()).unwrap();
         let mut seen: Vec<&str> = text.split_inclusive('\n').collect();
         seen.sort_unstable();
         let mut expected: Vec<String> = (0..50).flat_map(|number| vec![line(number); 4]).collect();
