@@ -32,7 +32,7 @@ pub use matcher::{Matcher, PatternId};
 pub use odds::{Bounds, Odds};
 pub use screen::Screen;
 
-use crate::wire::{Body, Subject};
+use crate::wire::{BODY_LEN, Body, Subject};
 use automaton::Automaton;
 use literal::Literal;
 use regex::Regex;
@@ -205,8 +205,8 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
     Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
 }
 
-/// Of too many literals, those that most keys show.
-const LIKELIEST: usize = 25_000;
+/// Of too many literals, so many are taken, those that most keys show: however long, they are not too many.
+const LIKELIEST: usize = chance::MOST_CHARACTERS / (BODY_LEN + 1);
 
 /// Some literals, for a lower bound.
 fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {

@@ -180,6 +180,43 @@ fn the_odds_of_several_patterns_count_no_key_twice() {
     assert_eq!(bounds.at_most.probability(), 1.0);
 }
 
+#[test]
+fn of_too_many_characters_the_likeliest_words_are_the_lower_bound() {
+    let words = |letters: &'static [u8], len, count| {
+        let word = move |number: usize| -> String {
+            (0..len as u32)
+                .map(|at| letters[number / letters.len().pow(at % 8) % letters.len()])
+                .map(char::from)
+                .collect()
+        };
+        (0..count).map(move |number| pattern(&word(number), Kind::Anywhere))
+    };
+    let short: Vec<Pattern> = words(b"abcdefghijklm", 5, 1000).collect();
+    let of_short = any_of(short.iter()).filter(Bounds::is_exact).unwrap().at_most.probability();
+    // Long ones, in the list before and behind: they add less than can be seen, but too many characters.
+    let mut all: Vec<Pattern> = words(b"nopq", 34, 12_500).collect();
+    all.extend(short);
+    all.extend(words(b"rstu", 34, 12_500));
+    let bounds = any_of(all.iter()).unwrap();
+    assert!(!bounds.is_exact());
+    assert!((bounds.at_least.probability() / of_short - 1.0).abs() < 1e-12, "{bounds:?}, {of_short}");
+    let sum: f64 = all.iter().map(|pattern| pattern.odds().probability()).sum();
+    assert!((bounds.at_most.probability() / sum - 1.0).abs() < 1e-12, "{bounds:?}, {sum}");
+    assert!(of_short < sum);
+}
+
+#[test]
+fn a_pattern_keeps_what_was_typed() {
+    let style =
+        Style { kind: Kind::Anywhere, case_sensitive: true, leet: true, subject: Subject::Fingerprint };
+    let literal = Pattern::new("Alice", style).unwrap();
+    assert_eq!((literal.text(), literal.style(), literal.bytes()), ("Alice", style, 0));
+    let regex = |text| pattern(text, Kind::Regex);
+    assert_eq!(regex("a.b").text(), "a.b");
+    assert!((400..100_000).contains(&regex("^a.{20}b").bytes()), "{}", regex("^a.{20}b").bytes());
+    assert!(regex("^a.{20}b").bytes() > regex("^a.b").bytes());
+}
+
 /// The kinds that are no expressions.
 const LITERAL_KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
 
