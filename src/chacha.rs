@@ -135,12 +135,12 @@ mod tests {
 
         let key: [u8; 32] = std::array::from_fn(|at| (7 * at) as u8);
         for next in [0, 1, (1 << 32) - 5, (1 << 58) - 9, u64::MAX - 300] {
-            for halves in HALVES {
+            for &halves in HALVES {
                 let mut random = ChaCha20Rng::from_seed(key);
                 random.set_word_pos(u128::from(next) * 16);
-                let mut expected = vec![[0; 32]; *halves];
+                let mut expected = vec![[0; 32]; halves];
                 random.fill_bytes(expected.as_flattened_mut());
-                assert_eq!(stream(simd, &key, next, *halves), expected, "{halves} from block {next}");
+                assert_eq!(stream(simd, &key, next, halves), expected, "{halves} from block {next}");
             }
         }
     }

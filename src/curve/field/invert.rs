@@ -170,6 +170,7 @@ mod tests {
     use super::*;
     use rand_core::{Rng as _, SeedableRng as _};
 
+    /// How many of either sign, and how many at random. Miri takes its time.
     const SMALL: u64 = if cfg!(miri) { 3 } else { 1000 };
     const RANDOM: usize = if cfg!(miri) { 3 } else { 20_000 };
 
