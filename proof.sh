@@ -92,18 +92,33 @@ tests() { local file=$1; shift; cargo test --release --test all -- --nocapture "
 gpu_unit() { cargo test --profile quick --features gpu --lib -- --nocapture "$@"; }
 gpu_tests() { cargo test --profile quick --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
 
-built() { cargo test "$@" --no-run > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
-built --release
-built --profile quick --features gpu --lib --test all
+# Tools that are not everybody's.
+has() { "$@" > /dev/null 2>&1; }
+nightly='' fuzz='' miri=''
+if [ "$full" ]; then
+    if has cargo +nightly --version; then nightly=yes; fi
+    if has cargo +nightly fuzz --version; then fuzz=yes; fi
+    if has cargo +nightly miri --version; then miri=yes; fi
+fi
+
+# Everything is built first: cargo lets none begin while another builds.
+built() { cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
+built test --release --no-run
+built test --profile quick --features gpu --lib --test all --no-run
+if [ "$fuzz" ]; then built +nightly fuzz build -s none; fi
 
 printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
 
 # What takes an hour.
-if [ "$full" ]; then
+if [ "$fuzz" ]; then
     for target in syntax list matcher; do
         beside "$target" cargo +nightly fuzz run -s none "$target" -- -len_control=0 -max_len=1000 -max_total_time=3600
     done
+fi
+if [ "$full" ]; then
     beside soak env VANITY_SOAK=3600 cargo test --release --test all -- --nocapture soak::
+fi
+if [ "$miri" ]; then
     beside miri env MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
         cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 fi
@@ -121,7 +136,7 @@ cases=$(of 10000 1000000)
 shown 3 'field operations at the bounds against big integers' "$cases each" \
     env VANITY_CASES="$cases" cargo test --release --lib -- --nocapture curve::field
 shown 3 'arithmetic for NVIDIA by interpreting its text; the text in NVIDIA'"'"'s compiler' 'all' gpu_unit gpu::ptx gpu::cuda
-if [ "$full" ]; then
+if [ "$nightly" ]; then
     # Its shadow takes 16 TiB of addresses, its allocator keeps what was freed, its run time has to be the first library, and needs /proc.
     shown 4 'the tests under AddressSanitizer, every engine' 'all but 12, of limits and use of memory, surroundings, system calls' \
         env RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 \
@@ -129,8 +144,7 @@ if [ "$full" ]; then
         --skip little_memory --skip a_small_stack --skip neither_proc --skip the_clock --skip what_only_has_the_name \
         --skip nothing_is_left --skip a_long_search --skip there_is_no_encrypted_key
 else
-    absent 4 'all tests under AddressSanitizer and Miri' 'full form only'
-    absent 5 'fuzzing of patterns, files and matchers' 'full form only'
+    absent 4 'the tests under AddressSanitizer, every engine' "$(of 'full form only' 'no nightly Rust')"
 fi
 keys=$(of 50 10000)
 shown 6 'keys of the program through ssh-keygen -y and -l, encrypted ones, and openssl pkey' "$keys of each form" \
@@ -170,11 +184,19 @@ shown 20 'hostile files, names, limits and surroundings' all tests hostile ''
 shown 9 'counts beyond 2^32 and 2^53, streams up to 2^64' all unit the_count_goes_on every_lane_has_the_stream
 shown - 'packages, licences, unsafe code, the oldest Rust' all tests supply ''
 
-if [ "$full" ]; then
-    for target in syntax list matcher; do
+for target in syntax list matcher; do
+    if [ "$fuzz" ]; then
         awaited 5 "fuzzing: $target" "$target" 's/^Done \([0-9]*\) runs in \([0-9]*\) second.*/\1 runs, \2 s/p'
-    done
+    else
+        absent 5 "fuzzing: $target" "$(of 'full form only' 'no cargo-fuzz, or no nightly Rust')"
+    fi
+done
+if [ "$miri" ]; then
     awaited 4 'the portable path under Miri' miri 's/^test result: ok. \([0-9]*\) passed.*/\1 tests, small numbers/p'
+else
+    absent 4 'the portable path under Miri' "$(of 'full form only' 'no Miri for nightly Rust')"
+fi
+if [ "$full" ]; then
     awaited 9 'a search that goes on: keys right, memory flat' soak 's/^\(.* \)\{0,1\}\([0-9]\{1,\} s: .*\)/\2/p'
     # Nothing else runs any more.
     timed 19
