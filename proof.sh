@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Shows what a person who trusts a key of this program would want shown: runs the tests of each claim, with real tools and
 # with the counts that are claimed, and writes the table into docs/PROOF.md.
-# usage: proof.sh            everything; up to two hours, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
-#        proof.sh --short    the same with smaller counts, in minutes, and without what takes nightly Rust; prints the table alone
+# usage: proof.sh [LINE...]              everything; up to two hours, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+#        proof.sh --short [LINE...]      the same with smaller counts, in minutes, and without what takes nightly Rust; prints the table alone
+# With numbers of lines those alone; in the document they replace what was there.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-case "${1-}" in
-    '') full=yes ;;
-    --short) full= ;;
-    *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
-esac
+full=yes
+if [ "${1-}" = --short ]; then full=; shift; fi
+lines=" $* "
+for line; do
+    [[ $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+done
 
 logs=${CARGO_TARGET_DIR:-target}/proof
 rm -rf "$logs"; mkdir -p "$logs"
@@ -26,12 +28,16 @@ missed() {
         sort -u | paste -sd, | sed 's/,/, /g'
 }
 
+# Whether a line is asked for.
+wanted() { [ "$lines" = '  ' ] || [[ $lines = *" $1 "* ]]; }
+
 # Enters a row: number, what is shown, count, result, seconds.
 enter() { printf '| %s | %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" "$5" | tee -a "$rows"; }
 
 # shown NUMBER WHAT COUNT COMMAND...: runs the command, whose tests must pass, at least one of them.
 shown() {
     local number=$1 what=$2 count=$3 log result passed missed start=$SECONDS
+    wanted "$number" || return 0
     shift 3
     log=$logs/$(wc -l < "$rows" 2>/dev/null || echo 0).log
     if ! "$@" > "$log" 2>&1; then
@@ -48,16 +54,23 @@ shown() {
 }
 
 # absent NUMBER WHAT WHY: a line that is not run is told.
-absent() { enter "$1" "$2" - "not run: $3" -; }
+absent() { if wanted "$1"; then enter "$1" "$2" - "not run: $3" -; fi; }
 
-# beside NAME COMMAND...: begins what runs beside the rest, and ends when this is interrupted.
+# beside NUMBER NAME COMMAND...: begins what runs beside the rest, and ends when this is interrupted.
 declare -A hour
-beside() { local name=$1; shift; nice "$@" > "$logs/$name.log" 2>&1 & hour[$name]=$!; }
+beside() {
+    local name=$2
+    wanted "$1" || return 0
+    shift 2
+    nice "$@" > "$logs/$name.log" 2>&1 &
+    hour[$name]=$!
+}
 trap 'trap - TERM; kill 0' INT TERM
 
 # awaited NUMBER WHAT NAME COUNT: waits for what runs beside the rest, which has to end well; COUNT is a sed command that finds the count in its log.
 awaited() {
     local result=passed count
+    wanted "$1" || return 0
     if ! wait "${hour[$3]}"; then result="**FAILED**: $logs/$3.log"; failures=$((failures + 1)); fi
     count=$(sed -n "$4" "$logs/$3.log")
     enter "$1" "$2" "${count:-none}" "$result" 'beside the rest'
@@ -66,6 +79,7 @@ awaited() {
 # timed NUMBER: how fast unusable requests are refused; the slowest of the medians of 20 runs, which has to be below 50 ms.
 timed() {
     local program=${CARGO_TARGET_DIR:-target}/release/vanity-ed25519 begin slowest=0 median status=0
+    wanted "$1" || return 0
     local -a requests=('' '--prefix Q' 'a=' 'al-ice' 'word_' "$(printf 'a%.0s' {1..44})" 'AAAAC3NzaC1lZDI1NTE5AAAAI'
         "--suffix a=" '--regex a.{20}b' '--regex (' '--regex ^[Q-Z]' '-n 0 ab' '-n 18446744073709551616 ab' '-t 0 ab' '-t 1000000 ab'
         '--timeout NaN ab' '--timeout 1e309 ab' '--format der ab' '-o /nowhere/x ab' '-f /nowhere/x')
@@ -112,14 +126,14 @@ printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --
 # What takes an hour.
 if [ "$fuzz" ]; then
     for target in syntax list matcher; do
-        beside "$target" cargo +nightly fuzz run -s none "$target" -- -len_control=0 -max_len=1000 -max_total_time=3600
+        beside 5 "$target" cargo +nightly fuzz run -s none "$target" -- -len_control=0 -max_len=1000 -max_total_time=3600
     done
 fi
 if [ "$full" ]; then
-    beside soak env VANITY_SOAK=3600 cargo test --release --test all -- --nocapture soak::
+    beside 9 soak env VANITY_SOAK=3600 cargo test --release --test all -- --nocapture soak::
 fi
 if [ "$miri" ]; then
-    beside miri env MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
+    beside 4 miri env MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
         cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 fi
 
@@ -169,9 +183,6 @@ shown 14 'the order of system calls until a key is told' all tests observed a_ke
 keys=$(of 1000 10000) kills=$(of 20 200)
 shown 15 'kill -9 at random moments of a batch' "$kills kills, $keys keys" \
     env VANITY_KEYS="$keys" VANITY_KILLS="$kills" cargo test --release --test all -- --nocapture batch::kills
-shown 16 'SIGINT and SIGTERM keep what was found' all tests files a_signal
-shown 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
-shown 16 'the same with devices; which there are is told' all gpu_tests ''
 shown 17 'full disks, read-only disks, limits of size, removed directories' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
 shown 17 'the same with keys in single files' all tests files a_directory_that_vanishes
 shown 18 'closed and full streams, readers that leave' all tests cli closed_streams a_full_stdout
@@ -198,23 +209,42 @@ else
 fi
 if [ "$full" ]; then
     awaited 9 'a search that goes on: keys right, memory flat' soak 's/^\(.* \)\{0,1\}\([0-9]\{1,\} s: .*\)/\2/p'
-    # Nothing else runs any more.
-    timed 19
 else
-    absent 19 'unusable requests are refused in less than 50 ms' 'full form only'
     shown 9 'a search that goes on: keys right, memory flat' '5 s' tests soak a_long_search
 fi
 
+# What is timed; nothing else runs any more.
+shown 16 'SIGINT and SIGTERM keep what was found' all tests files a_signal
+shown 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
+shown 16 'the same with devices; which there are is told' all gpu_tests ''
+if [ "$full" ]; then
+    timed 19
+else
+    absent 19 'unusable requests are refused in less than 50 ms' 'full form only'
+fi
+
 say() { printf '%s\n' "$*"; }
+# The rows of a table, without its head.
+rows_of() { grep '^|' "$1" | tail -n +3; }
 if [ "$full" ]; then
     document=docs/PROOF.md
     [ -e "$document" ] || printf '%s\n' '# What is proved' '' '`./proof.sh` wrote this table.' '' '<!-- begin -->' '<!-- end -->' > "$document"
+    machine="commit $(git rev-parse --short HEAD), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) threads, $(rustc --version)"
+    old=$logs/old
+    sed '1,/^<!-- begin/d; /^<!-- end/,$d' "$document" > "$old"
     {
         sed '/^<!-- begin/q' "$document"
         say
-        say "$(date -u +%Y-%m-%d), commit $(git rev-parse --short HEAD), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) threads, $(rustc --version)"
+        if [ "$lines" = '  ' ]; then
+            say "$(date -u +%Y-%m-%d), $machine"
+        else
+            grep '^[^|]' "$old" | sed G
+            say "$(date -u +%Y-%m-%d), line$([ $# = 1 ] || printf s) $* again, $machine"
+        fi
         say
-        sort -t'|' -k2,2n -s <(tail -n +3 "$rows") | cat <(head -2 "$rows") -
+        head -2 "$rows"
+        { if [ "$lines" != '  ' ]; then rows_of "$old" | while IFS= read -r row; do number=${row#| }; wanted "${number%% *}" || say "$row"; done; fi; rows_of "$rows"; } |
+            sort -t'|' -k2,2n -s
         say
         sed -n '/^<!-- end/,$p' "$document"
     } > "$logs/PROOF.md"
