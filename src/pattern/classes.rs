@@ -95,5 +95,8 @@ mod tests {
         let shares: f64 = apart.iter().map(|class| classes.share(*class)).sum();
         assert_eq!(shares, 1.0);
         assert_eq!(Classes::new([]).count(), 1);
+        assert!(classes.has_unused());
+        let of_each = Classes::new((0..64).map(|value| Symbols(1 << value)));
+        assert!(of_each.count() == 64 && !of_each.has_unused());
     }
 }

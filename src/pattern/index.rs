@@ -121,3 +121,26 @@ impl Keys<'_> {
 pub(super) fn key(window: u64, count: usize) -> u64 {
     spread(window | (count as u64) << COUNT)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Style;
+
+    #[test]
+    fn literals_are_looked_up_by_their_first_characters() {
+        let words = ["ab", "cd", "abcd", "abcdef", "xbcdefg"];
+        let literals = || words.iter().map(|word| Literal::of(word, Style::default()));
+        let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
+        let index = Index::new(&classes, 4, literals().enumerate());
+        assert_eq!(index.look_ups(), 2, "one for two characters, one for four");
+        let mut ids: Vec<PatternId> = index.ids().collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2, 3, 4]);
+        for (literal, others) in literals().zip([vec![0], vec![1], vec![2, 3], vec![2, 3], vec![4]]) {
+            let count = literal.len().min(4);
+            let found = index.ids_of(key(literal.window(&classes, 0, count), count));
+            assert_eq!(found.collect::<Vec<_>>(), others);
+        }
+    }
+}

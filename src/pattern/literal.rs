@@ -140,7 +140,7 @@ impl<'a> Literal<'a> {
             Kind::Suffix => end == BODY_LEN,
             Kind::Word => {
                 let delimiters = self.delimiters().unwrap_or_default();
-                start > 0 && shows(start - 1, delimiters) && shows(end, delimiters)
+                start.checked_sub(1).is_some_and(|before| shows(before, delimiters)) && shows(end, delimiters)
             }
             Kind::Anywhere | Kind::Regex => true,
         };

@@ -129,6 +129,8 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
     assert_eq!(refusal("+", Kind::Prefix), (Reason::FirstCharacter(Some('+')), 0..1));
     assert_eq!(refusal("ssh-ed25519 AAAA", Kind::Anywhere).0, Reason::Header);
     assert_eq!(refusal(wire::FIXED, Kind::Prefix).0, Reason::Header);
+    assert_eq!(refusal("AAAAC3b", Kind::Prefix).0, Reason::Header);
+    assert!(Pattern::new("AAAAC3b", Style::default()).is_ok(), "it may stand elsewhere");
     assert_eq!(refusal(&"x".repeat(44), Kind::Anywhere), (Reason::TooLong { len: 44, most: 43 }, 43..44));
     assert_eq!(refusal(&"x".repeat(41), Kind::Word).0, Reason::TooLong { len: 41, most: 40 });
     assert_eq!(refusal(&"x".repeat(43), Kind::Suffix).0, Reason::FirstCharacter(Some('x')));
@@ -215,6 +217,10 @@ fn a_pattern_keeps_what_was_typed() {
     assert_eq!(regex("a.b").text(), "a.b");
     assert!((400..100_000).contains(&regex("^a.{20}b").bytes()), "{}", regex("^a.{20}b").bytes());
     assert!(regex("^a.{20}b").bytes() > regex("^a.b").bytes());
+    let automaton = Automaton::of(&regex_syntax::parse("^a.{20}b").unwrap()).unwrap();
+    // Each state has some twenty successors of four bytes.
+    let states = automaton.states() as usize;
+    assert!((40 * states..160 * states).contains(&automaton.bytes()), "{} of {states}", automaton.bytes());
 }
 
 /// The kinds that are no expressions.

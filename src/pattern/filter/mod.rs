@@ -241,7 +241,8 @@ mod tests {
                 ends().for_each(|literal| run.widen(&literal, true));
                 for (literal, other) in ends().zip(ends().map(|literal| literal.run())) {
                     let skipped = literal.len() - run.symbols.len();
-                    assert_eq!(*run.starts.start(), other.starts.start() + skipped);
+                    let start = other.starts.start() + skipped;
+                    assert_eq!(run.starts, start..=start);
                     let within = |(own, all): (&Symbols, &Symbols)| own.and(*all) == *own;
                     assert!(other.symbols[skipped..].iter().zip(&run.symbols).all(within));
                 }
@@ -314,5 +315,6 @@ mod tests {
         assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
         assert_eq!(Starts(0b101).and_next(), Starts(0b1111));
         assert_eq!(last.and_next(), last);
+        assert_eq!(last.and(Starts::only(42).or(Starts::only(7))), Starts::only(42));
     }
 }
