@@ -170,3 +170,63 @@ fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Form, Kind, Pattern, Style};
+    use super::*;
+
+    /// The runs of an expression: each character, or how many it may be, and the first and last place.
+    fn runs_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
+        let style = Style { kind: Kind::Regex, case_sensitive: true, ..Style::default() };
+        let pattern = Pattern::new(expression, style).unwrap();
+        let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
+        let character = |symbols: &Symbols| match symbols.bytes().collect::<Vec<_>>()[..] {
+            [one] => char::from(one).to_string(),
+            ref some => format!("<{}>", some.len()),
+        };
+        let shown =
+            |run: Run| (run.symbols.iter().map(character).collect(), *run.starts.start(), *run.starts.end());
+        runs(regex.hir()).map(|runs| runs.into_iter().map(shown).collect())
+    }
+
+    #[test]
+    fn the_rarest_runs_are_where_they_may_be() {
+        for (expression, text, first, last) in [
+            ("abc", "abc", 0, 40),
+            ("^Abc", "Abc", 0, 0),
+            ("abc$", "abc", 40, 40),
+            ("^..[a-d].b", "<4><64>b", 2, 2),
+            ("[a-d].b..$", "<4><64>b", 38, 38),
+            ("^.?abc", "abc", 0, 1),
+            ("abc.{2,3}$", "abc", 37, 38),
+            ("^.*abc.{5}", "abc", 0, 35),
+            (".{7}abc.*$", "abc", 7, 40),
+            ("ab.*cde", "cde", 2, 40),
+            ("cde.*ab", "cde", 0, 38),
+            ("^A.*kett.*9", "kett", 1, 38),
+            ("[0-9]{3}x*b", "<10><10><10>", 0, 39),
+            ("ab{2,3}c", "abb", 0, 39),
+            ("(?:ab)+", "ab", 0, 41),
+            ("^(?:Ab){2}.{3,5}cd[a-z]", "AbAb", 0, 0),
+            ("x(?:a|b*)yz", "yz", 1, 41),
+            // Few places are rarer than many, and few symbols than many.
+            ("[c-d]ef.*[a-b]gh$", "<2>gh", 40, 40),
+            ("^A[c-d]e.*[a-b]gh", "A<2>e", 0, 0),
+            ("[c-d]ef.*[a-g]gh", "<2>ef", 0, 37),
+        ] {
+            assert_eq!(runs_of(expression), Some(vec![(text.into(), first, last)]), "{expression}");
+        }
+        for (expression, runs) in [
+            ("(?:kett|bass)[0-9]", vec![("kett", 0, 39), ("bass", 0, 39)]),
+            ("^.{2}(?:abc|def$)", vec![("abc", 2, 40), ("def", 40, 40)]),
+            ("(?:.abc|defg).{3}", vec![("abc", 1, 40), ("defg", 0, 39)]),
+        ] {
+            let runs = runs.into_iter().map(|(text, first, last)| (text.to_string(), first, last));
+            assert_eq!(runs_of(expression), Some(runs.collect()), "{expression}");
+        }
+        for expression in ["a*", "...", "a?b?", "(?:abc|d*)"] {
+            assert_eq!(runs_of(expression), None, "{expression}");
+        }
+    }
+}
