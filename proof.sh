@@ -119,7 +119,7 @@ fi
 built() { cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
 built test --release --no-run
 built test --profile quick --features gpu --lib --test all --no-run
-if [ "$fuzz" ]; then built +nightly fuzz build -s none; fi
+if [ "$fuzz" ] && wanted 5; then built +nightly fuzz build -s none; fi
 
 printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
 
