@@ -174,12 +174,14 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
     use crate::pattern::{Kind, Style};
-    use crate::wire::{SYMBOL_BITS, with_sign};
+    use crate::wire::{ALPHABET, SYMBOL_BITS, with_sign};
 
     fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
         random.next_u32() as usize % end
@@ -305,6 +307,43 @@ mod tests {
                     assert!(passed, "{text}");
                 }
             }
+        }
+    }
+
+    /// The reckoning by which filters are chosen, against a count.
+    #[test]
+    fn as_many_places_are_told_as_are_reckoned() {
+        let mut random = ChaCha8Rng::from_seed([5; 32]);
+        let mut batch = vec![Bytes::default(); 100_000];
+        random.fill_bytes(batch.as_flattened_mut());
+        batch.iter_mut().for_each(|bytes| bytes[31] &= 0x7f);
+        for (kind, case_sensitive, len, count) in [
+            (Kind::Anywhere, false, 3, 7),
+            (Kind::Anywhere, false, 4, 40),
+            (Kind::Anywhere, false, 5, 400),
+            (Kind::Anywhere, true, 6, 20_000),
+            (Kind::Word, false, 3, 2000),
+            (Kind::Prefix, false, 3, 100),
+            (Kind::Prefix, false, 5, 20_000),
+            (Kind::Suffix, false, 4, 1000),
+        ] {
+            let letters = if case_sensitive { ALPHABET } else { &ALPHABET[..26] };
+            let style = Style { kind, case_sensitive, ..Style::default() };
+            let mut words = BTreeSet::new();
+            while words.len() < count {
+                words.insert(
+                    (0..len).map(|_| char::from(letters[below(&mut random, letters.len())])).collect(),
+                );
+            }
+            let literals = || words.iter().map(|word: &String| Literal::of(word, style));
+            let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
+            let quads = Quads::new(Subject::Key, &classes, 6, literals()).unwrap();
+            let mut told = 0;
+            quads.survivors(&batch, &mut |_, _, starts| {
+                told += starts.iter().map(|starts| starts.each().count()).sum::<usize>();
+            });
+            let share = told as f64 / (quads.hits() * batch.len() as f64);
+            assert!((0.5..2.0).contains(&share), "{count} of {len} letters, {kind:?}: {share}");
         }
     }
 
