@@ -3,10 +3,12 @@
 //!
 //! ```text
 //! cargo bench --bench patterns -- --rounds 41 --seconds 0.05
+//! cargo bench --bench patterns --features gpu -- --engine gpu
 //! ```
 //!
 //! One thread derives keys and matches them, as a worker of a search does; what it finds is not proved. Each list is measured in turn
-//! with the prefix, so that a slow moment of the machine falls on both.
+//! with the prefix, so that a slow moment of the machine falls on both. The engines are the fastest that is here and the reference; or
+//! the one that is named.
 
 #[allow(dead_code, reason = "rounds are paired here, not interleaved")]
 mod rounds;
@@ -110,9 +112,10 @@ fn lists(many: usize) -> Vec<List> {
     lists
 }
 
-/// Keys per second.
+/// Keys per second, after a first batch, with which a device takes the list.
 fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Duration) -> f64 {
     let (mut keys, mut hits) = (0, Vec::new());
+    worker.batch(matcher, seeds, &mut hits);
     let start = Instant::now();
     while keys == 0 || start.elapsed() < time {
         keys += worker.batch(matcher, seeds, &mut hits);
@@ -152,7 +155,13 @@ fn main() -> Result<(), String> {
         print_head("patterns", &args);
     }
     let lists = lists(if args.test { 2000 } else { usize::MAX });
-    let engines = engine::available(engine::Sizing::for_attempts(f64::INFINITY));
+    let sizing = engine::Sizing::for_attempts(f64::INFINITY);
+    if let Some(name) = &args.engine {
+        let engine = engine::select(name, sizing).map_err(|error| error.to_string())?;
+        measure(&*engine, &lists, &args);
+        return Ok(());
+    }
+    let engines = engine::available(sizing);
     let (fastest, reference) = (&engines[0], &engines[engines.len() - 1]);
     measure(&**fastest, &lists, &args);
     measure(&**reference, &lists, &args);

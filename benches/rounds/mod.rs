@@ -12,6 +12,8 @@ pub struct Args {
     pub rounds: usize,
     /// For how long each time.
     pub seconds: f64,
+    /// The engine that is named.
+    pub engine: Option<String>,
     /// Only show that everything runs.
     pub test: bool,
 }
@@ -23,13 +25,14 @@ impl Args {
     ///
     /// A number is missing, malformed or out of range.
     pub fn parse() -> Result<Self, String> {
-        let mut args = Self { rounds: 9, seconds: 1.0, test: true };
+        let mut args = Self { rounds: 9, seconds: 1.0, engine: None, test: true };
         let mut words = env::args().skip(1);
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or(format!("{word} needs a number"));
+            let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--rounds" => args.rounds = number(&value()?)?,
                 "--seconds" => args.seconds = number(&value()?)?,
+                "--engine" => args.engine = Some(value()?),
                 // `cargo test --benches` says neither; `cargo bench -- --test` says both, `--test` first.
                 "--bench" => args.test = env::args().any(|word| word == "--test"),
                 _ => {}
@@ -88,8 +91,9 @@ pub fn print_head(bench: &str, args: &Args) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     line("date", said("date", &["-u", "+%F"]));
     line("commit", said("git", &["describe", "--always", "--dirty"]));
+    let engine = args.engine.as_ref().map_or(String::new(), |name| format!(" --engine {name}"));
     let command =
-        format!("cargo bench --bench {bench} -- --rounds {} --seconds {}", args.rounds, args.seconds);
+        format!("cargo bench --bench {bench} -- --rounds {} --seconds {}{engine}", args.rounds, args.seconds);
     line("command", Some(command));
     line("processor", processor.map(|model| format!("{model}, {cores} hardware threads")));
     line("compiler", said("rustc", &["--version"]));
