@@ -43,7 +43,7 @@ timeout 40 "$program" --bench 20 --engine gpu --threads 1
 timeout 30 "$program" --bench 10 --engine gpu --threads 1 --in fingerprint
 
 say "what each kind of pattern costs"
-timeout 100 "$patterns" --bench --rounds 3 --seconds 0.25
+timeout 100 "$patterns" --bench --rounds 3 --seconds 0.25 --engine gpu
 
 say "a search by the GPU engine, and by auto"
 timeout 30 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1 || true
