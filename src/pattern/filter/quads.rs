@@ -289,3 +289,25 @@ fn anchored<'a>(
     }
     groups.into_values().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{BODY_LEN, Symbols};
+
+    /// Wherever a run may begin, a quad is marked that begins at an even place and is full of its symbols, or holds all but one.
+    #[test]
+    fn a_quad_is_marked_for_every_place() {
+        for len in 2..=BODY_LEN {
+            let run = Run { symbols: vec![Symbols::of(b'a'); len], starts: 0..=BODY_LEN - len };
+            for start in run.starts.clone() {
+                let shift = shift(&run, start % 2 == 1).unwrap();
+                assert_eq!((start as isize + shift) % 2, 0, "{len} characters at {start}");
+                let held = (shift..shift + 4).filter(|at| (0..len as isize).contains(at)).count();
+                assert!(held >= (len - 1).min(4), "{len} characters at {start}");
+            }
+        }
+        let whole = Run { symbols: vec![Symbols::of(b'a'); BODY_LEN], starts: 0..=0 };
+        assert_eq!(shift(&whole, true), None);
+    }
+}

@@ -315,24 +315,30 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
-    use super::super::super::{Literal, Style};
+    use super::super::super::{Kind, Literal, Style};
     use super::*;
 
     /// The share by which rows are chosen, against a count.
     #[test]
     fn the_share_that_passes_a_row_is_known() {
-        let literal = Literal::new("kettl", Style::default()).unwrap();
         let mut keys = vec![[0; KEY_LEN]; 200_000];
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
-        let rows: Vec<Row> = (0..ROWS)
-            .filter_map(|first| Row::new(Subject::Key, first, std::iter::once(literal.run())))
-            .collect();
-        for row in &rows {
-            let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
-            let expected = row.share_passing() * keys.len() as f64;
-            assert!((passing - expected).abs() < 5.0 * expected.sqrt(), "{passing} instead of {expected}");
+        // In all windows of a row, and in a few.
+        for kind in [Kind::Anywhere, Kind::Prefix] {
+            let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
+            let rows: Vec<Row> = (0..ROWS)
+                .filter_map(|first| Row::new(Subject::Key, first, std::iter::once(literal.run())))
+                .collect();
+            for row in &rows {
+                let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
+                let expected = row.share_passing() * keys.len() as f64;
+                assert!(
+                    (passing - expected).abs() < 5.0 * expected.sqrt(),
+                    "{passing} instead of {expected}"
+                );
+            }
+            assert_eq!(rows.len(), ROWS);
         }
-        assert_eq!(rows.len(), ROWS);
     }
 
     /// Every symbol of every character that a window holds, against the bytes of a body that shows it.
