@@ -39,4 +39,13 @@ mod tests {
         assert_eq!(c * c, zero - Element::new(486_664));
         assert_eq!(d2 * Element::new(121_666) + Element::new(2 * 121_665), zero);
     }
+
+    #[test]
+    fn squares_of_either_kind_have_their_roots() {
+        for number in 1..=20 {
+            let square = Element::new(number) * Element::new(number);
+            let root = root(square);
+            assert_eq!(root * root, square, "{number}");
+        }
+    }
 }

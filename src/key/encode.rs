@@ -198,6 +198,32 @@ mod tests {
     use super::super::Passphrase;
     use super::*;
 
+    #[test]
+    fn what_went_wrong_is_told_with_its_cause() {
+        use std::error::Error as _;
+        for (error, text, hint, cause) in [
+            (
+                EncodeError::Pkcs8(pkcs8::Error::ParametersMalformed),
+                "as PKCS#8: PKCS#8 algorithm",
+                None,
+                true,
+            ),
+            (
+                EncodeError::Openssh(ssh_key::Error::FormatEncoding),
+                "in OpenSSH's form: ",
+                Some("shorter comment"),
+                true,
+            ),
+            (EncodeError::Randomness(RandomnessError::UNSUPPORTED), "random generator failed: ", None, true),
+            (EncodeError::Unopened, "does not open again", Some(COMPUTES_WRONGLY), false),
+        ] {
+            assert!(error.to_string().contains(text), "{error}");
+            assert_eq!(error.hint().is_some(), hint.is_some());
+            assert!(error.hint().unwrap_or_default().contains(hint.unwrap_or_default()), "{error}");
+            assert_eq!(error.source().is_some(), cause, "{error}");
+        }
+    }
+
     /// RFC 8410, section 10.3, the first example.
     #[test]
     fn pkcs8_is_the_version_1_example_of_the_rfc() {

@@ -407,6 +407,7 @@ mod tests {
         let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
         assert!(matches!(error, FileError::Write(..)), "{error}");
         assert_eq!(try_directory(Path::new(".")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        within_size_limit(b"").unwrap();
     }
 
     #[test]
@@ -429,6 +430,9 @@ mod tests {
         assert_eq!(**read_key_file(&path("key")).unwrap(), *b"secret");
         assert_eq!(**read_key_file(&path("link")).unwrap(), *b"secret");
         assert_eq!(**read_key_file(&path("empty")).unwrap(), *b"");
+
+        fs::File::create(path("largest")).unwrap().set_len(LARGEST).unwrap();
+        assert_eq!(read_key_file(&path("largest")).unwrap().len() as u64, LARGEST);
 
         fs::File::create(path("large")).unwrap().set_len(LARGEST + 1).unwrap();
         symlink("/dev/zero", path("endless")).unwrap();

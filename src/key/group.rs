@@ -162,10 +162,24 @@ mod tests {
     }
 
     #[test]
+    fn a_group_leaves_some_files_to_the_process() {
+        use rustix::process::{Resource, getrlimit};
+        if let Some(files) = getrlimit(Resource::Nofile).current {
+            let pairs = Group::most() as u64;
+            assert!(
+                2 * pairs + SPARE_FILES <= files && files < 2 * (pairs + 1) + SPARE_FILES,
+                "{pairs} of {files}"
+            );
+        }
+    }
+
+    #[test]
     fn a_group_is_named_as_a_whole() {
         let directory = TempDir::new().unwrap();
         let mut group = Group::new(directory.path()).unwrap();
+        assert!(group.is_empty());
         (0..10).for_each(|byte| add(&mut group, byte).unwrap());
+        assert!(!group.is_empty());
         group.sync().unwrap();
         let is_temporary = |name: &str| name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp");
         let names = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name());

@@ -254,6 +254,29 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn errors_have_their_causes() {
+        use std::error::Error as _;
+        let path = || PathBuf::from("key");
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let unwritten = || FileError::Write(path(), denied());
+        let public_file = StoreError::PublicFile {
+            private_file: path(),
+            line: "ssh-ed25519 AAAA".into(),
+            source: unwritten(),
+        };
+        let file = "cannot write 'key': permission denied";
+        for (error, cause) in [
+            (StoreError::Unusable(path(), denied()), Some("permission denied")),
+            (public_file, Some(file)),
+            (StoreError::File(unwritten()), Some("permission denied")),
+            (StoreError::File(FileError::Exists(path())), None),
+            (StoreError::NoDirectory(path()), None),
+        ] {
+            assert_eq!(error.source().map(ToString::to_string).as_deref(), cause, "{error}");
+        }
+    }
+
     fn key() -> (Seed, PublicKey) {
         let seed = Seed::new([7; 32]);
         let public = seed.public_key();

@@ -159,3 +159,24 @@ fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols
     }
     sets.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Style;
+
+    #[test]
+    fn the_sets_of_every_reading_are_distinct() {
+        let readings = (0..4).map(|reading| Style {
+            case_sensitive: reading & 1 == 1,
+            leet: reading & 2 == 2,
+            ..Style::default()
+        });
+        let readings: Vec<Style> = readings.collect();
+        let literals = readings.iter().flat_map(|style| ["aa", "a+"].map(|text| Literal::of(text, *style)));
+        let mut sets: Vec<String> =
+            distinct_sets(literals).iter().map(|set| set.bytes().map(char::from).collect()).collect();
+        sets.sort();
+        assert_eq!(sets, ["+", "Aa", "Aa4", "a", "a4"]);
+    }
+}

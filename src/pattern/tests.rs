@@ -141,6 +141,7 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
     assert_eq!(refusal("^a$", Kind::Regex), (Reason::OtherLength, 2..3));
     assert_eq!(refusal("^.{44}", Kind::Regex), (Reason::TooLong { len: 44, most: 43 }, 0..6));
     assert!(matches!(refusal("a(b", Kind::Regex), (Reason::Syntax(_), Range { start: 1, end: 2 })));
+    assert!(matches!(refusal("(?i", Kind::Regex), (Reason::Syntax(_), Range { start: 3, end: 4 })));
     assert_eq!(refusal("(a.{20}){2}", Kind::Regex).0, Reason::TooComplex);
 }
 

@@ -130,9 +130,12 @@ impl Observer for Nobody {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use super::*;
-    use crate::engine;
-    use crate::pattern::Style;
+    use crate::engine::{self, Hit, SeedSource, Worker};
+    use crate::pattern::{Matcher, Style};
 
     #[test]
     fn the_yardstick_measured_against_itself_is_one() {
@@ -150,8 +153,42 @@ mod tests {
         assert!(matches!(stopped, Err(Unmeasured::Signal(Signal::Terminate))));
     }
 
+    /// Its first worker tries nothing, as if the machine had no time for it.
+    struct Late(Box<dyn Engine>, AtomicBool);
+
+    struct Idle;
+
+    impl Engine for Late {
+        fn name(&self) -> &'static str {
+            "late"
+        }
+
+        fn worker(&self) -> Box<dyn Worker + '_> {
+            if self.1.swap(false, Relaxed) { Box::new(Idle) } else { self.0.worker() }
+        }
+    }
+
+    impl Worker for Idle {
+        fn batch(&mut self, _: &Matcher, _: &mut dyn SeedSource, _: &mut Vec<Hit>) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn nothing_tried_is_no_rate() {
+        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+        let stop = Stop::new();
+        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
+        let reference = engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
+        let late = Late(reference, AtomicBool::new(true));
+        assert!(measure.rate(&late, Duration::from_millis(50)).unwrap() > 0.0);
+        assert!(!late.1.into_inner());
+    }
+
     #[test]
     fn a_spread_has_its_median() {
         assert_eq!(Spread::of(vec![3.0, 1.0, 2.0]), Spread { min: 1.0, median: 2.0, max: 3.0 });
+        let five = Spread::of(vec![3.0, 5.0, 1.0, 4.0, 2.0]);
+        assert_eq!(five, Spread { min: 1.0, median: 3.0, max: 5.0 });
     }
 }

@@ -135,6 +135,12 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|id| due(&mut tally, id)), [false, false, true, false]);
         assert!((4..19).filter(|id| due(&mut tally, *id)).count() > 4);
         assert!(!due(&mut tally, 19), "nothing is left");
+        let mut tally = Tally::new(&Quota::Each(1), 9);
+        assert_eq!(
+            [0, 1].map(|id| due(&mut tally, id)),
+            [false, true],
+            "one for 8 that are left is not more than an eighth"
+        );
         assert!(!Tally::new(&Quota::Any(3), 9).have_left(9));
     }
 

@@ -22,9 +22,11 @@ fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, q
 #[derive(Default)]
 struct Log {
     finds: Vec<(PublicKey, Vec<PatternId>, u64)>,
-    ticks: u64,
+    ticks: Vec<Duration>,
+    notes: Vec<String>,
     fail_at: Option<usize>,
-    stop_at_tick: Option<(Stop, Signal)>,
+    /// A signal that comes with the tick of this number.
+    stop_at_tick: Option<(Stop, Signal, usize)>,
 }
 
 impl Observer for Log {
@@ -42,11 +44,17 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn progress(&mut self, _: &Progress) {
-        self.ticks += 1;
-        if let Some((stop, signal)) = &self.stop_at_tick {
+    fn progress(&mut self, progress: &Progress) {
+        self.ticks.push(progress.elapsed);
+        if let Some((stop, signal, tick)) = &self.stop_at_tick
+            && self.ticks.len() == *tick
+        {
             stop.request(*signal);
         }
+    }
+
+    fn note(&mut self, line: &str) {
+        self.notes.push(line.into());
     }
 }
 
@@ -179,6 +187,101 @@ fn attempts_are_counted_exactly() {
 }
 
 #[test]
+fn the_attempts_of_a_find_are_those_until_then_and_its_own() {
+    let patterns = patterns(&["^a"]);
+    let before = Mutex::new(vec![0]);
+    let first = |hits: &mut Vec<Hit>, tried| {
+        hits.iter_mut().for_each(|hit| hit.index = 0);
+        let mut before = before.lock().unwrap();
+        let sum = before[before.len() - 1] + tried;
+        before.push(sum);
+    };
+    let engine = Altered { inner: reference(), alter: first };
+    let mut log = Log::default();
+    search(&engine, &patterns, 1, Quota::Each(20)).run(&Stop::new(), &mut log).unwrap();
+    let before = before.lock().unwrap();
+    assert_eq!(log.finds.len(), 20);
+    assert!(log.finds.iter().all(|(_, _, attempts)| before.contains(&(attempts - 1))), "{before:?}");
+}
+
+/// Has something to tell, once.
+struct Noting(Box<dyn Engine>, AtomicBool);
+
+impl Engine for Noting {
+    fn name(&self) -> &'static str {
+        "noting"
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        self.0.worker()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        if self.1.swap(true, Relaxed) { Vec::new() } else { vec!["a device is gone".into()] }
+    }
+}
+
+#[test]
+fn what_has_happened_to_the_engine_is_told_once_and_not_when_measuring() {
+    let patterns = patterns(&["^a"]);
+    for (quota, notes) in [(Quota::Each(1), 1), (Quota::Endless, 0)] {
+        let engine = Noting(reference(), AtomicBool::new(false));
+        let mut log = Log::default();
+        let search = Search { timeout: Some(3 * TICK), ..search(&engine, &patterns, 1, quota) };
+        search.run(&Stop::new(), &mut log).unwrap();
+        assert_eq!((log.notes.len(), engine.notes().len()), (notes, 1 - notes));
+    }
+}
+
+#[test]
+fn finds_that_wait_are_handed_over_up_to_a_limit() {
+    let patterns = patterns(&["^a"]);
+    let engine = reference();
+    let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
+    let mut tally = Tally::new(&search.quota, 1);
+    let shared = Shared {
+        search: &search,
+        matcher: Current::new(Matcher::new(&patterns)),
+        wanted: vec![AtomicBool::new(true)],
+        attempts: AtomicU64::new(0),
+        ended: AtomicBool::new(false),
+        began: Instant::now(),
+    };
+    let find = || {
+        let seed = Seed::new([7; 32]);
+        let public_key = seed.public_key();
+        Find { seed, public_key, patterns: vec![0], attempts: 1, elapsed: Duration::ZERO, prepared: None }
+    };
+    let (finds, inbox) = sync_channel(3 * TOGETHER);
+    (0..3 * TOGETHER).for_each(|_| finds.send(Ok(find())).unwrap());
+    let mut log = Log::default();
+    assert!(shared.accept(Ok(find()), &inbox, &mut tally, &mut log).is_ok());
+    assert_eq!(log.finds.len(), TOGETHER);
+}
+
+#[test]
+fn of_what_is_dropped_in_measuring_the_first_finds_are_proved() {
+    let patterns = patterns(&["^[A-H]"]);
+    for (wrong, is_noticed) in [(1, true), (PROVED_IN_MEASURING, true), (PROVED_IN_MEASURING + 1, false)] {
+        let seen = AtomicU64::new(0);
+        let alter = |hits: &mut Vec<Hit>, _| {
+            for hit in hits {
+                if seen.fetch_add(1, Relaxed) + 1 == u64::from(wrong) {
+                    hit.seed = Seed::new([7; 32]);
+                }
+            }
+        };
+        let engine = Altered { inner: reference(), alter };
+        let stop = Stop::new();
+        let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::Terminate, 3)), ..Log::default() };
+        let outcome = search(&engine, &patterns, 1, Quota::Endless).run(&stop, &mut log);
+        assert!(seen.load(Relaxed) >= u64::from(wrong), "so many hits were made");
+        assert_eq!(matches!(outcome, Err(SearchError::FalseHit("altered"))), is_noticed, "hit {wrong}");
+        assert!(log.finds.is_empty());
+    }
+}
+
+#[test]
 fn a_wrong_claim_is_a_loud_failure_and_no_find() {
     let patterns = patterns(&["^a"]);
     let other_key = |hits: &mut Vec<Hit>, _| {
@@ -211,10 +314,16 @@ fn a_stop_and_a_timeout_end_it_and_say_so() {
     let engine = reference();
     for signal in [Signal::Interrupt, Signal::Terminate] {
         let stop = Stop::new();
-        let mut log = Log { stop_at_tick: Some((stop.clone(), signal)), ..Log::default() };
+        let mut log = Log { stop_at_tick: Some((stop.clone(), signal, 3)), ..Log::default() };
         let summary = search(&*engine, &patterns, 2, Quota::Each(1)).run(&stop, &mut log).unwrap();
         assert_eq!(summary.end, End::Signal(signal));
-        assert!(log.ticks >= 1);
+        // Not sooner than ten times a second, however late.
+        let due = (1..).map(|tick| tick * TICK);
+        assert!(
+            log.ticks.len() >= 3 && log.ticks.iter().zip(due).all(|(told, due)| *told >= due),
+            "{:?}",
+            log.ticks
+        );
     }
     let timeout = Some(Duration::from_millis(50));
     let short = Search { timeout, ..search(&*engine, &patterns, 1, Quota::Each(1)) };

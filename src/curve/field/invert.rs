@@ -81,14 +81,7 @@ fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
     while g != [0; 5] {
         let matrix = steps(&mut delta, f[0], g[0]);
         (f, g) = apply(&matrix, &f, &g, 0, 0);
-        // What makes the sums divisible by 2^62, and keeps them between -2p and p.
-        let multiple = |x: i64, y: i64| {
-            let sign = (x & d[4] >> 63) + (y & e[4] >> 63);
-            let low = x.wrapping_mul(d[0]).wrapping_add(y.wrapping_mul(e[0]));
-            sign - (INVERSE_OF_P.wrapping_mul(low).wrapping_add(sign) & LIMB)
-        };
-        let (for_d, for_e) = (multiple(matrix.u, matrix.v), multiple(matrix.q, matrix.r));
-        (d, e) = apply(&matrix, &d, &e, for_d, for_e);
+        (d, e) = apply_modulo_p(&matrix, &d, &e);
     }
     // f is 1 or -1, and d between -2p and p.
     let mut result = carried(d, i64::from(d[4] < 0));
@@ -145,6 +138,18 @@ fn steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
     }
 }
 
+/// (u d + v e, q d + r e) / 2^62 modulo p; of numbers between -2p and p again such numbers.
+fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
+    // With p added to what is negative, a sum is between -p and p, since neither |u| + |v| nor |q| + |r| is above 2^62. The multiple of
+    // p, less than 2^62, that is taken away then makes it divisible.
+    let multiple = |x: i64, y: i64| {
+        let sign = (x & d[4] >> 63) + (y & e[4] >> 63);
+        let low = x.wrapping_mul(d[0]).wrapping_add(y.wrapping_mul(e[0]));
+        sign - (INVERSE_OF_P.wrapping_mul(low).wrapping_add(sign) & LIMB)
+    };
+    apply(matrix, d, e, multiple(matrix.u, matrix.v), multiple(matrix.q, matrix.r))
+}
+
 /// (u a + v b + `for_a` p, q a + r b + `for_b` p) / 2^62, without remainders.
 fn apply(matrix: &Matrix, a: &Limbs, b: &Limbs, for_a: i64, for_b: i64) -> (Limbs, Limbs) {
     let wide = |x: i64, y: i64| i128::from(x) * i128::from(y);
@@ -167,8 +172,10 @@ fn apply(matrix: &Matrix, a: &Limbs, b: &Limbs, for_a: i64, for_b: i64) -> (Limb
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use num_bigint::BigInt;
     use rand_core::{Rng as _, SeedableRng as _};
+
+    use super::*;
 
     /// How many of either sign, and how many at random. Miri takes its time.
     const SMALL: u64 = if cfg!(miri) { 3 } else { 1000 };
@@ -195,5 +202,35 @@ mod tests {
             assert_eq!(inverse - zero, inverse, "below p");
         }
         assert_eq!(inverse(zero), None);
+    }
+
+    /// Far more often at the ends of the range than an inversion ever is.
+    #[test]
+    fn the_factors_stay_between_minus_2_p_and_p() {
+        let number = |limbs: &Limbs| limbs.iter().rev().fold(BigInt::ZERO, |sum, limb| (sum << STEPS) + limb);
+        let p = number(&P);
+        let limbs = |number: &BigInt| {
+            std::array::from_fn(|at| {
+                let low: BigInt =
+                    if at < 4 { (number >> (62 * at)) & BigInt::from(LIMB) } else { number >> 248 };
+                i64::try_from(low).unwrap()
+            })
+        };
+        let ends = [-2 * &p + 1, -&p - 1, -&p, -&p + 1, (-1).into(), 0.into(), 1.into(), &p - 1];
+        let mut random = rand_chacha::ChaCha20Rng::from_seed([10; 32]);
+        for round in 0..RANDOM / 100 {
+            let (mut delta, f, g) = (round as i64 % 16 - 7, random.next_u64() | 1, random.next_u64());
+            let matrix = steps(&mut delta, f.cast_signed(), g.cast_signed());
+            let [u, v, q, r] = [matrix.u, matrix.v, matrix.q, matrix.r].map(BigInt::from);
+            for (d, e) in ends.iter().flat_map(|d| ends.iter().map(move |e| (d, e))) {
+                assert_eq!(number(&limbs(d)), *d);
+                let (next_d, next_e) = apply_modulo_p(&matrix, &limbs(d), &limbs(e));
+                for (next, sum) in [(next_d, &u * d + &v * e), (next_e, &q * d + &r * e)] {
+                    let next = number(&next);
+                    assert!(-2 * &p < next && next < p, "{next} of {d}, {e}");
+                    assert_eq!(((next << STEPS) - sum) % &p, BigInt::ZERO, "of {d}, {e}");
+                }
+            }
+        }
     }
 }

@@ -279,6 +279,43 @@ mod tests {
         assert!(tested > 1000, "{tested} places");
     }
 
+    /// Literals that mark the same place each in its own way: the shorter one with the quad before it, the longer one with the quad
+    /// after it; and such that the sign makes one from the other, so that both quads with it are marked.
+    #[test]
+    fn a_place_that_is_marked_twice_is_told() {
+        let mut random = ChaCha8Rng::from_seed([9; 32]);
+        let style = Style { case_sensitive: true, ..Style::default() };
+        let mut tested = 0;
+        for list in
+            [&["abcd", "abcde"][..], &["xAbc", "xgbc", "abAd", "abgd"], &["xAb", "xgb"], &["xA", "xg"]]
+        {
+            let literals = || list.iter().map(|text| Literal::of(text, style));
+            let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
+            let filter = Filter {
+                subject: Subject::Key,
+                rows: Rows::none(),
+                quads: Quads::new(Subject::Key, &classes, 6, literals()),
+            };
+            for literal in literals() {
+                for start in literal.run().starts {
+                    let Some(bytes) = showing(Subject::Key, &literal.run(), start, &mut random) else {
+                        continue;
+                    };
+                    if !literal.stands(&bytes, start) && !literal.stands(&with_sign(bytes), start) {
+                        continue;
+                    }
+                    let mut told = false;
+                    filter.survivors(&classes, &[bytes], &mut |_, _, starts| {
+                        told |= starts.iter().any(|starts| starts.each().any(|told| told == start));
+                    });
+                    assert!(told, "{list:?} at {start}");
+                    tested += 1;
+                }
+            }
+        }
+        assert!(tested > 300, "{tested} places");
+    }
+
     #[test]
     fn a_key_passes_with_the_sign_that_it_has_not() {
         let mut random = ChaCha8Rng::from_seed([8; 32]);
