@@ -338,6 +338,7 @@ mod tests {
 
     use tempfile::TempDir;
 
+    use super::super::again::inner;
     use super::*;
 
     fn mode(path: &Path) -> u32 {
@@ -352,31 +353,11 @@ mod tests {
         names
     }
 
-    /// Runs one test of this file again, in a process of its own that `setup` (shell) prepares: the
-    /// umask and the limits belong to the whole process. Returns true in that inner process.
-    fn inner(test: &str, setup: &str, directory: &Path) -> bool {
-        const MARK: &str = "VANITY_ED25519_INNER_TEST";
-        if std::env::var_os(MARK).is_some() {
-            return true;
-        }
-        let output = Command::new("sh")
-            .args(["-c", &format!("{setup}; exec \"$0\" \"$@\"")])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", &format!("key::file::tests::{test}")])
-            .env(MARK, setup)
-            .current_dir(directory)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("1 passed"), "{setup}: {text}");
-        false
-    }
-
     #[test]
     fn a_private_file_is_0600_from_the_start_under_any_umask() {
         for umask in ["000", "022", "077"] {
             let outer = TempDir::new().unwrap();
-            let test = "a_private_file_is_0600_from_the_start_under_any_umask";
+            let test = "file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
             if !inner(test, &format!("umask {umask}"), outer.path()) {
                 assert_eq!(mode(&outer.path().join("private")), 0o600, "umask {umask}");
                 assert_eq!(mode(&outer.path().join("new")), 0o700, "umask {umask}");
@@ -400,7 +381,7 @@ mod tests {
     #[test]
     fn a_size_limit_is_an_error_and_leaves_nothing() {
         let outer = TempDir::new().unwrap();
-        if !inner("a_size_limit_is_an_error_and_leaves_nothing", "ulimit -f 0", outer.path()) {
+        if !inner("file::tests::a_size_limit_is_an_error_and_leaves_nothing", "ulimit -f 0", outer.path()) {
             assert_eq!(names(outer.path()), [""; 0]);
             return;
         }

@@ -39,7 +39,17 @@ pub fn memory_limit() -> Option<u64> {
 mod tests {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 
+    use super::super::again::inner;
     use super::*;
+
+    #[test]
+    fn the_limit_of_memory_is_the_process_s_own() {
+        let here = std::path::Path::new(".");
+        // More than even AddressSanitizer asks for.
+        if inner("process::tests::the_limit_of_memory_is_the_process_s_own", "ulimit -v 100000000000", here) {
+            assert_eq!(memory_limit(), Some(100_000_000_000 << 10));
+        }
+    }
 
     #[test]
     fn afterwards_there_is_no_core_and_no_tracing() {

@@ -146,6 +146,17 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
 }
 
 #[test]
+fn what_is_searched_is_known_and_told() {
+    for (subject, words) in [(Subject::Key, "key text"), (Subject::Fingerprint, "a fingerprint")] {
+        let style = Style { subject, ..Style::default() };
+        assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).subject(), subject);
+        let error = Pattern::new("a=", style).unwrap_err();
+        assert_eq!(error.to_string(), format!("character 2, '=', never occurs in {words}"));
+        assert!(error.hint().starts_with(words), "{}", error.hint());
+    }
+}
+
+#[test]
 fn leet_adds_the_digit_and_keeps_the_letter() {
     let leet = |text, case_sensitive, attempts: f64| {
         let pattern = Pattern::new(text, style(Kind::Prefix, case_sensitive, true)).unwrap();
@@ -449,6 +460,7 @@ fn a_matcher_of_some_patterns_knows_them_by_their_place_in_the_list() {
     assert_eq!(Matcher::new(&patterns).find(&key), [0, 3]);
     assert_eq!(Matcher::of(&patterns, [1, 3]).find(&key), [3]);
     assert!(Matcher::of(&patterns, [1, 2]).find(&key).is_empty());
+    assert_ne!(Matcher::new(&patterns).number(), Matcher::new(&patterns).number());
     assert!(Matcher::new(&[]).candidates(&[key]).is_empty());
 }
 
