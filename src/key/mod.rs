@@ -8,7 +8,8 @@
 //! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`), many
 //! together (`group`). A directory of key pairs can be read again (`stock`), and a file of lines in it grows (`lines`).
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod again;
 mod encode;
 mod file;

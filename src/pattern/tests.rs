@@ -150,7 +150,7 @@ fn what_is_searched_is_known_and_told() {
     for (subject, words) in [(Subject::Key, "key text"), (Subject::Fingerprint, "a fingerprint")] {
         let style = Style { subject, ..Style::default() };
         assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).subject(), subject);
-        let error = Pattern::new("a=", style).unwrap_err();
+        let error = Pattern::new("a=", style).err().unwrap();
         assert_eq!(error.to_string(), format!("character 2, '=', never occurs in {words}"));
         assert!(error.hint().starts_with(words), "{}", error.hint());
     }
