@@ -8,9 +8,6 @@
 //! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`), many
 //! together (`group`). A directory of key pairs can be read again (`stock`), and a file of lines in it grows (`lines`).
 
-#[cfg(test)]
-#[cfg(unix)]
-mod again;
 mod encode;
 mod file;
 mod group;
@@ -154,6 +151,10 @@ pub enum Format {
 fn one_line(comment: &str) -> String {
     comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod again;
 
 #[cfg(test)]
 mod tests {
