@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use vanity_ed25519::key::{EncodeError, Group, StoreError, shown};
-use vanity_ed25519::search::{Find, Observer, Prepared, Progress, Summary};
+use crate::key::{EncodeError, Group, StoreError, shown};
+use crate::search::{Find, Observer, Prepared, Progress, Summary};
 use zeroize::Zeroizing;
 
 use crate::cli;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
 
-use vanity_ed25519::key::{HeldLines, Kept, Lines, StoredPair, read_key_file, shown};
-use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
-use vanity_ed25519::search::Find;
+use crate::key::{HeldLines, Kept, Lines, StoredPair, read_key_file, shown};
+use crate::pattern::{Kind, Matcher, Pattern, PatternId, Style};
+use crate::search::Find;
 
 use crate::report::{ledger_line, read_ledger_line};
 

@@ -72,16 +72,24 @@
 //! | 1 | [`simd`] | what the processor can do; but for `gpu`, the only `unsafe` |
 //!
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
-//! `report` tells of them.
+//! `report` tells of them. They are in the library to be tested with it, and promise nothing to others.
 
 pub mod chacha;
+#[doc(hidden)]
+pub mod cli;
 pub mod curve;
+#[doc(hidden)]
+pub mod deliver;
 pub mod engine;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod key;
+#[doc(hidden)]
+pub mod ledger;
 mod memory;
 pub mod pattern;
+#[doc(hidden)]
+pub mod report;
 pub mod roots;
 pub mod search;
 pub mod sha256;

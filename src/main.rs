@@ -1,23 +1,17 @@
 //! The command: arguments, then the search, then the exit status.
 
-mod cli;
-mod deliver;
-mod ledger;
-mod report;
-
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use vanity_ed25519::cli::{self, Plan, Refusal};
+use vanity_ed25519::deliver::{self, Delivery, Undelivered};
 use vanity_ed25519::key::forbid_core_dumps;
+use vanity_ed25519::report::{self, Paint};
 use vanity_ed25519::search::{
     End, Find, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness,
 };
-
-use cli::{Plan, Refusal};
-use deliver::{Delivery, Undelivered};
-use report::Paint;
 
 /// A failure: of input or output, of the machine, or of a self-check.
 const FAILURE: u8 = 1;

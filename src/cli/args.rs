@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::{engine, simd};
 use clap::{ArgAction, ArgGroup, ColorChoice, CommandFactory as _, Parser};
-use vanity_ed25519::{engine, simd};
 
 use crate::report::paint;
 

@@ -6,7 +6,7 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-use vanity_ed25519::pattern::{Kind, Pattern};
+use crate::pattern::{Kind, Pattern};
 
 use super::values::shortened;
 

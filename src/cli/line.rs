@@ -3,7 +3,7 @@
 //! A colon never occurs in key text, so no literal is taken for such a word. A regular expression may well hold
 //! colons: only the five words count.
 
-use vanity_ed25519::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
+use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
 use super::Complaint;
 use super::values::quoted;

@@ -14,11 +14,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use vanity_ed25519::engine::{self, Devices, Engine, EngineError, Sizing};
-use vanity_ed25519::key::{Destination, Format, Protection, StoreError};
-use vanity_ed25519::pattern::{Kind, Pattern, Style};
-use vanity_ed25519::search::{Find, Quota, Signal, Stop};
-use vanity_ed25519::wire::Subject;
+use crate::engine::{self, Devices, Engine, EngineError, Sizing};
+use crate::key::{Destination, Format, Protection, StoreError};
+use crate::pattern::{Kind, Pattern, Style};
+use crate::search::{Find, Quota, Signal, Stop};
+use crate::wire::Subject;
 
 use crate::ledger::Ledger;
 use args::Args;

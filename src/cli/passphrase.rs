@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use crate::key::{Format, Interrupted, Passphrase, Protection, Terminal};
+use crate::search::Stop;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use vanity_ed25519::key::{Format, Interrupted, Passphrase, Protection, Terminal};
-use vanity_ed25519::search::Stop;
 use zeroize::Zeroizing;
 
 use super::args::Args;

@@ -5,9 +5,9 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use crate::key::shown;
+use crate::pattern::{Pattern, PatternError, Reason, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-use vanity_ed25519::key::shown;
-use vanity_ed25519::pattern::{Pattern, PatternError, Reason, Style};
 
 use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};

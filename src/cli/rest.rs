@@ -1,7 +1,7 @@
 //! What is there already is not searched again.
 
-use vanity_ed25519::key::shown;
-use vanity_ed25519::search::Quota;
+use crate::key::shown;
+use crate::search::Quota;
 
 use super::values::shortened;
 use super::{Complaint, Search};

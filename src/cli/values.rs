@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
+use crate::engine::{self, Devices};
+use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
+use crate::search::MAX_THREADS;
+use crate::wire::Subject;
 use bytesize::ByteSize;
-use vanity_ed25519::engine::{self, Devices};
-use vanity_ed25519::key::{BCRYPT_ROUNDS, Cipher, Format};
-use vanity_ed25519::search::MAX_THREADS;
-use vanity_ed25519::wire::Subject;
 
 use super::Complaint;
 use super::complaint::printed;

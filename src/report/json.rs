@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::pattern::{KINDS, Kind, Odds, Pattern, Style};
+use crate::search::{End, Find, Measured, Summary};
+use crate::wire::Subject;
 use serde_json::{Value, json};
-use vanity_ed25519::pattern::{KINDS, Kind, Odds, Pattern, Style};
-use vanity_ed25519::search::{End, Find, Measured, Summary};
-use vanity_ed25519::wire::Subject;
 
 use super::{Delivered, Several};
 use crate::ledger::Entry;
@@ -183,7 +183,7 @@ pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 
 
 #[cfg(test)]
 mod tests {
-    use vanity_ed25519::key::Seed;
+    use crate::key::Seed;
 
     use super::*;
 

@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::key::{Destination, Format, Kept};
+use crate::pattern::{Bounds, Odds, Pattern, any_of};
+use crate::search::{End, Find, Measured, Progress, Quota, Summary};
+use crate::wire::{self, Subject};
 use serde_json::Value;
-use vanity_ed25519::key::{Destination, Format, Kept};
-use vanity_ed25519::pattern::{Bounds, Odds, Pattern, any_of};
-use vanity_ed25519::search::{End, Find, Measured, Progress, Quota, Summary};
-use vanity_ed25519::wire::{self, Subject};
 
 use crate::cli::{self, Show};
 pub use json::{ledger_line, read_ledger_line};

@@ -1,7 +1,7 @@
 //! What is still to come: how many keys, and how likely it was that the next one, or the last, is here by now.
 
-use vanity_ed25519::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
-use vanity_ed25519::search::Quota;
+use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
+use crate::search::Quota;
 
 /// The finds so far, and the odds of those that are missing.
 pub(super) struct Outlook<'a> {
@@ -147,7 +147,7 @@ pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vanity_ed25519::pattern::{Kind, Style};
+    use crate::pattern::{Kind, Style};
 
     fn patterns(texts: &[&str], kind: Kind) -> Vec<Pattern> {
         let style = Style { kind, ..Style::default() };
