@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::cli;
 use crate::ledger::{Entry, Ledger};
-use crate::report::{Delivered, Report, ledger_line};
+use crate::report::{Delivered, Report};
 
 /// Keeps finds as the plan says, and has them reported.
 pub struct Delivery<'a> {
@@ -77,10 +77,10 @@ impl<'a> Delivery<'a> {
 
         let entry = |(number, kept): &(usize, _)| {
             let find = &finds[*number];
-            ledger_line(&Entry::of(find, &self.plan.patterns, self.plan.comment(find), kept))
+            Entry::of(find, &self.plan.patterns, self.plan.comment(find), kept)
         };
-        let lines: String = kept.iter().map(entry).collect();
-        let entered = held.map_or(Ok(()), |held| held?.append(&lines));
+        let entries: Vec<Entry> = kept.iter().map(entry).collect();
+        let entered = held.map_or(Ok(()), |held| Ledger::append(&mut held?, &entries));
 
         let mut untold = kept.len();
         for (number, kept) in kept {

@@ -37,8 +37,7 @@ fn ledger(directory: &Path) -> BTreeMap<String, Value> {
 
 /// The names of the private files, sorted.
 fn privates(directory: &Path) -> Vec<String> {
-    let is_private =
-        |name: &String| !name.ends_with(".pub") && !name.ends_with(".tmp") && !name.ends_with(".jsonl");
+    let is_private = |name: &String| !name.ends_with(".pub") && !name.ends_with(".jsonl");
     names(directory).into_iter().filter(is_private).collect()
 }
 
@@ -336,7 +335,7 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
             let file = Path::new(text(object, "private_key_file")).file_name().unwrap().to_str().unwrap();
             assert_eq!(text(&ledger[file], "public_key"), text(object, "public_key"));
         }
-        for name in names(&directory).iter().filter(|name| !name.ends_with(".tmp") && *name != LEDGER) {
+        for name in names(&directory).iter().filter(|name| *name != LEDGER) {
             // The private file gets its name first, so it is there wherever there is anything.
             let private = directory.join(name.strip_suffix(".pub").unwrap_or(name));
             assert!(private.exists(), "{name}");
@@ -477,8 +476,6 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     let told: Vec<String> =
         found.iter().map(|path| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(told, there);
-    let temporary = names(copy).into_iter().filter(|name| name.ends_with(".tmp")).count();
-    assert_eq!(temporary, 0);
 }
 
 #[test]

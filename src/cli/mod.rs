@@ -194,9 +194,10 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     if args.estimate {
         return Ok(Plan::Estimate(search));
     }
-    let passphrase = passphrase::Source::open(&args)?;
+    let (mut passphrase, note) = passphrase::Source::open(&args)?.unzip();
+    search.notes.extend(note.flatten());
     check_destination(&search)?;
-    rest::subtract(&mut search)?;
+    rest::subtract(&mut search, &mut passphrase)?;
     if search.patterns.is_empty() {
         return Ok(Plan::Search(search));
     }
@@ -205,11 +206,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         let expected_attempts = expected_attempts(&search.patterns, &search.quota);
         search.engine = select(name, Sizing { expected_attempts, ..sizing })?;
     }
-    if let Some((source, note)) = passphrase {
-        let stop = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
-        search.protection = Some(passphrase::protection(&args, source.passphrase(&stop)?)?);
-        search.stop = Some(stop);
-        search.notes.extend(note);
+    if let Some(source) = passphrase {
+        search.protection = passphrase::protection(&args, source, &mut search.stop)?;
     }
     Ok(Plan::Search(search))
 }

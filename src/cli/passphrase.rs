@@ -29,8 +29,8 @@ const WHERE_FROM: &str =
 pub(super) enum Source {
     /// It will be asked for.
     Terminal(Terminal),
-    /// It was read.
-    File(Passphrase),
+    /// It was read or typed.
+    Known(Passphrase),
 }
 
 /// clap's error, if it is that a passphrase was typed as a value of `--passphrase`: clap would show it.
@@ -75,7 +75,7 @@ impl Source {
     /// Reads the file, or finds the terminal. Beside it what there is to tell of the file. `None` if no passphrase is wanted.
     pub fn open(args: &Args) -> Result<Option<(Self, Option<String>)>, Complaint> {
         if let Some(path) = &args.passphrase_file {
-            return first_line(path).map(|(passphrase, note)| Some((Self::File(passphrase), note)));
+            return first_line(path).map(|(passphrase, note)| Some((Self::Known(passphrase), note)));
         }
         if !args.passphrase {
             return Ok(None);
@@ -87,22 +87,37 @@ impl Source {
         Ok(Some((Self::Terminal(terminal), None)))
     }
 
-    /// The passphrase, which is asked for if that is still to be done, until `stop`.
-    pub fn passphrase(self, stop: &Stop) -> Result<Passphrase, Refusal> {
+    /// The passphrase, if it is known already.
+    pub fn known(&self) -> Option<&Passphrase> {
         match self {
-            Self::File(passphrase) => Ok(passphrase),
-            Self::Terminal(mut terminal) => ask(&mut terminal, stop),
+            Self::Terminal(_) => None,
+            Self::Known(passphrase) => Some(passphrase),
         }
+    }
+
+    /// Asks for the passphrase if that is still to be done, until a signal comes.
+    pub fn ask(&mut self, stop: &mut Option<Stop>) -> Result<(), Refusal> {
+        if let Self::Terminal(terminal) = self {
+            let signals = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
+            *self = Self::Known(ask(terminal, stop.insert(signals))?);
+        }
+        Ok(())
     }
 }
 
 /// How keys are to be encrypted.
-pub(super) fn protection(args: &Args, passphrase: Passphrase) -> Result<Protection, Complaint> {
-    Ok(Protection {
+pub(super) fn protection(
+    args: &Args,
+    mut source: Source,
+    stop: &mut Option<Stop>,
+) -> Result<Option<Protection>, Refusal> {
+    source.ask(stop)?;
+    let Source::Known(passphrase) = source else { return Ok(None) };
+    Ok(Some(Protection {
         passphrase,
         cipher: values::cipher(args.cipher.as_deref())?,
         rounds: values::rounds(args.rounds.as_deref())?,
-    })
+    }))
 }
 
 fn ask(terminal: &mut Terminal, stop: &Stop) -> Result<Passphrase, Refusal> {

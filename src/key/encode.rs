@@ -25,7 +25,7 @@ use super::random::{RandomnessError, fill_random};
 use super::{Cipher, Format, Protection, Seed, one_line};
 
 /// id-Ed25519 (RFC 8410, section 3).
-const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
+pub(super) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
 /// What stands before the seed in a CurvePrivateKey: an OCTET STRING of 32 bytes, in DER.
 pub(super) const OCTET_STRING_32: [u8; 2] = [0x04, 32];
@@ -34,7 +34,7 @@ pub(super) const OCTET_STRING_32: [u8; 2] = [0x04, 32];
 pub(super) const PRIVATE_KEY: &str = "PRIVATE KEY";
 
 /// That of an encrypted one (RFC 7468, section 11).
-const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
+pub(super) const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
 
 /// What to do where a self-check failed.
 pub(super) const COMPUTES_WRONGLY: &str =

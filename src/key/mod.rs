@@ -6,7 +6,7 @@
 //!
 //! What is written: PKCS#8 version 1 or the OpenSSH form (`encode`), encrypted on request (`protect`), as new files that are complete
 //! and durable or not there at all (`file`), under safe names (`name`) that overwrite nothing (`store`), many
-//! together (`group`). A directory of key pairs can be read again (`stock`), and a file of lines in it grows (`lines`).
+//! together (`group`). A directory of key pairs can be read again (`stored`), and a file of lines in it grows (`lines`).
 
 mod encode;
 mod file;
@@ -19,8 +19,8 @@ mod process;
 mod prompt;
 mod protect;
 mod random;
-mod stock;
 mod store;
+mod stored;
 
 use ed25519_dalek::SigningKey;
 use sha2::{Digest as _, Sha256, Sha512};
@@ -30,16 +30,16 @@ use zeroize::{Zeroize as _, Zeroizing};
 use crate::wire::{self, Body, Bytes, Subject};
 
 pub use encode::EncodeError;
-pub use file::{FileError, read_key_file};
+pub use file::FileError;
 pub use group::Group;
 pub use lines::{HeldLines, Lines};
-pub use name::shown;
+pub use name::{file_label, parts_of_name, shown};
 pub use process::{forbid_core_dumps, memory_limit};
 pub use prompt::{Interrupted, Terminal};
 pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
 pub use random::{RandomnessError, fill_random};
-pub use stock::StoredPair;
 pub use store::{Destination, Kept, StoreError};
+pub use stored::{Flaw, Storage, StoredPair};
 
 /// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.
 // Boxed, so that moving a seed leaves no copy behind.

@@ -28,11 +28,7 @@ impl Format {
 /// Nothing but letters, digits and `_` is taken from the label, so the name stays in its directory and
 /// is no option and no hidden file; the digits keep names apart that differ in case alone.
 pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    let mut name: String = label.chars().take(MAX_LABEL).map(safe).collect();
-    if name.is_empty() {
-        name.push_str("key");
-    }
+    let mut name = file_label(label);
     name.push('-');
     for byte in &public.blob_hash()[..HASHED] {
         name.push_str(&format!("{byte:02x}"));
@@ -43,11 +39,21 @@ pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> Stri
     name
 }
 
-/// The hexadecimal digits in the name of a private file; `None` if it is no such name.
-pub(super) fn digits(name: &str) -> Option<&str> {
+/// Returns a label as it stands in file names.
+#[must_use]
+pub fn file_label(label: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let label: String = label.chars().take(MAX_LABEL).map(safe).collect();
+    if label.is_empty() { "key".to_owned() } else { label }
+}
+
+/// Returns the label and the hexadecimal digits in the name of a private file; `None` if it is not such a name.
+#[must_use]
+pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
     let (label, digits) = name.strip_suffix(".pem").unwrap_or(name).rsplit_once('-')?;
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    (!label.is_empty() && digits.len() == 2 * HASHED && digits.bytes().all(is_digit)).then_some(digits)
+    (!label.is_empty() && digits.len() == 2 * HASHED && digits.bytes().all(is_digit))
+        .then_some((label, digits))
 }
 
 /// The name of the public file: `.pub` added to the whole name of the private one.
@@ -106,8 +112,8 @@ mod tests {
         ] {
             assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
             assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
-            assert_eq!(digits(&file_name(label, &public, Format::Openssh)), Some(hash));
-            assert_eq!(digits(&file_name(label, &public, Format::Pkcs8)), Some(hash));
+            assert_eq!(parts_of_name(&file_name(label, &public, Format::Openssh)), Some((start, hash)));
+            assert_eq!(parts_of_name(&file_name(label, &public, Format::Pkcs8)), Some((start, hash)));
         }
         let other = Seed::new([8; 32]).public_key();
         let [lower, upper] = [("abc", &public), ("ABC", &other)]
@@ -116,7 +122,7 @@ mod tests {
         for other in
             ["abc", "-cff7d2bf46744594", "a-cff7d2bf4674459", "a-CFF7D2BF46744594", "a-cff7d2bf46744594.pub"]
         {
-            assert_eq!(digits(other), None, "{other}");
+            assert_eq!(parts_of_name(other), None, "{other}");
         }
     }
 }

@@ -50,7 +50,7 @@ impl Destination {
 
     /// Fails now wherever [`keep`](Self::keep) would surely fail later. Changes nothing on disk, except
     /// that a missing [`Directory`](Self::Directory) is made (mode 0700; its parent must exist) and that temporary
-    /// files which a killed process left in one are removed.
+    /// files which killed processes left are removed.
     ///
     /// # Errors
     ///
@@ -127,7 +127,9 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         }
     }
     let directory = parent(&path);
-    try_directory(directory).map_err(|source| StoreError::Unusable(directory.to_owned(), source))
+    remove_leftovers(directory)
+        .and_then(|()| try_directory(directory))
+        .map_err(|source| StoreError::Unusable(directory.to_owned(), source))
 }
 
 fn prepare_directory(path: &Path) -> Result<(), StoreError> {

@@ -22,7 +22,6 @@ use crate::wire::{self, Subject};
 use serde_json::Value;
 
 use crate::cli::{self, Show};
-pub use json::{ledger_line, read_ledger_line};
 use live::{Live, Part, whole};
 use number::{clock, exact, percent, rough, time};
 use outlook::{Outlook, attempts_for_all};

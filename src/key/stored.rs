@@ -1,0 +1,369 @@
+//! Key pairs that a directory holds, opened.
+//!
+//! A name proves nothing: the private file is opened and shows its public key. Only OpenSSH's form shows it without the
+//! passphrase when it is encrypted; encrypted PKCS#8 has to be opened with the passphrase.
+//!
+//! Of a pair whose process was killed only the public file can be missing, since it gets its name second.
+
+use std::path::Path;
+use std::{fmt, fs, io};
+
+use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
+
+use super::encode::{ED25519, ENCRYPTED_PRIVATE_KEY, OCTET_STRING_32, PRIVATE_KEY};
+use super::file::{Access, KeyFile, read_key_file, write_new};
+use super::name::{file_name, parts_of_name, public_file};
+use super::{FileError, Format, Passphrase, PublicKey, Seed};
+
+/// A key pair in a directory whose private file was opened, and whose public file, if there is one, belongs to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredPair {
+    /// The name of the private file.
+    pub name: String,
+    /// The public key.
+    pub public_key: PublicKey,
+    /// How the private key is stored.
+    pub storage: Storage,
+    /// The comment in the private file, if it shows one.
+    pub comment: Option<String>,
+    /// The public line without a line end, unless the public file is missing.
+    pub line: Option<String>,
+}
+
+/// How a private key is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// In the clear.
+    Clear,
+    /// Encrypted; the file shows its public key, or opens with the passphrase.
+    Encrypted,
+    /// Encrypted as a whole, and there is no passphrase to open it: the ledger or the public file says which key it is.
+    Unopened,
+}
+
+/// Why the files of a name are not a key pair that counts.
+#[derive(Debug)]
+pub enum Flaw {
+    /// The private file cannot be read, or is something else than a file.
+    Unreadable(io::Error),
+    /// The private file is a link to nothing.
+    Dangling,
+    /// The private file is empty.
+    Empty,
+    /// Users who do not own the private file can get at it; its mode.
+    OpenToOthers(u32),
+    /// The private file is not a whole Ed25519 key.
+    NoKey,
+    /// The passphrase does not open the private file.
+    Closed,
+    /// The private file holds another key than its name or the ledger says.
+    OtherKey,
+    /// The public file does not hold the public key.
+    PublicFile,
+}
+
+impl StoredPair {
+    /// Returns the names in `directory` that private files of this program have.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub fn names(directory: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            // A name that is not text is not one of ours.
+            names.extend(entry?.file_name().into_string().ok().filter(|name| parts_of_name(name).is_some()));
+        }
+        Ok(names)
+    }
+
+    /// Opens the pair whose private file is `name`. `listed` is the public key that a ledger says it has, if one does; it
+    /// is believed only where the file cannot be opened without a passphrase.
+    ///
+    /// # Errors
+    ///
+    /// The [`Flaw`] that is met first.
+    pub fn open(
+        directory: &Path,
+        name: &str,
+        listed: Option<PublicKey>,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<Self, Flaw> {
+        let private_file = directory.join(name);
+        let KeyFile { content, open_to_others } =
+            read_key_file(&private_file).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => Flaw::Dangling,
+                _ => Flaw::Unreadable(error),
+            })?;
+        if content.is_empty() {
+            return Err(Flaw::Empty);
+        }
+        if let Some(mode) = open_to_others {
+            return Err(Flaw::OpenToOthers(mode));
+        }
+        let private = Private::read(&content, passphrase)?;
+        let line = match read_key_file(&public_file(&private_file)) {
+            Ok(file) => Some(String::from_utf8_lossy(&file.content).trim_end().to_owned()),
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && !is_link(&public_file(&private_file)) =>
+            {
+                None
+            }
+            Err(_) => return Err(Flaw::PublicFile),
+        };
+        let of_line =
+            line.as_deref().map(|line| PublicKey::of_line(line).ok_or(Flaw::PublicFile)).transpose()?;
+        let public_key = private.public_key.or(listed).or(of_line).ok_or(Flaw::NoKey)?;
+        let own_name = file_name("", &public_key, Format::Openssh);
+        if !parts_of_name(name).is_some_and(|(_, digits)| own_name.ends_with(digits)) {
+            return Err(Flaw::OtherKey);
+        }
+        if of_line.is_some_and(|of_line| of_line != public_key) {
+            return Err(Flaw::PublicFile);
+        }
+        let Private { storage, comment, .. } = private;
+        Ok(Self { name: name.to_owned(), public_key, storage, comment, line })
+    }
+
+    /// Whether the files would have these names if they had been kept with this label.
+    #[must_use]
+    pub fn is_named_after(&self, label: &str) -> bool {
+        let names = [Format::Openssh, Format::Pkcs8].map(|format| file_name(label, &self.public_key, format));
+        names.contains(&self.name)
+    }
+
+    /// Returns the public line. If the public file is missing, makes it first: with the comment in the private file, or else
+    /// with this one.
+    ///
+    /// # Errors
+    ///
+    /// The public file cannot be written.
+    pub fn public_line(&self, directory: &Path, comment: &str) -> Result<String, FileError> {
+        if let Some(line) = &self.line {
+            return Ok(line.clone());
+        }
+        let line = self.public_key.line(self.comment.as_deref().unwrap_or(comment));
+        let path = public_file(&directory.join(&self.name));
+        write_new(&path, Access::Everyone, format!("{line}\n").as_bytes())?;
+        Ok(line)
+    }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
+}
+
+impl PublicKey {
+    /// Returns the key of a public line, whatever its comment.
+    #[must_use]
+    pub fn of_line(line: &str) -> Option<Self> {
+        let key = ssh_key::PublicKey::from_openssh(line).ok()?;
+        key.key_data().ed25519().map(|key| Self(key.0))
+    }
+}
+
+/// What a private file shows.
+struct Private {
+    public_key: Option<PublicKey>,
+    storage: Storage,
+    comment: Option<String>,
+}
+
+impl Private {
+    fn read(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
+        let text = std::str::from_utf8(content).map_err(|_| Flaw::NoKey)?;
+        if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
+            return Self::of_openssh(&key).ok_or(Flaw::NoKey);
+        }
+        let (label, document) = SecretDocument::from_pem(text).map_err(|_| Flaw::NoKey)?;
+        let (document, storage) = match label {
+            PRIVATE_KEY => (document, Storage::Clear),
+            ENCRYPTED_PRIVATE_KEY => {
+                let encrypted =
+                    EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).map_err(|_| Flaw::NoKey)?;
+                let Some(passphrase) = passphrase else {
+                    return Ok(Self { public_key: None, storage: Storage::Unopened, comment: None });
+                };
+                let opened = encrypted.decrypt(passphrase.bytes()).map_err(|_| Flaw::Closed)?;
+                (opened, Storage::Encrypted)
+            }
+            _ => return Err(Flaw::NoKey),
+        };
+        let public_key = Some(of_pkcs8(document.as_bytes()).ok_or(Flaw::NoKey)?);
+        Ok(Self { public_key, storage, comment: None })
+    }
+
+    fn of_openssh(key: &ssh_key::PrivateKey) -> Option<Self> {
+        let shown = PublicKey(key.public_key().key_data().ed25519()?.0);
+        if key.is_encrypted() {
+            return Some(Self { public_key: Some(shown), storage: Storage::Encrypted, comment: None });
+        }
+        let derived = Seed::new(key.key_data().ed25519()?.private.to_bytes()).public_key();
+        let comment = Some(key.comment().as_str_lossy().to_owned());
+        (derived == shown).then_some(Self { public_key: Some(shown), storage: Storage::Clear, comment })
+    }
+}
+
+/// The public key of a PKCS#8 document with an Ed25519 seed.
+fn of_pkcs8(document: &[u8]) -> Option<PublicKey> {
+    let info = PrivateKeyInfoRef::try_from(document).ok()?;
+    let seed = info.private_key.as_bytes().strip_prefix(&OCTET_STRING_32)?;
+    (info.algorithm.oid == ED25519).then_some(Seed::new(seed.try_into().ok()?).public_key())
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Dangling => f.write_str("it is a link to nothing"),
+            Self::Empty => f.write_str("it is empty"),
+            Self::OpenToOthers(mode) => {
+                write!(f, "other users can read it (mode {mode:04o}); after chmod 600 it counts again")
+            }
+            Self::NoKey => f.write_str("it is not a whole Ed25519 private key"),
+            Self::Closed => f.write_str("the passphrase does not open it"),
+            Self::OtherKey => f.write_str("it holds another key"),
+            Self::PublicFile => {
+                f.write_str("its public file does not hold its public key; if you remove the public file, it counts again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Flaw {}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use tempfile::TempDir;
+    use zeroize::Zeroizing;
+
+    use super::super::{Cipher, Destination, Protection};
+    use super::*;
+
+    fn passphrase(text: &str) -> Passphrase {
+        Passphrase::new(Zeroizing::new(text.into())).unwrap()
+    }
+
+    fn protection() -> Protection {
+        Protection { passphrase: passphrase("secret"), cipher: Cipher::default(), rounds: NonZeroU32::MIN }
+    }
+
+    /// Keeps the key of the seed of these bytes, and returns the name of its private file.
+    fn keep(directory: &TempDir, byte: u8, format: Format, protection: Option<&Protection>) -> String {
+        let seed = Seed::new([byte; 32]);
+        let text = seed.private_text(format, "me", protection).unwrap();
+        let destination = Destination::Directory(directory.path().to_owned());
+        let kept =
+            destination.keep(&seed, &seed.public_key(), "a/b", "me", Some(format), &text).unwrap().unwrap();
+        kept.private_file.file_name().unwrap().to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn what_was_kept_is_found_again() {
+        let directory = TempDir::new().unwrap();
+        let protection = protection();
+        let secret = &protection.passphrase;
+        for (byte, format, encrypted, known, storage, comment) in [
+            (1, Format::Openssh, false, None, Storage::Clear, Some("me")),
+            (2, Format::Pkcs8, false, None, Storage::Clear, None),
+            (3, Format::Openssh, true, None, Storage::Encrypted, None),
+            (4, Format::Openssh, true, Some(secret), Storage::Encrypted, None),
+            (5, Format::Pkcs8, true, Some(secret), Storage::Encrypted, None),
+            (6, Format::Pkcs8, true, None, Storage::Unopened, None),
+        ] {
+            let name = keep(&directory, byte, format, encrypted.then_some(&protection));
+            assert!(StoredPair::names(directory.path()).unwrap().contains(&name));
+            let public_key = Seed::new([byte; 32]).public_key();
+            let comment = comment.map(str::to_owned);
+            let pair = StoredPair {
+                name: name.clone(),
+                public_key,
+                storage,
+                comment,
+                line: Some(public_key.line("me")),
+            };
+            let open = |listed| StoredPair::open(directory.path(), &name, listed, known);
+            assert_eq!(open(None).unwrap(), pair);
+            assert!(pair.is_named_after("a/b") && pair.is_named_after("a+b"));
+            assert!(!pair.is_named_after("ab") && !pair.is_named_after(""));
+
+            // Without its public file, the ledger has to say which key a file is that nobody can open.
+            let public = public_file(&directory.path().join(&name));
+            fs::remove_file(&public).unwrap();
+            assert_eq!(open(None).is_err(), storage == Storage::Unopened);
+            let opened = open(Some(public_key)).unwrap();
+            assert_eq!(opened.line, None);
+            let again = if storage == Storage::Clear && format == Format::Openssh { "me" } else { "other" };
+            assert_eq!(opened.public_line(directory.path(), "other").unwrap(), public_key.line(again));
+            assert_eq!(fs::read_to_string(&public).unwrap(), public_key.line(again) + "\n");
+        }
+        assert_eq!(StoredPair::names(directory.path()).unwrap().len(), 6);
+    }
+
+    /// What is wrong with the files of a name after `harm`.
+    fn flaw(byte: u8, format: Format, harm: impl FnOnce(&TempDir, &Path)) -> String {
+        let directory = TempDir::new().unwrap();
+        let protection = (format == Format::Pkcs8).then(protection);
+        let name = keep(&directory, byte, format, protection.as_ref());
+        harm(&directory, &directory.path().join(&name));
+        let wrong = passphrase("wrong");
+        StoredPair::open(directory.path(), &name, None, Some(&wrong)).unwrap_err().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_pair_is_told_by_its_flaw() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let write = |text: &'static str| move |_: &TempDir, path: &Path| fs::write(path, text).unwrap();
+        let replace = |path: &Path, with: &dyn Fn(&Path)| {
+            fs::remove_file(path).unwrap();
+            with(path);
+        };
+        let openssh = Format::Openssh;
+        assert_eq!(flaw(1, openssh, write("")), "it is empty");
+        assert_eq!(flaw(1, openssh, write("nonsense")), "it is not a whole Ed25519 private key");
+        let truncate = |_: &TempDir, path: &Path| {
+            fs::File::options().write(true).open(path).unwrap().set_len(300).unwrap();
+        };
+        assert_eq!(flaw(1, openssh, truncate), "it is not a whole Ed25519 private key");
+        assert_eq!(flaw(1, Format::Pkcs8, truncate), "it is not a whole Ed25519 private key");
+        assert_eq!(flaw(1, Format::Pkcs8, |_, _| ()), "the passphrase does not open it");
+        let dangling = |_: &TempDir, path: &Path| replace(path, &|path| symlink("nowhere", path).unwrap());
+        assert_eq!(flaw(1, openssh, dangling), "it is a link to nothing");
+        let directory = |_: &TempDir, path: &Path| replace(path, &|path| fs::create_dir(path).unwrap());
+        assert_eq!(flaw(1, openssh, directory), "it is a directory");
+        let open =
+            |_: &TempDir, path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(flaw(1, openssh, open).starts_with("other users can read it (mode 0640)"));
+        let other = |directory: &TempDir, path: &Path| {
+            let other = keep(directory, 2, Format::Openssh, None);
+            fs::rename(directory.path().join(other), path).unwrap();
+        };
+        assert_eq!(flaw(1, openssh, other), "it holds another key");
+        let public =
+            |text: String| move |_: &TempDir, path: &Path| fs::write(public_file(path), text).unwrap();
+        for text in [String::new(), "ssh-ed25519".into(), Seed::new([8; 32]).public_key().line("me")] {
+            assert!(flaw(1, openssh, public(text)).starts_with("its public file does not hold"));
+        }
+        let dangling =
+            |_: &TempDir, path: &Path| replace(&public_file(path), &|path| symlink("x", path).unwrap());
+        assert!(flaw(1, openssh, dangling).starts_with("its public file does not hold"));
+    }
+
+    /// A file in OpenSSH's form shows one public key and holds the seed of another.
+    #[test]
+    fn a_key_whose_parts_do_not_belong_together_is_none() {
+        let [one, other] = [7, 8].map(|byte| Seed::new([byte; 32]));
+        let text = one.private_text(Format::Openssh, "", None).unwrap();
+        let key = ssh_key::PrivateKey::from_openssh(text.as_bytes()).unwrap();
+        assert!(Private::of_openssh(&key).is_some());
+        let pair = ssh_key::private::Ed25519Keypair {
+            public: ssh_key::public::Ed25519PublicKey(one.public_key().0),
+            private: ssh_key::private::Ed25519PrivateKey::from_bytes(other.bytes()),
+        };
+        let key = ssh_key::PrivateKey::new(pair.into(), "").unwrap();
+        assert!(Private::of_openssh(&key).is_none());
+    }
+}

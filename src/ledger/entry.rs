@@ -1,0 +1,292 @@
+//! A line of the ledger: a JSON object, written and read.
+//!
+//! The fields are typed, so that a line which holds something else costs no more memory than it has bytes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::key::Kept;
+use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
+use crate::search::Find;
+use crate::wire::Subject;
+
+/// The longest line in bytes, without its end. A longer one is not read, and none is written.
+pub(super) const LONGEST: usize = 1 << 20;
+
+/// What the ledger says of a key.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The patterns that it was made for, as typed; at least one. The files are named after the first.
+    pub patterns: Vec<(String, Kind)>,
+    /// How they were read. The kind is that of the first.
+    pub style: Style,
+    /// The public line.
+    pub line: String,
+    /// The fingerprint, as `ssh-keygen -l` shows it.
+    pub fingerprint: String,
+    /// The name of the private file; that of the public one has `.pub` added.
+    pub file: String,
+    /// When it was made; the ledger holds whole seconds.
+    pub time: SystemTime,
+    /// Keys tried by that search until then, if they were counted.
+    pub attempts: Option<u64>,
+}
+
+/// The words of `--in`.
+const SUBJECTS: [(&str, Subject); 2] = [("key", Subject::Key), ("fingerprint", Subject::Fingerprint)];
+
+/// The fields of a line, in their order.
+#[derive(Serialize, Deserialize)]
+struct Record<'a> {
+    #[serde(borrow)]
+    pattern: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    case_sensitive: bool,
+    leet: bool,
+    #[serde(rename = "in", borrow)]
+    subject: Cow<'a, str>,
+    #[serde(borrow)]
+    public_key: Cow<'a, str>,
+    #[serde(borrow)]
+    fingerprint: Cow<'a, str>,
+    #[serde(borrow)]
+    file: Cow<'a, str>,
+    #[serde(borrow)]
+    time: Cow<'a, str>,
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    attempts: Option<Count>,
+    #[serde(default, borrow, skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Named<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    pattern: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+}
+
+/// Reads a field that may be missing, but not null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Count>, D::Error> {
+    Count::deserialize(deserializer).map(Some)
+}
+
+impl Entry {
+    /// Returns the entry of a find that is kept in these files.
+    pub fn of(find: &Find, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
+        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].style().kind);
+        Self {
+            patterns: find.patterns.iter().map(named).collect(),
+            style: patterns[find.patterns[0]].style(),
+            line: find.public_key.line(comment),
+            fingerprint: find.public_key.fingerprint(),
+            file: kept.private_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            time: SystemTime::now(),
+            attempts: Some(find.attempts),
+        }
+    }
+
+    /// Returns the entry as lines with their ends: one, or several if the patterns do not fit into one.
+    pub(super) fn lines(&self) -> String {
+        let line = self.line(&self.patterns);
+        if line.len() <= LONGEST || self.patterns.len() < 2 {
+            return line + "\n";
+        }
+        let halves = self.patterns.split_at(self.patterns.len() / 2);
+        [halves.0, halves.1]
+            .map(|patterns| Self { patterns: patterns.to_vec(), ..self.clone() }.lines())
+            .concat()
+    }
+
+    fn line(&self, patterns: &[(String, Kind)]) -> String {
+        let named = |(text, kind): &'_ (String, Kind)| Named {
+            pattern: Cow::Owned(text.clone()),
+            kind: word(&KINDS, *kind).into(),
+        };
+        let Named { pattern, kind } = named(&patterns[0]);
+        let record = Record {
+            pattern,
+            kind,
+            case_sensitive: self.style.case_sensitive,
+            leet: self.style.leet,
+            subject: word(&SUBJECTS, self.style.subject).into(),
+            public_key: Cow::Borrowed(&self.line),
+            fingerprint: Cow::Borrowed(&self.fingerprint),
+            file: Cow::Borrowed(&self.file),
+            time: moment(self.time).into(),
+            attempts: self.attempts.map(Count),
+            also: patterns[1..].iter().map(named).collect(),
+        };
+        serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"))
+    }
+
+    /// Reads a line. Returns `None` if it is not whole, or is none at all.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        let record: Record = serde_json::from_slice(line).ok()?;
+        let kind = meaning(&KINDS, &record.kind)?;
+        let mut patterns = vec![(record.pattern.into_owned(), kind)];
+        for Named { pattern, kind } in record.also {
+            patterns.push((pattern.into_owned(), meaning(&KINDS, &kind)?));
+        }
+        let Record { case_sensitive, leet, .. } = record;
+        let style = Style { kind, case_sensitive, leet, subject: meaning(&SUBJECTS, &record.subject)? };
+        Some(Self {
+            patterns,
+            style,
+            line: record.public_key.into_owned(),
+            fingerprint: record.fingerprint.into_owned(),
+            file: record.file.into_owned(),
+            time: humantime::parse_rfc3339(&record.time).ok()?,
+            attempts: record.attempts.map(|count| count.0),
+        })
+    }
+}
+
+/// The last second that RFC 3339 can write, counted from 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// A time in UTC. A clock may be wrong, and so may be the time of a file: what cannot be written becomes the nearest time
+/// that can.
+fn moment(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = Duration::from_secs(since.as_secs().min(LAST_SECOND));
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
+}
+
+fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
+    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
+}
+
+fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
+    words.iter().find(|(one, _)| *one == word).map(|(_, meaning)| *meaning)
+}
+
+/// The largest whole number that is written as one. Up to it a 64-bit float, which is all that many readers of JSON
+/// have, holds every whole number; larger ones are written as text.
+const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+
+/// A whole number that every reader of JSON gets exactly.
+#[derive(Clone, Copy)]
+pub struct Count(pub u64);
+
+impl Serialize for Count {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0 <= LARGEST_NUMBER {
+            self.0.serialize(serializer)
+        } else {
+            self.0.to_string().serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CountVisitor;
+
+impl Visitor<'_> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number, or its digits as text")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Count, E> {
+        Ok(Count(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+        text.parse().map(Count).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_can_be_written() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let last = epoch + Duration::from_secs(LAST_SECOND);
+        assert_eq!(moment(epoch - Duration::from_secs(1 << 33)), "1970-01-01T00:00:00Z");
+        assert_eq!(moment(epoch + Duration::from_secs(1_800_000_000)), "2027-01-15T08:00:00Z");
+        assert_eq!(moment(last + Duration::from_secs(1 << 40)), "9999-12-31T23:59:59Z");
+        assert_eq!(humantime::parse_rfc3339(&moment(last)).unwrap(), last);
+    }
+
+    fn one(text: &str, kind: Kind) -> (String, Kind) {
+        (text.to_owned(), kind)
+    }
+
+    fn entry(patterns: Vec<(String, Kind)>) -> Entry {
+        Entry {
+            style: Style {
+                kind: patterns[0].1,
+                leet: true,
+                subject: Subject::Fingerprint,
+                ..Style::default()
+            },
+            patterns,
+            line: "ssh-ed25519 AAAA größer".into(),
+            fingerprint: "SHA256:x".into(),
+            file: "a-0".into(),
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
+            attempts: Some(u64::MAX),
+        }
+    }
+
+    #[test]
+    fn a_line_can_be_read_and_a_part_of_it_cannot() {
+        let single = entry(vec![one("^\"a\\d\n", Kind::Regex)]);
+        let several = entry(KINDS.map(|(text, kind)| one(text, kind)).to_vec());
+        let several = Entry { attempts: None, ..several };
+        for entry in [single, several] {
+            let line = entry.lines();
+            assert_eq!(line.find('\n'), Some(line.len() - 1));
+            let line = line.trim_end().as_bytes();
+            assert_eq!(Entry::read(line), Some(entry));
+            for end in 0..line.len() {
+                assert_eq!(Entry::read(&line[..end]), None, "{end}");
+            }
+        }
+        for other in ["{}", "[]", "1", "{\"pattern\":\"a\",\"kind\":\"b\"}", "\u{ff}"] {
+            assert_eq!(Entry::read(other.as_bytes()), None);
+        }
+        let line = entry(vec![one("a", Kind::Word)]).lines();
+        for attempts in ["-1", "1.5", "null", "\"x\"", "[[1]]"] {
+            let line = line.replace("\"18446744073709551615\"", attempts);
+            assert_eq!(Entry::read(line.trim_end().as_bytes()), None, "{attempts}");
+        }
+    }
+
+    #[test]
+    fn the_format_is_the_one_of_every_version() {
+        let entry = entry(vec![one("^a", Kind::Regex), one("b", Kind::Word)]);
+        let line = "{\"pattern\":\"^a\",\"kind\":\"regex\",\"case_sensitive\":false,\"leet\":true,\
+                    \"in\":\"fingerprint\",\"public_key\":\"ssh-ed25519 AAAA größer\",\"fingerprint\":\"SHA256:x\",\
+                    \"file\":\"a-0\",\"time\":\"2027-01-15T08:00:00Z\",\"attempts\":\"18446744073709551615\",\
+                    \"also\":[{\"pattern\":\"b\",\"kind\":\"word\"}]}\n";
+        assert_eq!(entry.lines(), line);
+        let more = line.replace("\"leet\"", "\"new\":{\"a\":[1]},\"leet\"");
+        assert_eq!(Entry::read(more.trim_end().as_bytes()), Some(entry), "a field of a later version");
+    }
+
+    #[test]
+    fn patterns_that_do_not_fit_into_a_line_stand_in_several() {
+        let patterns: Vec<_> =
+            (0..100_000).map(|number| one(&format!("a{number}"), Kind::Anywhere)).collect();
+        let lines = entry(patterns.clone()).lines();
+        let read: Vec<Entry> = lines.lines().map(|line| Entry::read(line.as_bytes()).unwrap()).collect();
+        assert!(read.len() > 1 && lines.lines().all(|line| line.len() <= LONGEST));
+        assert_eq!(read.into_iter().flat_map(|entry| entry.patterns).collect::<Vec<_>>(), patterns);
+    }
+}
