@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use crate::escape::escaped_json;
 use crate::pattern::{KINDS, Kind, Odds, Pattern, Style};
 use crate::search::{End, Find, Measured, Summary};
 use crate::wire::Subject;
@@ -13,6 +14,11 @@ use crate::ledger::Entry;
 /// The largest whole number that is written as one. Up to it a 64-bit float, which is all that many readers of JSON
 /// have, holds every whole number; larger ones are written as text.
 const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+
+/// Returns an object as a line. Nothing in it can steer a terminal.
+pub(super) fn line(object: &Value) -> String {
+    escaped_json(&object.to_string()).into_owned() + "\n"
+}
 
 /// About one pattern, which may be one of several.
 pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
@@ -57,6 +63,7 @@ pub(super) fn found(
     });
     match delivered {
         Delivered::Files(kept) => {
+            // Paths that are no text were refused with --json.
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
@@ -125,7 +132,7 @@ pub fn ledger_line(entry: &Entry) -> String {
     if patterns.len() > 1 {
         line["also"] = patterns[1..].iter().map(pattern).collect();
     }
-    format!("{line}\n")
+    escaped_json(&line.to_string()).into_owned() + "\n"
 }
 
 /// The last second that RFC 3339 can write, counted from 1970.
