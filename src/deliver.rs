@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use crate::escape::escaped;
 use crate::key::{EncodeError, Group, StoreError, shown};
 use crate::search::{Find, Observer, Prepared, Progress, Summary};
 use zeroize::Zeroizing;
@@ -123,7 +124,7 @@ impl Observer for Delivery<'_> {
     }
 
     fn note(&mut self, note: &str) {
-        self.report.note(note);
+        self.report.note(escaped(note));
     }
 }
 

@@ -68,6 +68,7 @@
 //! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
 //! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
+//! | 1 | `escape` | text from outside, made harmless for terminals, logs, JSON and shells |
 //! | 1 | `memory` | huge pages for what is read at random |
 //! | 1 | [`simd`] | what the processor can do; but for `gpu`, the only `unsafe` |
 //!
@@ -81,6 +82,8 @@ pub mod curve;
 #[doc(hidden)]
 pub mod deliver;
 pub mod engine;
+#[doc(hidden)]
+pub mod escape;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod key;

@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use vanity_ed25519::cli::{self, Plan, Refusal};
+use vanity_ed25519::cli::{self, Complaint, Plan, Refusal};
 use vanity_ed25519::deliver::{self, Delivery, Undelivered};
+use vanity_ed25519::escape::escaped;
 use vanity_ed25519::key::forbid_core_dumps;
 use vanity_ed25519::report::{self, Paint};
 use vanity_ed25519::search::{
@@ -35,28 +36,23 @@ fn main() -> ExitCode {
 
 fn run() -> u8 {
     if let Err(error) = forbid_core_dumps() {
-        complain(format_args!("warning: core dumps could not be switched off: {error}"));
+        note(format_args!("warning: core dumps could not be switched off: {error}"));
     }
     if let Err(error) = check_randomness() {
-        complain(Failure::new(SearchError::<Undelivered>::Randomness(error)));
-        return FAILURE;
+        return fail(&Failure::new(SearchError::<Undelivered>::Randomness(error)));
     }
     #[cfg(all(unix, feature = "gpu"))]
     if let Err(error) = Stop::come_first() {
-        complain(Failure::new(error));
-        return FAILURE;
+        return fail(&Failure::new(error));
     }
     let outcome = match cli::plan(std::env::args_os()) {
         Ok(Plan::Print(text)) => print(&text),
         Ok(Plan::Estimate(plan)) => estimate(&plan),
         Ok(Plan::Bench(plan)) => bench(&plan),
         Ok(Plan::Search(plan)) => search(&plan),
-        Err(refusal) => return refuse(refusal),
+        Err(refusal) => return refuse(&refusal),
     };
-    outcome.unwrap_or_else(|failure| {
-        complain(failure);
-        FAILURE
-    })
+    outcome.unwrap_or_else(|failure| fail(&failure))
 }
 
 fn search(plan: &cli::Search) -> Result<u8, Failure> {
@@ -97,7 +93,7 @@ fn estimate(plan: &cli::Search) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
     let rate = measure.rate(&*plan.engine, ESTIMATE_TIME);
-    plan.engine.notes().iter().for_each(complain);
+    plan.engine.notes().iter().for_each(note);
     measured(rate, |rate| report::estimate(plan, rate))
 }
 
@@ -105,7 +101,7 @@ fn bench(plan: &cli::Bench) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(Failure::new)?;
     let measure = Measure { patterns: &plan.patterns, threads: plan.threads, stop: &stop };
     let figures = measure.compare(&plan.engines, plan.time);
-    plan.engines.iter().flat_map(|engine| engine.notes()).for_each(complain);
+    plan.engines.iter().flat_map(|engine| engine.notes()).for_each(note);
     measured(figures, |figures| report::bench(plan, &figures))
 }
 
@@ -126,54 +122,52 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
 }
 
 /// Says why there is no plan.
-fn refuse(refusal: Refusal) -> u8 {
+fn refuse(refusal: &Refusal) -> u8 {
+    say(&report::refusal(refusal, paint()));
     match refusal {
-        Refusal::Clap(answer) => {
-            let printed = answer.print();
-            if answer.use_stderr() || printed.is_ok() {
-                return answer.exit_code() as u8;
-            }
-            printed.unwrap_or_else(|error| complain(Failure::from(Undelivered::Stdout(error))));
-            FAILURE
-        }
-        Refusal::Complaints(complaints) => {
-            complaints.iter().for_each(complain);
-            UNUSABLE
-        }
-        Refusal::SelfTest(error) => {
-            complain(Failure::new(error));
-            FAILURE
-        }
+        Refusal::Usage(_) | Refusal::Complaints(_) => UNUSABLE,
+        Refusal::SelfTest(_) => FAILURE,
         Refusal::Signal(signal) => signal.status(),
     }
 }
 
+/// Says why a search that could be carried out was not. Gives the exit status.
+fn fail(failure: &Failure) -> u8 {
+    say(&report::complaint(&failure.0, paint()));
+    FAILURE
+}
+
+/// Writes a line to stderr.
+fn note(line: impl Display) {
+    say(&format!("{}\n", escaped(&line.to_string())));
+}
+
 /// Writes to stderr, if it can be written to.
-fn complain(what: impl Display) {
-    let paint = Paint::new(cli::color(), &io::stderr());
-    let text = what.to_string();
-    let painted = match text.strip_prefix("error:") {
-        Some(rest) => paint.error("error:") + rest,
-        None => text,
-    };
-    let _ = io::stderr().write_all((painted + "\n").as_bytes());
+fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// The colours of stderr.
+fn paint() -> Paint {
+    Paint::new(cli::color(), &io::stderr())
 }
 
 /// Why a search that could be carried out was not.
-struct Failure {
-    problem: String,
-    hint: Option<String>,
-}
+struct Failure(Complaint);
 
 impl Failure {
     fn new(error: impl Display) -> Self {
-        Self { problem: error.to_string(), hint: None }
+        Self(Complaint::new(error.to_string()))
     }
 }
 
 impl From<Undelivered> for Failure {
     fn from(error: Undelivered) -> Self {
-        Self { hint: error.hint(), problem: error.to_string() }
+        let Self(complaint) = Self::new(&error);
+        Self(match error.hint() {
+            Some(hint) => complaint.hint(hint),
+            None => complaint,
+        })
     }
 }
 
@@ -183,12 +177,5 @@ impl From<SearchError<Undelivered>> for Failure {
             SearchError::Observer(error) => error.into(),
             other => Self::new(other),
         }
-    }
-}
-
-impl Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "error: {}", self.problem)?;
-        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\nhint: {hint}"))
     }
 }

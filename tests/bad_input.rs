@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const ROWS: &str = include_str!("bad_input.txt");
 
@@ -74,18 +75,18 @@ fn bad_input_is_refused_with_its_reason() {
     );
     let path = path.unwrap();
 
+    let refuse = |command: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(directory.path());
+        shell.env("PATH", &path).env("LC_ALL", "C").env_remove("RUST_BACKTRACE");
+        shell.output().unwrap()
+    };
+
     let rows: Vec<&str> = ROWS.split("\n\n").map(str::trim_end).filter(|row| !row.is_empty()).collect();
     let mut answers = String::new();
     for row in &rows {
         let command = row.lines().next().unwrap().strip_prefix("$ ").unwrap();
-        let output = Command::new("sh")
-            .args(["-c", command])
-            .current_dir(directory.path())
-            .env("PATH", &path)
-            .env("LC_ALL", "C")
-            .env_remove("RUST_BACKTRACE")
-            .output()
-            .unwrap();
+        let output = refuse(command);
         assert_eq!(output.status.code(), Some(2), "{command}");
         assert!(output.stdout.is_empty(), "{command} wrote to stdout");
         // A blank line of the answer (clap writes some) is left out: it would end the row.
@@ -97,4 +98,36 @@ fn bad_input_is_refused_with_its_reason() {
     snapbox::assert_data_eq!(answers, snapbox::Data::read_from(&rows_file, None).raw());
     assert_eq!(contents(directory.path()), before);
     assert!(rows.len() >= 60, "{} rows", rows.len());
+    if std::env::var_os("VANITY_TIMED").is_some() {
+        let commands = rows.iter().map(|row| row.lines().next().unwrap().strip_prefix("$ ").unwrap());
+        check_times(commands, |command| drop(refuse(command)));
+    }
+}
+
+/// The one row that may take longer: a million lines are read, so that the bad ones can be counted.
+const LONG: &str = "vanity-ed25519 -f many-bad";
+
+/// How long any other may take, the shell included.
+const MOST: Duration = Duration::from_millis(50);
+
+/// Measures how long refusals take: of each the median of 20 runs. Asked for by `VANITY_TIMED`, on a machine that does nothing
+/// else; the figures are the release's.
+fn check_times<'a>(commands: impl Iterator<Item = &'a str>, refuse: impl Fn(&str)) {
+    let median = |command: &str| {
+        let mut times = [(); 20].map(|()| {
+            let began = Instant::now();
+            refuse(command);
+            began.elapsed()
+        });
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let mut times: Vec<(Duration, &str)> = commands.map(|command| (median(command), command)).collect();
+    times.sort_unstable();
+    let exception =
+        times.extract_if(.., |(_, command)| *command == LONG).next().expect("the exception is a row");
+    let &(slowest, command) = times.last().unwrap();
+    println!("timed: {} rows, the slowest {:.1} ms: {command}", times.len(), slowest.as_secs_f64() * 1e3);
+    println!("timed: a million bad lines {:.1} ms", exception.0.as_secs_f64() * 1e3);
+    assert!(slowest < MOST, "{command} takes {slowest:?}");
 }

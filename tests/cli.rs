@@ -362,17 +362,77 @@ fn colour_is_as_asked_for() {
 
 #[test]
 fn closed_streams_are_no_panic() {
-    for redirection in ["<&-", "2>&-", ">&-", "<&- >&- 2>&-"] {
+    for (redirection, status) in [("<&-", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">&-", 2), ("<&- >&- 2>&-", 2)] {
         let script = format!("exec \"$0\" ab {redirection}");
         let ran = run(command("sh").arg("-c").arg(script).arg(PROGRAM));
-        assert!(matches!(ran.status, Some(0 | 1)), "{redirection}: {ran:?}");
+        assert_eq!(ran.status, Some(status), "{redirection}: {ran:?}");
         assert!(!ran.stderr.contains("panicked"), "{redirection}: {ran:?}");
-        if redirection == "<&-" || redirection == "2>&-" {
+        if status == 0 {
             derived(&ran.stdout);
         }
-        if redirection == ">&-" {
-            assert!(ran.stderr.starts_with("warning: stdout is closed"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_key_that_would_go_nowhere_is_not_searched_for() {
+    let directory = TempDir::new().unwrap();
+    let shell = |args: &str| {
+        let script = format!("exec \"$0\" {args}");
+        run(command("sh").args(["-c", &script, PROGRAM]).current_dir(&directory))
+    };
+    for args in ["ab >&-", "ab > /dev/null", "-q --json ab > /dev/null", "-o - ab >&-", "ab 1< /dev/null"] {
+        let ran = shell(args);
+        assert_eq!(ran.status, Some(2), "{args}: {ran:?}");
+        let expected =
+            "error: stdout is closed or the null device: the private key would be lost\nhint: --output PATH ";
+        assert!(ran.stderr.starts_with(expected), "{args}: {}", ran.stderr);
+    }
+    // Where the private key goes elsewhere, or there is none, stdout may go nowhere.
+    for args in [
+        "ab -o one >&-",
+        "--json ab -d keys > /dev/null",
+        "--estimate ab > /dev/null",
+        "--bench 0.1 -t 1 >&-",
+        "--help >&-",
+    ] {
+        let ran = shell(args);
+        assert_eq!(ran.status, Some(0), "{args}: {ran:?}");
+    }
+    check_pair(&directory.path().join("one"));
+    assert_eq!(names(&directory.path().join("keys")).len(), 3);
+}
+
+#[test]
+fn json_names_no_path_that_is_not_there() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let directory = TempDir::new().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    for option in ["-o", "-d"] {
+        let search = |json: &[&str]| {
+            run(program(&["ab", option]).arg(name).args(json).env("LC_ALL", "C").current_dir(&directory))
+        };
+        let ran = search(&["--json"]);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: --output"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(" 'caf\\xe9' is not UTF-8 text\nhint: "), "{}", ran.stderr);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        let ran = search(&[]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        // What is shown leads a shell to the same file, in every locale.
+        let shown =
+            ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
+        let cat =
+            command("bash").args(["-c", &format!("cat {shown}")]).current_dir(&directory).output().unwrap();
+        assert_eq!(ran.stdout.trim_end(), derived(&String::from_utf8(cat.stdout).unwrap()).line("ab"));
+        let path = directory.path().join(name);
+        if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(&path).and_then(|()| {
+                fs::remove_file(directory.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.pub")))
+            })
         }
+        .unwrap();
     }
 }
 

@@ -114,7 +114,7 @@ mod with_devices {
             return;
         }
         let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
-        let mut child = search.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // The odds are told when the search begins.
         let mut line = String::new();
         let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());

@@ -226,9 +226,9 @@ fn begun(before: &str, directory: &Path) -> Child {
     let copy = directory.join("program");
     // By another process: what this one writes is held open by children that other tests begin meanwhile, and cannot be run.
     program::succeed(command("cp").arg(PROGRAM).arg(&copy));
-    let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER} > /dev/null");
+    let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER}");
     let mut search = unprivileged("sh");
-    search.args(["-c", &script]).arg(&copy).arg(directory).stderr(Stdio::piped());
+    search.args(["-c", &script]).arg(&copy).arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = search.spawn().unwrap();
     let mut line = String::new();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::{engine, simd};
 use clap::{ArgAction, ArgGroup, ColorChoice, CommandFactory as _, Parser};
 
-use crate::report::paint;
+const NAME: &str = "vanity-ed25519";
 
 const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
 
@@ -30,7 +30,7 @@ ed25519-dalek, and compared a second time with the pattern before it is shown or
 
 /// The command line.
 #[derive(Parser)]
-#[command(name = "vanity-ed25519", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+#[command(name = NAME, version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
 #[command(
     args_override_self = true,
     max_term_width = 100,
@@ -133,7 +133,7 @@ pub(super) struct Args {
 
     /// Private key to PATH, public line to PATH.pub (- is stdout)
     ///
-    /// Without this option and --output-dir, the private key goes to stdout. An existing file is never overwritten.
+    /// Without this option and --output-dir, the private key goes to stdout, which must be open and not the null device. An existing file is never overwritten.
     #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes")]
     pub output: Option<PathBuf>,
 
@@ -184,6 +184,8 @@ pub(super) struct Args {
     pub rounds: Option<String>,
 
     /// Comment on the public line [default: the pattern]
+    ///
+    /// Control and formatting characters are refused here; those of a pattern become spaces in the comment.
     #[arg(
         short = 'C',
         long,
@@ -251,15 +253,10 @@ pub(super) struct Args {
 
 impl Args {
     /// Reads the command line. The error is clap's, which also stands for `--help` and `--version`.
-    pub fn read(args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub fn read(args: &[OsString]) -> Result<Self, clap::Error> {
         use clap::FromArgMatches as _;
-        let args: Vec<OsString> = args.collect();
-        let command = Self::command().long_version(long_version());
-        // Left to itself, clap takes a CI's environment for a terminal with colours.
-        let command = match color(&args) {
-            ColorChoice::Auto if paint::is_unwanted() => command.color(ColorChoice::Never),
-            choice => command.color(choice),
-        };
+        // Without a name, clap shows that by which the program was called.
+        let command = Self::command().long_version(long_version()).bin_name(NAME);
         Self::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 }
@@ -291,7 +288,7 @@ fn long_version() -> String {
 /// The completion script of a shell.
 pub(super) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "vanity-ed25519", &mut script);
+    clap_complete::generate(shell, &mut Args::command(), NAME, &mut script);
     script
 }
 

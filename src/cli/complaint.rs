@@ -3,10 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::escape::{escaped, escaped_char};
+
 /// How much of a long pattern is shown around the place that is meant.
 const EXCERPT: usize = 60;
 
-/// One thing that makes a request unusable.
+/// One thing that makes a request unusable. Whatever it repeats is escaped when it is shown.
 #[derive(Debug)]
 pub struct Complaint {
     problem: String,
@@ -15,7 +17,7 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// A problem without a place or a remedy that it does not name itself.
+    /// A problem, in one line, without a place or a remedy that it does not name itself.
     pub fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), place: None, hint: None }
     }
@@ -44,13 +46,13 @@ impl Complaint {
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.problem)?;
+        write!(f, "error: {}", escaped(&self.problem))?;
         if let Some((text, at)) = &self.place {
             let (excerpt, carets) = excerpt(text, at);
             write!(f, "\n    {excerpt}\n    {carets}")?;
         }
         match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
+            Some(hint) => write!(f, "\nhint: {}", escaped(hint)),
             None => Ok(()),
         }
     }
@@ -68,7 +70,7 @@ fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
     }
     let mut chars = text.chars().enumerate().skip(start);
     for (number, char) in chars.by_ref().take(EXCERPT) {
-        let printed = printed(char);
+        let printed = escaped_char(char);
         let mark = if at.contains(&number) { "^" } else { " " };
         under.push_str(&mark.repeat(printed.chars().count()));
         shown.push_str(&printed);
@@ -80,11 +82,6 @@ fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
         under.push('^');
     }
     (shown, under.trim_end().to_owned())
-}
-
-/// A character as it may go to a terminal: control characters are escaped.
-pub(super) fn printed(char: char) -> String {
-    if char.is_control() { char.escape_default().to_string() } else { char.to_string() }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ mod line;
 mod passphrase;
 mod patterns;
 mod rest;
+mod streams;
+mod usage;
 mod values;
 
 use std::ffi::OsString;
@@ -21,9 +23,12 @@ use crate::search::{Find, Quota, Signal, Stop};
 use crate::wire::Subject;
 
 use crate::ledger::Ledger;
+use crate::report::Paint;
 use args::Args;
 pub use complaint::Complaint;
 use patterns::Patterns;
+pub use usage::Usage;
+use values::quoted_os;
 
 /// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
@@ -113,8 +118,8 @@ pub struct Show {
 
 /// Why there is no plan.
 pub enum Refusal {
-    /// clap's own answer: a complaint, or the text of `--help` or `--version`.
-    Clap(clap::Error),
+    /// The command line is not understood.
+    Usage(Usage),
     /// Ours. At least one.
     Complaints(Vec<Complaint>),
     /// An engine computed a wrong key.
@@ -136,8 +141,11 @@ pub fn color() -> clap::ColorChoice {
 
 /// Reads the command line and checks all of it; a `Plan` can be carried out.
 pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
-    let args = Args::read(typed)
-        .map_err(|error| passphrase::typed(&error).map_or(Refusal::Clap(error), Into::into))?;
+    let typed: Vec<OsString> = typed.collect();
+    let args = match Args::read(&typed) {
+        Ok(args) => args,
+        Err(error) => return unread(&error, &typed),
+    };
     if args.man {
         return Ok(Plan::Print(args::man()));
     }
@@ -155,22 +163,30 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let comment = values::comment(args.comment.as_deref())?;
     let subject = values::subject(args.subject.as_deref())?;
     let destination = destination(&args);
+    let is_search = bench.is_none() && !args.estimate;
+    if is_search {
+        check_output(&destination, args.json)?;
+    }
     values::cipher(args.cipher.as_deref())?;
     values::rounds(args.rounds.as_deref())?;
     passphrase::check(&args, destination.format(format))?;
-    let Patterns { patterns, notes } = read_patterns(&args, subject, bench.is_some(), threads)?;
-    let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     // Who names a device wants it used.
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.as_deref().unwrap_or(usual);
+    engine::check(name).map_err(no_engine)?;
+    let Patterns { patterns, notes } = read_patterns(&args, subject, bench.is_some(), threads)?;
+    let show = Show { json: args.json, quiet: args.quiet, color: args.color };
     if let Some(time) = bench {
         let sizing = Sizing { table_memory, devices, ..Sizing::for_attempts(f64::INFINITY) };
         let engines = engines_to_measure(name, sizing)?;
         return Ok(Plan::Bench(Bench { patterns, notes, engines, threads, time, show }));
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let sizing = Sizing { expected_attempts: expected_attempts(&patterns, &quota), table_memory, devices };
-    let engine = select(name, sizing)?;
+    let sizing = |search: &Search| Sizing {
+        expected_attempts: expected_attempts(&search.patterns, &search.quota),
+        table_memory,
+        devices,
+    };
     let ledger = match &destination {
         Destination::Directory(directory) => Some(Ledger::new(directory)),
         _ => None,
@@ -180,7 +196,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         notes,
         quota,
         had: 0,
-        engine,
+        // Until all else is checked: the tables of others take longer than a refusal may.
+        engine: select(engine::YARDSTICK, Sizing::for_attempts(0.0))?,
         threads,
         timeout,
         destination,
@@ -192,24 +209,35 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         show,
     };
     if args.estimate {
+        search.engine = select(name, sizing(&search))?;
         return Ok(Plan::Estimate(search));
     }
     let (mut passphrase, note) = passphrase::Source::open(&args)?.unzip();
     search.notes.extend(note.flatten());
     check_destination(&search)?;
     rest::subtract(&mut search, &mut passphrase)?;
+    search.engine = select(name, sizing(&search))?;
     if search.patterns.is_empty() {
         return Ok(Plan::Search(search));
-    }
-    if search.had > 0 {
-        // A short rest is not worth large tables.
-        let expected_attempts = expected_attempts(&search.patterns, &search.quota);
-        search.engine = select(name, Sizing { expected_attempts, ..sizing })?;
     }
     if let Some(source) = passphrase {
         search.protection = passphrase::protection(&args, source, &mut search.stop)?;
     }
     Ok(Plan::Search(search))
+}
+
+/// What clap prints in the place of a plan, or why there is none.
+fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
+    if !error.use_stderr() {
+        let text = error.render();
+        let painted = Paint::new(args::color(typed), &std::io::stdout()).enabled();
+        let text = if painted { text.ansi().to_string() } else { text.to_string() };
+        return Ok(Plan::Print(text.into_bytes()));
+    }
+    Err(match passphrase::typed(error) {
+        Some(complaint) => complaint.into(),
+        None => Refusal::Usage(Usage::new(error, typed, Args::read)),
+    })
 }
 
 /// The engine that was asked for and the yardstick; without a name, every engine of this machine.
@@ -264,12 +292,16 @@ fn expected_attempts(patterns: &[Pattern], quota: &Quota) -> f64 {
 }
 
 fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, Refusal> {
-    engine::select(name, sizing).map_err(|error| match error {
+    engine::select(name, sizing).map_err(no_engine)
+}
+
+fn no_engine(error: EngineError) -> Refusal {
+    match error {
         EngineError::SelfTest(_) => Refusal::SelfTest(error),
         EngineError::Unknown(_) | EngineError::Unavailable { .. } => {
             Complaint::new(error.to_string()).hint(error.hint()).into()
         }
-    })
+    }
 }
 
 fn destination(args: &Args) -> Destination {
@@ -278,6 +310,22 @@ fn destination(args: &Args) -> Destination {
         (_, Some(directory)) => Destination::Directory(directory.clone()),
         _ => Destination::Stream,
     }
+}
+
+/// Refuses where keys cannot go, as far as the command line and stdout tell.
+fn check_output(destination: &Destination, json: bool) -> Result<(), Complaint> {
+    let (option, path) = match destination {
+        Destination::Stream => return streams::check(),
+        Destination::File(path) => ("--output", path),
+        Destination::Directory(path) => ("--output-dir", path),
+    };
+    if json && path.to_str().is_none() {
+        let problem = format!("{option} {} is not UTF-8 text", quoted_os(path.as_os_str()));
+        return Err(
+            Complaint::new(problem).hint("JSON cannot name it: choose another name, or leave out --json")
+        );
+    }
+    Ok(())
 }
 
 /// Refuses what cannot take the keys that are asked for.

@@ -5,13 +5,13 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
+use crate::escape::{escaped, escaped_os, is_active};
 use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
 use crate::wire::Subject;
 use bytesize::ByteSize;
 
 use super::Complaint;
-use super::complaint::printed;
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -122,27 +122,25 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
     let Some(text) = typed.to_str() else {
         return Err(Complaint::new(format!("--comment {} is not UTF-8 text", quoted_os(typed))));
     };
-    match text.chars().position(char::is_control) {
+    match text.chars().position(is_active) {
         None => Ok(Some(text.to_owned())),
-        Some(at) => {
-            Err(Complaint::new(format!("--comment {} has a control character at {}", quoted(text), at + 1))
-                .hint("the comment stands at the end of a single line"))
-        }
+        Some(at) => Err(Complaint::new(format!(
+            "--comment {} has a control or formatting character at {}",
+            quoted(text),
+            at + 1
+        ))
+        .hint("the comment stands at the end of a single line, and is shown on terminals: leave it out")),
     }
 }
 
-/// Text in quotes; control characters are escaped.
+/// Returns text in quotes, as it may go to a terminal.
 pub(super) fn quoted(text: &str) -> String {
-    quoted_os(OsStr::new(text))
+    format!("'{}'", escaped(text))
 }
 
-/// The same for what may be no text: bytes that are not UTF-8 appear as `\xNN`.
+/// Returns the same of what may be no text.
 pub(super) fn quoted_os(text: &OsStr) -> String {
-    let escaped = text.as_encoded_bytes().utf8_chunks().map(|chunk| {
-        let bytes: String = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")).collect();
-        chunk.valid().chars().map(printed).collect::<String>() + &bytes
-    });
-    format!("'{}'", escaped.collect::<String>())
+    format!("'{}'", escaped_os(text))
 }
 
 /// Text in quotes, cut off where it would fill the screen.

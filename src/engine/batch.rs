@@ -51,6 +51,27 @@ pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("portable", Ok(Portable(Scalar::detect())), sizing)
 }
 
+/// What the processor lacks for an engine.
+#[cfg(target_arch = "x86_64")]
+fn lacks<T>(detected: Result<T, Missing>) -> Result<(), String> {
+    detected.map(|_| ()).map_err(|missing| missing.to_string())
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn detect_avx2() -> Result<(), String> {
+    lacks(crate::simd::Avx2::detect())
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn detect_avx512f() -> Result<(), String> {
+    lacks(crate::simd::Avx512f::detect())
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn detect_avx512ifma() -> Result<(), String> {
+    lacks(crate::simd::Avx512ifma::detect())
+}
+
 /// Four lanes.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
@@ -70,11 +91,19 @@ pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) use {absent as avx2, absent as avx512f, absent as avx512ifma};
+pub(super) use {
+    absent as avx2, absent as avx512f, absent as avx512ifma, lacking as detect_avx2,
+    lacking as detect_avx512f, lacking as detect_avx512ifma,
+};
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn lacking() -> Result<(), String> {
+    Err("this is no x86-64 processor".to_owned())
+}
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn absent(_: Sizing) -> Result<Box<dyn Engine>, String> {
-    Err("this is no x86-64 processor".to_owned())
+    lacking().map(|()| unreachable!("it is not there"))
 }
 
 fn build<F: Field>(

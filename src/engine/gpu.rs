@@ -102,6 +102,11 @@ pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     Gpu::new(devices, &chosen, sizing).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
 }
 
+/// Drivers and devices are only asked when it is built.
+pub(super) fn detect() -> Result<(), String> {
+    Ok(())
+}
+
 /// Whether there is a graphics processor.
 pub(super) fn is_there() -> bool {
     gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))

@@ -22,6 +22,7 @@ pub use gpu::pipeline;
 
 use zeroize::Zeroizing;
 
+use crate::escape::escaped;
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
 use crate::wire;
@@ -158,13 +159,13 @@ pub const SIDE_BY_SIDE: &str = "gpu+cpu";
 pub const YARDSTICK: &str = reference::NAME;
 
 /// Every engine: that of graphics processors, then those of the processor, the fastest first; the last is the [`YARDSTICK`].
-const ENGINES: [Entry; 6] = [
-    Entry { name: GPU, build: gpu::build },
-    Entry { name: "avx512ifma", build: batch::avx512ifma },
-    Entry { name: "avx512f", build: batch::avx512f },
-    Entry { name: "avx2", build: batch::avx2 },
-    Entry { name: "portable", build: batch::portable },
-    Entry { name: reference::NAME, build: reference::build },
+static ENGINES: [Entry; 6] = [
+    Entry { name: GPU, detect: gpu::detect, build: gpu::build },
+    Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
+    Entry { name: "avx512f", detect: batch::detect_avx512f, build: batch::avx512f },
+    Entry { name: "avx2", detect: batch::detect_avx2, build: batch::avx2 },
+    Entry { name: "portable", detect: || Ok(()), build: batch::portable },
+    Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
 ];
 
 /// Where the program was built without graphics processors.
@@ -174,14 +175,20 @@ mod gpu {
         false
     }
 
-    pub(super) fn build(_: super::Sizing) -> Result<Box<dyn super::Engine>, String> {
+    pub(super) fn detect() -> Result<(), String> {
         Err("this program was built without it; build it with `--features gpu`".to_owned())
+    }
+
+    pub(super) fn build(_: super::Sizing) -> Result<Box<dyn super::Engine>, String> {
+        detect().map(|()| unreachable!("it is not there"))
     }
 }
 
 /// An engine that can be chosen.
 struct Entry {
     name: &'static str,
+    /// Says what this machine lacks for it, as far as that is known at once: devices are only asked when it is built.
+    detect: fn() -> Result<(), String>,
     /// Builds it, or says why this machine cannot run it.
     build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
 }
@@ -189,6 +196,24 @@ struct Entry {
 /// The names that [`select`] knows besides [`AUTO`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ENGINES.iter().map(|entry| entry.name)
+}
+
+/// Checks that [`select`] knows `name` and that this machine has what it needs, as far as that is known at once. Nothing is
+/// built.
+///
+/// # Errors
+///
+/// There is no such engine, or this machine cannot run it.
+pub fn check(name: &str) -> Result<(), EngineError> {
+    if name == AUTO { Ok(()) } else { entry(name).map(|_| ()) }
+}
+
+/// The engine called `name`, if this machine has what it needs.
+fn entry(name: &str) -> Result<&'static Entry, EngineError> {
+    let entry = ENGINES.iter().find(|entry| entry.name == name);
+    let entry = entry.ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
+    (entry.detect)().map_err(|why| EngineError::Unavailable { name: entry.name, why })?;
+    Ok(entry)
 }
 
 /// The engine called `name`, after its self-test, with tables of a suitable size. For
@@ -207,9 +232,7 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
         #[cfg(not(feature = "gpu"))]
         return of_the_processor(sizing);
     }
-    let Some(&Entry { name, build }) = ENGINES.iter().find(|entry| entry.name == name) else {
-        return Err(EngineError::Unknown(name.to_owned()));
-    };
+    let &Entry { name, build, .. } = entry(name)?;
     let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
     self_test::run(&*engine)?;
     Ok(engine)
@@ -256,12 +279,9 @@ impl EngineError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
-        let works = |name: &&str| match *name {
-            // Kernels are not compiled for a hint.
-            GPU => gpu::is_there(),
-            name => select(name, Sizing::for_attempts(0.0)).is_ok(),
-        };
-        let there = names().filter(works).collect::<Vec<_>>().join(", ");
+        // Nothing is built for a hint: an engine that fails its self-test later has a refusal of its own.
+        let is_there = |name: &&str| if *name == GPU { gpu::is_there() } else { check(name).is_ok() };
+        let there = names().filter(is_there).collect::<Vec<_>>().join(", ");
         format!("this machine has: {AUTO}, {there}")
     }
 }
@@ -269,7 +289,7 @@ impl EngineError {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "there is no engine called '{}'", name.escape_debug()),
+            Self::Unknown(name) => write!(f, "there is no engine called '{}'", escaped(name)),
             Self::Unavailable { name, why } => write!(f, "the engine '{name}' cannot run here: {why}"),
             Self::SelfTest(name) => {
                 write!(f, "the engine '{name}' computed a wrong key in its self-test and is not used")

@@ -20,9 +20,11 @@ use ssh_key::Kdf;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
 use zeroize::Zeroizing;
 
+use crate::escape::blanked;
+
 use super::protect::PBKDF2_ITERATIONS;
 use super::random::{RandomnessError, fill_random};
-use super::{Cipher, Format, Protection, Seed, one_line};
+use super::{Cipher, Format, Protection, Seed};
 
 /// id-Ed25519 (RFC 8410, section 3).
 pub(super) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
@@ -133,7 +135,7 @@ impl Seed {
     }
 
     fn openssh_key(&self, comment: &str) -> ssh_key::Result<PrivateKey> {
-        PrivateKey::new(Ed25519Keypair::from_seed(self.bytes()).into(), one_line(comment))
+        PrivateKey::new(Ed25519Keypair::from_seed(self.bytes()).into(), blanked(comment).into_owned())
     }
 }
 

@@ -27,6 +27,7 @@ use sha2::{Digest as _, Sha256, Sha512};
 use ssh_key::Fingerprint;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::escape::blanked;
 use crate::wire::{self, Body, Bytes, Subject};
 
 pub use encode::EncodeError;
@@ -91,8 +92,8 @@ impl PublicKey {
 
     /// The `authorized_keys` line, without a line end: `ssh-ed25519 AAAA... comment`.
     ///
-    /// Control characters of the comment become spaces, because a line break would begin a second
-    /// entry of `authorized_keys`.
+    /// Control and formatting characters of the comment become spaces: a line break would begin a second
+    /// entry of `authorized_keys`, and others steer the terminals on which the line is shown.
     #[must_use]
     pub fn line(&self, comment: &str) -> String {
         let text = self.text();
@@ -100,7 +101,7 @@ impl PublicKey {
         let mut line = format!("{} {text}", wire::ALGORITHM);
         if !comment.is_empty() {
             line.push(' ');
-            line.push_str(&one_line(comment));
+            line.push_str(&blanked(comment));
         }
         line
     }
@@ -147,11 +148,6 @@ pub enum Format {
     Openssh,
 }
 
-/// The comment with every control character replaced by a space.
-fn one_line(comment: &str) -> String {
-    comment.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod again;
@@ -193,6 +189,7 @@ mod tests {
         assert_eq!(key.line(""), bare);
         assert_eq!(key.line("me@here"), format!("{bare} me@here"));
         assert_eq!(key.line("a\nssh-rsa b\0"), format!("{bare} a ssh-rsa b "));
+        assert_eq!(key.line("a\u{9b}1m\u{202e}b\u{2028}größe"), format!("{bare} a 1m b größe"));
         assert_eq!(key.fingerprint(), "SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8");
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{Format, PublicKey};
+use crate::escape::escaped_os;
 use crate::wire::BODY_LEN;
 
 /// The longest label in a file name: a whole body.
@@ -63,11 +64,10 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
     name.into()
 }
 
-/// A path as it may go to a terminal: control characters are escaped.
+/// Returns a path as it may go to a terminal.
 #[must_use]
 pub fn shown(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.into() }).collect()
+    escaped_os(path.as_os_str())
 }
 
 #[cfg(test)]

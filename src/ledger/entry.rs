@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::escape::escaped_json;
 use crate::key::Kept;
 use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
 use crate::search::Find;
@@ -123,7 +124,8 @@ impl Entry {
             attempts: self.attempts.map(Count),
             also: patterns[1..].iter().map(named).collect(),
         };
-        serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"))
+        let json = serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"));
+        escaped_json(&json).into_owned()
     }
 
     /// Reads a line. Returns `None` if it is not whole, or is none at all.

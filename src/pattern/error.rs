@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::automaton::SIZE_LIMIT;
+use crate::escape::escaped_char;
 use crate::wire::{self, Subject};
 
 /// A pattern that cannot be searched.
@@ -210,15 +211,11 @@ fn last_characters() -> String {
     symbols.bytes().map(char::from).collect()
 }
 
-/// A character in quotes; what would not print is escaped.
+/// A character in quotes, as it may go to a terminal.
 struct Shown(char);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_control() {
-            write!(f, "'{}'", self.0.escape_default())
-        } else {
-            write!(f, "'{}'", self.0)
-        }
+        write!(f, "'{}'", escaped_char(self.0))
     }
 }

@@ -1,11 +1,17 @@
 //! What a script reads: one JSON object a line.
 
+use crate::escape::escaped_json;
 use crate::pattern::{Odds, Pattern};
 use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::{Delivered, Several};
 use crate::ledger::Count;
+
+/// Returns an object as a line. Nothing in it can steer a terminal.
+pub(super) fn line(object: &Value) -> String {
+    escaped_json(&object.to_string()).into_owned() + "\n"
+}
 
 /// About one pattern, which may be one of several.
 pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
@@ -50,6 +56,7 @@ pub(super) fn found(
     });
     match delivered {
         Delivered::Files(kept) => {
+            // Paths that are no text were refused with --json.
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }

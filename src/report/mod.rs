@@ -8,14 +8,15 @@ mod live;
 mod number;
 mod outlook;
 pub mod paint;
+mod refusal;
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::key::{Destination, Format, Kept};
+use crate::escape::{escaped, shell_word};
+use crate::key::{Format, Kept};
 use crate::pattern::{Bounds, Odds, Pattern, any_of};
 use crate::search::{End, Find, Measured, Progress, Quota, Summary};
 use crate::wire::{self, Subject};
@@ -26,6 +27,7 @@ use live::{Live, Part, whole};
 use number::{clock, exact, percent, rough, time};
 use outlook::{Outlook, attempts_for_all};
 pub use paint::Paint;
+pub use refusal::{complaint, refusal};
 
 /// How many patterns are listed by name; of more, only the first so many.
 const LISTED: usize = 10;
@@ -79,10 +81,7 @@ impl<'a> Report<'a> {
 
     /// What there is to tell of the patterns, the odds of each, and how long they take at this rate.
     pub fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
-        if self.plan.destination == Destination::Stream && is_null(&io::stdout()) {
-            self.note("warning: stdout is closed or the null device: the private key goes nowhere");
-        }
-        self.plan.notes.iter().for_each(|note| self.note(note));
+        self.plan.notes.iter().for_each(|note| self.note(escaped(note)));
         let several = Several::of(self.plan, self.outlook.next());
         if self.plan.show.json {
             for pattern in &self.plan.patterns {
@@ -103,7 +102,7 @@ impl<'a> Report<'a> {
 
     /// There is nothing to search for: every key is there already.
     pub fn complete(&mut self) -> io::Result<()> {
-        self.plan.notes.iter().for_each(|note| self.note(note));
+        self.plan.notes.iter().for_each(|note| self.note(escaped(note)));
         self.note("nothing is missing");
         if self.plan.show.json {
             let nothing = Summary { found: 0, attempts: 0, elapsed: Duration::ZERO, end: End::Complete };
@@ -143,7 +142,7 @@ impl<'a> Report<'a> {
                 self.note(self.err.highlight(&line, self.matched(find, Subject::Key)));
             }
         }
-        let found: Vec<&str> = find.patterns.iter().map(|&id| self.plan.patterns[id].text()).collect();
+        let found: Vec<_> = find.patterns.iter().map(|&id| escaped(self.plan.patterns[id].text())).collect();
         self.note(format_args!(
             "found {} after {} keys in {}: {}",
             self.err.bold(found.join(" and ")),
@@ -155,8 +154,8 @@ impl<'a> Report<'a> {
             self.note(format_args!(
                 "{} in {}, public key in {}",
                 self.private_key(),
-                quoted(&kept.private_file),
-                quoted(&kept.public_file)
+                shell_word(&kept.private_file),
+                shell_word(&kept.public_file)
             ));
             self.kept = Some(kept);
         }
@@ -257,7 +256,7 @@ impl<'a> Report<'a> {
             }
             return;
         };
-        let (private, public) = (quoted(&kept.private_file), quoted(&kept.public_file));
+        let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
         self.note(self.err.bold("next steps:"));
         self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
@@ -287,7 +286,7 @@ impl<'a> Report<'a> {
     }
 
     fn print_json(&self, object: &Value) -> io::Result<()> {
-        self.print(&format!("{object}\n"))
+        self.print(&json::line(object))
     }
 }
 
@@ -298,11 +297,11 @@ pub fn estimate(plan: &cli::Search, keys_per_second: f64) -> io::Result<()> {
     let several = Several::of(plan, any_of(plan.patterns.iter()));
     for pattern in &plan.patterns {
         let line = if plan.show.json {
-            json::estimate(pattern, several.as_ref(), keys_per_second).to_string()
+            json::line(&json::estimate(pattern, several.as_ref(), keys_per_second))
         } else {
-            odds_line(pattern, keys_per_second, paint)
+            odds_line(pattern, keys_per_second, paint) + "\n"
         };
-        print((line + "\n").as_bytes())?;
+        print(line.as_bytes())?;
     }
     let Some(several) = several.filter(|_| !plan.show.json) else { return Ok(()) };
     several_lines(&several, keys_per_second, paint)
@@ -337,7 +336,7 @@ impl Several {
 pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
     notes(&plan.notes, plan.show);
     if plan.show.json {
-        return measured.iter().try_for_each(|one| print(format!("{}\n", json::bench(one)).as_bytes()));
+        return measured.iter().try_for_each(|one| print(json::line(&json::bench(one)).as_bytes()));
     }
     let mut table = format!(
         "{:<12} {:>7} {:>14} {:>27} {:>8} {:>15}\n",
@@ -358,7 +357,7 @@ pub fn bench(plan: &cli::Bench, measured: &[Measured]) -> io::Result<()> {
 /// What there is to tell of the patterns, on stderr.
 fn notes(notes: &[String], show: Show) {
     if !show.quiet {
-        notes.iter().for_each(note);
+        notes.iter().for_each(|line| note(escaped(line)));
     }
 }
 
@@ -380,7 +379,7 @@ fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
     let within = |chance| time(json::seconds_for(odds, chance, keys_per_second));
     format!(
         "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s",
-        paint.bold(pattern.text()),
+        paint.bold(escaped(pattern.text())),
         rough(odds.expected_attempts()),
         within(0.50),
         within(0.95),
@@ -418,50 +417,6 @@ fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
     format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
 }
 
-/// Whether what is written to `stream` is thrown away.
-#[cfg(unix)]
-fn is_null(stream: &impl std::os::fd::AsFd) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let device = |file: std::fs::File| file.metadata().map(|metadata| metadata.rdev());
-    let stream = stream.as_fd().try_clone_to_owned().and_then(|fd| device(fd.into()));
-    // A closed stdout was replaced by the null device before the program began.
-    matches!((stream, std::fs::File::open("/dev/null").and_then(device)), (Ok(a), Ok(b)) if a == b)
-}
-
-#[cfg(not(unix))]
-fn is_null<T>(_: &T) -> bool {
-    false
-}
-
 fn plural(number: u64, what: &str) -> String {
     format!("{} {what}{}", exact(number), if number == 1 { "" } else { "s" })
-}
-
-/// A path that can be pasted into a shell.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    if text.contains(char::is_control) {
-        let escaped = text.chars().map(|char| match char {
-            '\'' | '\\' => format!("\\{char}"),
-            control if control.is_control() => format!("\\u{:04x}", u32::from(control)),
-            other => other.into(),
-        });
-        return format!("$'{}'", escaped.collect::<String>());
-    }
-    let text = if text.starts_with('-') { format!("./{text}") } else { text };
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
-    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_survive_a_shell() {
-        let shown = ["id_x", "/a/b.pem", "a b", "it's", "-x", "$HOME", "a\x1b'\n"]
-            .map(|path| quoted(Path::new(path)));
-        let expected = ["id_x", "/a/b.pem", "'a b'", r"'it'\''s'", "./-x", "'$HOME'", r"$'a\u001b\'\u000a'"];
-        assert_eq!(shown, expected);
-    }
 }

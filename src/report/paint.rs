@@ -14,6 +14,9 @@ pub struct Paint {
 }
 
 impl Paint {
+    /// Paints nothing.
+    pub const PLAIN: Self = Self { enabled: false };
+
     /// For `stream`: `auto` paints on a terminal, unless NO_COLOR is set or TERM is dumb.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
@@ -22,6 +25,12 @@ impl Paint {
             ColorChoice::Auto => stream.is_terminal() && !is_unwanted(),
         };
         Self { enabled }
+    }
+
+    /// Whether it paints.
+    #[must_use]
+    pub fn enabled(self) -> bool {
+        self.enabled
     }
 
     /// A heading.
@@ -66,8 +75,7 @@ mod tests {
 
     #[test]
     fn a_match_stands_out_only_in_colour() {
-        let plain = Paint { enabled: false };
-        assert_eq!(plain.highlight("xabcx", 1..4), "xabcx");
+        assert_eq!(Paint::PLAIN.highlight("xabcx", 1..4), "xabcx");
         let painted = Paint { enabled: true }.highlight("xabcx", 1..4);
         assert!(painted.starts_with("x\u{1b}[") && painted.ends_with("\u{1b}[0mx"), "{painted:?}");
     }

@@ -1,0 +1,29 @@
+//! A private key that nobody would get is not searched for.
+
+use std::io;
+
+use super::Complaint;
+
+/// Refuses a stdout that throws the private key away.
+pub(super) fn check() -> Result<(), Complaint> {
+    if !is_null(&io::stdout()) {
+        return Ok(());
+    }
+    Err(Complaint::new("stdout is closed or the null device: the private key would be lost")
+        .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
+}
+
+/// Whether what is written to `stream` is thrown away.
+#[cfg(unix)]
+fn is_null(stream: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let device = |file: std::fs::File| file.metadata().map(|metadata| metadata.rdev());
+    let stream = stream.as_fd().try_clone_to_owned().and_then(|fd| device(fd.into()));
+    // The null device replaced a closed stdout before the program began.
+    matches!((stream, std::fs::File::open("/dev/null").and_then(device)), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(not(unix))]
+fn is_null<T>(_: &T) -> bool {
+    false
+}

@@ -1,0 +1,99 @@
+//! clap's complaints about the command line.
+//!
+//! clap repeats what was typed as it is, among colours of its own. So a command line that clap refuses is given to it
+//! once more, with a stand-in for every character that has to be escaped; the stand-ins in its answer become escapes.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::escape::{escaped, escaped_char, is_active};
+
+/// The first stand-in, and how many there are: plane 15 of Unicode, which is for private use.
+const FIRST: u32 = 0xf_0000;
+const MOST: usize = 0xfffe;
+
+/// What clap says of a command line that it does not understand.
+pub struct Usage {
+    /// Without colours.
+    pub plain: String,
+    /// With clap's colours.
+    pub painted: String,
+}
+
+impl Usage {
+    /// Returns the complaint about `typed`, which `read` refuses with `error`.
+    pub(super) fn new<T>(
+        error: &clap::Error,
+        typed: &[OsString],
+        read: impl Fn(&[OsString]) -> Result<T, clap::Error>,
+    ) -> Self {
+        let mut stand_ins = StandIns::default();
+        let harmless: Vec<OsString> = typed.iter().map(|typed| stand_ins.replace(typed).into()).collect();
+        match read(&harmless) {
+            Err(error) if error.use_stderr() => {
+                let said = error.render();
+                Self {
+                    plain: stand_ins.restore(&said.to_string()),
+                    painted: stand_ins.restore(&said.ansi().to_string()),
+                }
+            }
+            // With stand-ins it is understood: bytes that are no text were what was wrong.
+            _ => {
+                let said = error.render().to_string();
+                let plain: String = said.lines().map(|line| format!("{}\n", escaped(line))).collect();
+                Self { painted: plain.clone(), plain }
+            }
+        }
+    }
+}
+
+/// The characters that are replaced, in the order of their stand-ins.
+#[derive(Default)]
+struct StandIns(Vec<char>);
+
+impl StandIns {
+    /// Returns an argument in which stand-ins have replaced what has to be escaped.
+    fn replace(&mut self, typed: &OsStr) -> String {
+        let mut harmless = String::new();
+        for chunk in typed.as_encoded_bytes().utf8_chunks() {
+            harmless.extend(chunk.valid().chars().map(|char| self.stand_in(char)));
+            harmless.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+        }
+        harmless
+    }
+
+    /// Returns the character, or what stands for it. Those of plane 15 that were typed have stand-ins, too.
+    fn stand_in(&mut self, char: char) -> char {
+        if !is_active(char) && u32::from(char) < FIRST {
+            return char;
+        }
+        let number = self.0.iter().position(|known| *known == char).unwrap_or_else(|| {
+            self.0.push(char);
+            self.0.len() - 1
+        });
+        // Nobody types more different ones.
+        char::from_u32(FIRST + number.min(MOST - 1) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// Returns what clap says with escapes for stand-ins.
+    fn restore(&self, said: &str) -> String {
+        let original = |char: char| self.0.get(u32::from(char).checked_sub(FIRST)? as usize);
+        said.chars().map(|char| original(char).map_or(char.into(), |char| escaped_char(*char))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_comes_back_escaped() {
+        let mut stand_ins = StandIns::default();
+        let typed = "a\u{1b}[2J\u{202e}b\u{f0000}\u{1b}ö\u{10fffd}";
+        let harmless = stand_ins.replace(OsStr::new(typed));
+        assert!(!harmless.contains(is_active), "{harmless:?}");
+        assert_eq!(harmless.chars().count(), typed.chars().count());
+        let said = format!("\u{1b}[31m'{harmless}'\u{1b}[0m\n");
+        let shown = "\u{1b}[31m'a\\u{1b}[2J\\u{202e}b\u{f0000}\\u{1b}ö\u{10fffd}'\u{1b}[0m\n";
+        assert_eq!(stand_ins.restore(&said), shown);
+    }
+}

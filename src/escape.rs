@@ -1,0 +1,199 @@
+//! Text from outside, made harmless for a terminal, a log, a script and a shell.
+//!
+//! Patterns, arguments, paths, ledgers, names of devices and environment variables may hold characters that a terminal
+//! obeys instead of showing them: they move the cursor, set the title, reverse or hide what stands beside them. All of
+//! them belong to Unicode's general categories Cc (control: C0, DEL, C1) and Cf (format: directions, joiners, soft
+//! hyphens, byte order marks, tags), or separate lines (Zl) or paragraphs (Zp). This is the one place that knows them.
+//!
+//! Escaping twice is the same as escaping once, so whoever is in doubt escapes.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+
+/// Whether a terminal may obey a character instead of showing it.
+#[must_use]
+pub fn is_active(char: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
+    if char.is_ascii() {
+        return char.is_ascii_control();
+    }
+    matches!(get_general_category(char), Control | Format | LineSeparator | ParagraphSeparator)
+}
+
+/// Returns `text` with every active character as Rust writes it: `\n`, `\u{1b}`, `\u{202e}`.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    replaced(text, |char, out| out.extend(char.escape_default()))
+}
+
+/// Returns one character so. It may need several columns then.
+#[must_use]
+pub fn escaped_char(char: char) -> String {
+    escaped(char.encode_utf8(&mut [0; 4])).into_owned()
+}
+
+/// Returns `text` so; bytes that are not UTF-8 appear as `\xNN`.
+#[must_use]
+pub fn escaped_os(text: &OsStr) -> String {
+    let mut out = String::new();
+    for chunk in text.as_encoded_bytes().utf8_chunks() {
+        out += &escaped(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| {
+            let _ = write!(out, "\\x{byte:02x}");
+        });
+    }
+    out
+}
+
+/// Returns `text` with a space in the place of every active character: for text that other programs read, which would
+/// take an escape for what it says.
+#[must_use]
+pub fn blanked(text: &str) -> Cow<'_, str> {
+    replaced(text, |_, out| out.push(' '))
+}
+
+/// Returns JSON with every active character as `\uXXXX`. Its reader gets the same values: such characters stand nowhere
+/// but in strings, unless they are the line ends and tabs of JSON that is laid out, which this is not for.
+#[must_use]
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    replaced(json, |char, out| {
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    })
+}
+
+/// Returns a path as a word of shell that names the same file, whatever is in it.
+#[must_use]
+pub fn shell_word(path: &Path) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
+    let Some(text) = path.to_str().filter(|text| !text.contains(is_active)) else {
+        return shell_bytes(path.as_os_str().as_encoded_bytes());
+    };
+    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// `$'...'`, with three octal digits for each byte of what would not print: these, all shells read alike in every locale.
+fn shell_bytes(path: &[u8]) -> String {
+    let mut word = if path.starts_with(b"-") { "./$'".to_owned() } else { "$'".to_owned() };
+    let octal = |word: &mut String, bytes: &[u8]| {
+        bytes.iter().for_each(|byte| {
+            let _ = write!(word, "\\{byte:03o}");
+        });
+    };
+    for chunk in path.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                '\'' | '\\' => word.extend(['\\', char]),
+                char if is_active(char) => octal(&mut word, char.encode_utf8(&mut [0; 4]).as_bytes()),
+                char => word.push(char),
+            }
+        }
+        octal(&mut word, chunk.invalid());
+    }
+    word + "'"
+}
+
+/// Returns `text` with what `write` writes for every active character.
+fn replaced(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.contains(is_active) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(2 * text.len());
+    for char in text.chars() {
+        if is_active(char) { write(char, &mut out) } else { out.push(char) }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use regex_syntax::hir::{Class, HirKind};
+
+    use super::*;
+
+    /// Another reading of Unicode's tables.
+    #[test]
+    fn what_is_active_is_as_unicode_says() {
+        let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();
+        let HirKind::Class(Class::Unicode(class)) = class.kind() else { panic!("{class:?}") };
+        let listed = |char: char| class.iter().any(|range| (range.start()..=range.end()).contains(&char));
+        for char in '\0'..=char::MAX {
+            assert_eq!(is_active(char), listed(char), "{char:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_active_character_is_escaped() {
+        assert_eq!(escaped("größe a+b/c 👩 \\"), "größe a+b/c 👩 \\");
+        assert_eq!(escaped("\u{1b}]0;x\u{7}\n\t"), r"\u{1b}]0;x\u{7}\n\t");
+        for char in
+            "\0\r\u{7f}\u{80}\u{9b}\u{ad}\u{61c}\u{200b}\u{200d}\u{202e}\u{2028}\u{2066}\u{feff}\u{e0041}"
+                .chars()
+        {
+            assert_eq!(escaped_char(char), char.escape_default().to_string());
+            assert_eq!(blanked(&format!("a{char}b")), "a b");
+        }
+        assert_eq!(escaped_json("\"a\u{7f}\u{9b}\u{e0041}\""), r#""a\u007f\u009b\udb40\udc41""#);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn bytes_that_are_no_text_are_shown() {
+        use std::os::unix::ffi::OsStrExt as _;
+        assert_eq!(escaped_os(OsStr::from_bytes(b"caf\xe9\x1b\xff")), r"caf\xe9\u{1b}\xff");
+        assert_eq!(shell_word(Path::new(OsStr::from_bytes(b"-caf\xe9'\x1b"))), r"./$'-caf\351\'\033'");
+    }
+
+    #[test]
+    fn paths_survive_a_shell() {
+        let shown = ["id_x", "/a/b.pem", "a b", "it's", "-x", "$HOME", "a\x1b'\n", "a\u{200b}\\"]
+            .map(|path| shell_word(Path::new(path)));
+        let expected = [
+            "id_x",
+            "/a/b.pem",
+            "'a b'",
+            r"'it'\''s'",
+            "./-x",
+            "'$HOME'",
+            r"$'a\033\'\012'",
+            r"$'a\342\200\213\\'",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    /// Text of characters that are seldom met otherwise.
+    fn nasty() -> impl Strategy<Value = String> {
+        let active: Vec<char> = ('\0'..=char::MAX).filter(|char| is_active(*char)).collect();
+        let char = prop_oneof![prop::sample::select(active), any::<char>(), prop::char::range(' ', '~')];
+        prop::collection::vec(char, 0..40).prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_active_is_left(text in nasty()) {
+            let shown = escaped(&text);
+            prop_assert!(!shown.contains(is_active));
+            prop_assert_eq!(escaped(&shown), shown.clone());
+            prop_assert_eq!(escaped_os(OsStr::new(&text)), shown);
+            prop_assert!(!blanked(&text).contains(is_active));
+            prop_assert_eq!(blanked(&text).chars().count(), text.chars().count());
+            prop_assert!(!shell_word(Path::new(&text)).contains(is_active));
+        }
+
+        #[test]
+        fn json_keeps_its_value(text in nasty(), name in nasty()) {
+            let value = serde_json::json!({"type": "x", name: [text, 1.5, null]});
+            let json = value.to_string();
+            let shown = escaped_json(&json);
+            prop_assert!(!shown.contains(is_active));
+            prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
+    }
+}
