@@ -12,6 +12,7 @@ mod values;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{self, Devices, Engine, EngineError, Sizing};
@@ -79,7 +80,7 @@ pub struct Search {
     /// The form of private keys, if one was asked for.
     pub format: Option<Format>,
     /// What private keys are encrypted with.
-    pub protection: Option<Protection>,
+    pub protection: Option<Arc<Protection>>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
     /// The request to end, if there was need of it already.
@@ -207,7 +208,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     }
     if let Some((source, note)) = passphrase {
         let stop = Stop::on_signals().map_err(|error| Complaint::new(error.to_string()))?;
-        search.protection = Some(passphrase::protection(&args, source.passphrase(&stop)?)?);
+        search.protection = Some(Arc::new(passphrase::protection(&args, source.passphrase(&stop)?)?));
         search.stop = Some(stop);
         search.notes.extend(note);
     }
