@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use crate::escape::escaped;
 use crate::key::{EncodeError, Group, StoreError, shown};
-use crate::search::{Find, Observer, Prepared, Progress, Summary};
+use crate::search::{Find, Observer, Preparation, Progress, Summary};
 use zeroize::Zeroizing;
 
 use crate::cli;
@@ -57,13 +57,11 @@ impl<'a> Delivery<'a> {
         self.report.found(find, comment, Delivered::Stdout(&text)).map_err(Undelivered::Lost)
     }
 
-    /// The private key's text, as it was prepared if that can be.
+    /// The private key's text: encrypted by now, if it has to be.
     fn private_text<'b>(&self, find: &'b Find) -> Result<Cow<'b, Zeroizing<String>>, Undelivered> {
-        let comment = self.plan.comment(find);
         match &find.prepared {
-            // While it waited, the pattern that it was prepared for may have got its keys.
-            Some(prepared) if prepared.comment == comment => Ok(Cow::Borrowed(&prepared.text)),
-            _ => private_text(self.plan, find, comment).map(Cow::Owned).map_err(Undelivered::Encode),
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => prepare(self.plan, find)(&find.seed).map(Cow::Owned).map_err(Undelivered::Encode),
         }
     }
 
@@ -128,15 +126,12 @@ impl Observer for Delivery<'_> {
     }
 }
 
-/// Makes the private key's text, which takes long with a passphrase. Failures are met again, and told, later.
-pub fn prepare(plan: &cli::Search, find: &Find) -> Option<Prepared> {
-    let comment = plan.comment(find);
-    let text = private_text(plan, find, comment).ok()?;
-    Some(Prepared { comment: comment.to_owned(), text })
-}
-
-fn private_text(plan: &cli::Search, find: &Find, comment: &str) -> Result<Zeroizing<String>, EncodeError> {
-    find.seed.private_text(plan.destination.format(plan.format), comment, plan.protection.as_ref())
+/// The work that makes a find's private text. With a passphrase it takes long.
+pub fn prepare(plan: &cli::Search, find: &Find) -> Preparation {
+    let format = plan.destination.format(plan.format);
+    let comment = plan.comment(find).to_owned();
+    let protection = plan.protection.clone();
+    Box::new(move |seed| seed.private_text(format, &comment, protection.as_deref()))
 }
 
 /// Why a find did not get where it should.

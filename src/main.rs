@@ -175,6 +175,7 @@ impl From<SearchError<Undelivered>> for Failure {
     fn from(error: SearchError<Undelivered>) -> Self {
         match error {
             SearchError::Observer(error) => error.into(),
+            SearchError::Unprepared(error) => Undelivered::Encode(error).into(),
             other => Self::new(other),
         }
     }

@@ -3,9 +3,10 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead as _, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::program;
@@ -186,7 +187,13 @@ fn names_in_a_directory_are_safe_for_any_pattern() {
 #[test]
 fn a_signal_ends_the_search_and_keeps_what_was_found() {
     // Twice, as timeout(1) sends them.
-    let sent = [(Signal::INT, 1, 130), (Signal::TERM, 1, 143), (Signal::INT, 2, 130), (Signal::TERM, 2, 143)];
+    let sent = [
+        (Signal::INT, 1, 130),
+        (Signal::TERM, 1, 143),
+        (Signal::HUP, 1, 129),
+        (Signal::INT, 2, 130),
+        (Signal::TERM, 2, 143),
+    ];
     for (signal, times, status) in sent {
         let directory = TempDir::new().unwrap();
         let keys = directory.path().join("keys");
@@ -209,6 +216,31 @@ fn a_signal_ends_the_search_and_keeps_what_was_found() {
         let told = format!("interrupted: {} of 1,000,000 keys found", found.len());
         assert!(stderr.contains(&told), "{stderr}");
     }
+}
+
+/// As `nohup` has it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hangup_that_is_ignored_stays_so() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let script = "trap '' HUP; exec \"$0\" --json -q -n 1000000 abc -d \"$1\"";
+    let mut search = command("sh");
+    search.args(["-c", script, PROGRAM]).arg(&keys).stdout(Stdio::piped());
+    let mut child = search.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    for _ in 0..2 {
+        assert!(lines.by_ref().any(|line| line.contains("\"found\"")));
+        kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    }
+    // It would have ended within a second.
+    let goes_on = Instant::now() + Duration::from_millis(1500);
+    while Instant::now() < goes_on {
+        assert!(lines.next().unwrap().contains("\"found\""));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert!(lines.any(|line| line.contains("\"reason\":\"signal\"")));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
 #[test]

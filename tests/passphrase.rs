@@ -11,12 +11,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{program, require, terminal};
 use program::{
     PROGRAM, Ran, command, names, objects, of_type, program, public_path, run, seed, succeed, text,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use terminal::{AGAIN, PROMPT, Typist};
 
@@ -308,7 +309,62 @@ fn signal(child: &Child, name: &str) {
     succeed(command("kill").args(["-s", name, &child.id().to_string()]));
 }
 
-/// Encryption goes on in the workers. Whatever was told by then is whole, and nothing else is there.
+/// Nobody can interrupt the derivation of a key from a passphrase, which takes minutes with these rounds.
+#[test]
+fn a_signal_ends_an_encryption_within_a_second() {
+    let (outer, secret) = with_secret();
+    for (name, options, signal, status) in [
+        ("one", &["-t", "1"][..], Signal::INT, 130),
+        ("several", &["-t", "2", "-n", "1000"], Signal::TERM, 143),
+        ("hangup", &["-t", "2", "-n", "1000"], Signal::HUP, 129),
+    ] {
+        for json in [false, true] {
+            let directory = outer.path().join(format!("{name}-{json}"));
+            let mut search = program(&["--rounds", "10000", "--passphrase-file"]);
+            search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
+            let mut child =
+                search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            // The processor's time that its threads have taken since they began to encrypt.
+            let encrypting = || threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
+            while !encrypting() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let sent = Instant::now();
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            let status_seen = child.wait().unwrap().code();
+            let took = sent.elapsed();
+            let ended: Ran = child.wait_with_output().unwrap().into();
+            assert_eq!(status_seen, Some(status), "{ended:?}");
+            assert!(took < Duration::from_secs(1), "{took:?} {ended:?}");
+            let given_up = "for 'ab' given up: the encryption was not finished in time";
+            assert!(ended.stderr.contains(given_up), "{ended:?}");
+            if json {
+                let objects = objects(&ended.stdout);
+                let summary = of_type(&objects, "summary")[0];
+                assert_eq!((summary["found"].as_u64(), text(summary, "reason")), (Some(0), "signal"));
+                let given_up = summary["given_up"].as_array().unwrap();
+                assert!((1..=2).contains(&given_up.len()) && given_up.iter().all(|one| one == "ab"));
+            } else {
+                assert_eq!(ended.stdout, "");
+            }
+            assert_eq!(names(&directory), [""; 0]);
+        }
+    }
+}
+
+/// How long each thread of that name has worked, in ticks of the system: 10 ms.
+fn threads(process: u32, name: &str) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let stat = |task: std::io::Result<fs::DirEntry>| {
+        // A thread can be gone by now.
+        let stat = fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        before.ends_with(&format!("({name}")).then(|| after.split(' ').nth(12)?.parse().ok())?
+    };
+    tasks.filter_map(stat).collect()
+}
+
+/// Encryption goes on beside the workers. Whatever was told by then is whole, and nothing else is there.
 #[test]
 fn a_batch_that_is_interrupted_keeps_what_it_told() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };

@@ -14,6 +14,7 @@ mod values;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{self, Devices, Engine, EngineError, Sizing};
@@ -84,7 +85,7 @@ pub struct Search {
     /// The form of private keys, if one was asked for.
     pub format: Option<Format>,
     /// What private keys are encrypted with.
-    pub protection: Option<Protection>,
+    pub protection: Option<Arc<Protection>>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
     /// The request to end, if there was need of it already.
@@ -221,7 +222,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         return Ok(Plan::Search(search));
     }
     if let Some(source) = passphrase {
-        search.protection = passphrase::protection(&args, source, &mut search.stop)?;
+        search.protection = passphrase::protection(&args, source, &mut search.stop)?.map(Arc::new);
     }
     Ok(Plan::Search(search))
 }

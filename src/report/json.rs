@@ -65,8 +65,8 @@ pub(super) fn found(
     found
 }
 
-pub(super) fn summary(summary: &Summary, engine: &str, threads: usize) -> Value {
-    json!({
+pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, threads: usize) -> Value {
+    let mut object = json!({
         "type": "summary",
         "found": count(summary.found),
         "attempts": count(summary.attempts),
@@ -79,7 +79,11 @@ pub(super) fn summary(summary: &Summary, engine: &str, threads: usize) -> Value 
             End::Timeout => "timeout",
             End::Signal(_) => "signal",
         },
-    })
+    });
+    if !summary.given_up.is_empty() {
+        object["given_up"] = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
+    }
+    object
 }
 
 pub(super) fn bench(measured: &Measured) -> Value {
@@ -143,8 +147,14 @@ mod tests {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
             let found = found(&patterns, &find, &line, false, &Delivered::Stdout(private_key));
-            let end = Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete };
-            let summary = summary(&end, "portable", 1);
+            let end = Summary {
+                found: attempts,
+                given_up: vec![0, 0],
+                attempts,
+                elapsed: Duration::MAX,
+                end: End::Complete,
+            };
+            let summary = summary(&end, &patterns, "portable", 1);
             for object in [&found, &summary] {
                 assert_eq!(object["attempts"].to_string(), text);
                 schema.validate(object).unwrap_or_else(|error| panic!("{error}: {object}"));

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::escape::{escaped, shell_word};
 use crate::key::{Format, Kept};
-use crate::pattern::{Bounds, Odds, Pattern, any_of};
+use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{End, Find, Measured, Progress, Quota, Summary};
 use crate::wire::{self, Subject};
 use serde_json::Value;
@@ -105,8 +105,14 @@ impl<'a> Report<'a> {
         self.plan.notes.iter().for_each(|note| self.note(escaped(note)));
         self.note("nothing is missing");
         if self.plan.show.json {
-            let nothing = Summary { found: 0, attempts: 0, elapsed: Duration::ZERO, end: End::Complete };
-            self.print_json(&json::summary(&nothing, self.plan.engine.name(), self.plan.workers()))?;
+            let nothing = Summary {
+                found: 0,
+                given_up: Vec::new(),
+                attempts: 0,
+                elapsed: Duration::ZERO,
+                end: End::Complete,
+            };
+            self.print_json(&json::summary(&nothing, &[], self.plan.engine.name(), self.plan.workers()))?;
         }
         Ok(())
     }
@@ -168,7 +174,8 @@ impl<'a> Report<'a> {
             live.end();
         }
         if self.plan.show.json {
-            let summary = json::summary(summary, self.plan.engine.name(), self.plan.workers());
+            let summary =
+                json::summary(summary, &self.plan.patterns, self.plan.engine.name(), self.plan.workers());
             self.print_json(&summary)?;
         }
         let (found, wanted) = self.outlook.found_of();
@@ -184,6 +191,7 @@ impl<'a> Report<'a> {
             });
             self.note(format_args!("{ended}: {} of {} found{chance}", exact(found), plural(wanted, "key")));
         }
+        given_up_lines(&summary.given_up, &self.plan.patterns).iter().for_each(|line| self.note(line));
         self.note(self.err.faint(format_args!(
             "{} keys tried in {}, {} a second by {} on {}",
             exact(summary.attempts),
@@ -288,6 +296,18 @@ impl<'a> Report<'a> {
     fn print_json(&self, object: &Value) -> io::Result<()> {
         self.print(&json::line(object))
     }
+}
+
+/// What is told of keys that were found and given up: a line for each pattern.
+fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
+    let line = |same: &[PatternId]| {
+        format!(
+            "{} for '{}' given up: the encryption was not finished in time; run the same command again",
+            plural(same.len() as u64, "key"),
+            patterns[same[0]].text()
+        )
+    };
+    given_up.chunk_by(|a, b| a == b).map(line).collect()
 }
 
 /// The odds of every pattern on stdout, as `--estimate` prints them.

@@ -1,33 +1,38 @@
 //! The search: workers, their seeds, and the proof of every hit.
 //!
 //! Each worker thread runs an engine's batches on a ChaCha20 stream of its own (`stream`). What an engine
-//! claims is proved by the worker itself (`prove`) and sent to the calling thread, which alone decides
-//! whether a find is still wanted (`tally`), hands it to the [`Observer`], and ends the search. Finds that are made
-//! while the observer is busy with others wait and are handed over together: what takes long for one, such as a
+//! claims is proved by the worker itself (`prove`). If the find is still wanted (`tally`), the worker has it prepared, which may
+//! take long (`prepare`), and sends it to the calling thread, which hands it to the [`Observer`] and ends the search. Finds that
+//! are made while the observer is busy with others wait and are handed over together: what takes long for one, such as a
 //! sync of a disk, takes hardly longer for all of them, and a find that comes alone waits for nobody.
 
 mod current;
 mod measure;
+mod prepare;
 mod prove;
+mod stack;
 mod stop;
 mod stream;
 mod tally;
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use zeroize::Zeroizing;
 
 use crate::engine::{Engine, Hit};
-use crate::key::{PublicKey, RandomnessError, Seed};
+use crate::key::{EncodeError, PublicKey, RandomnessError, Seed};
 use crate::pattern::{Matcher, Pattern, PatternId};
-use crate::simd::wipe;
 
 use current::Current;
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
+pub use prepare::Preparation;
+use prepare::Preparer;
+use stack::WipeStack;
 pub use stop::{Signal, Stop};
 use stream::SeedStream;
 pub use stream::check_randomness;
@@ -38,6 +43,10 @@ pub const MAX_THREADS: usize = 1024;
 
 /// How often the observer hears of the progress, and how soon a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long after a signal or the timeout finds may still be prepared: the usual encryption takes less, and with a tick before it
+/// and a sync after it the search ends within a second.
+const GRACE: Duration = Duration::from_millis(400);
 
 /// Finds that each worker proves where nothing is kept: as a sample, because a search proves none that is not wanted.
 const PROVED_IN_MEASURING: u32 = 100;
@@ -57,20 +66,12 @@ pub struct Search<'a> {
     pub quota: Quota,
     /// After which time it ends in any case.
     pub timeout: Option<Duration>,
-    /// What each worker does with its finds before they are handed over.
+    /// What takes long and is done with each find before it is handed over: encrypting the private key.
     pub prepare: Option<&'a Prepare<'a>>,
 }
 
-/// What takes long and needs nobody else: encrypting the private key. `None` leaves it to the observer.
-pub type Prepare<'a> = dyn Fn(&Find) -> Option<Prepared> + Sync + 'a;
-
-/// What was made of a find beforehand.
-pub struct Prepared {
-    /// The comment that is in it.
-    pub comment: String,
-    /// The private key's text.
-    pub text: Zeroizing<String>,
-}
+/// Gives the work that makes a find's text. The work itself is done on a thread of its own, which may outlast the search.
+pub type Prepare<'a> = dyn Fn(&Find) -> Preparation + Sync + 'a;
 
 /// How many keys are wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,8 +98,8 @@ pub struct Find {
     pub attempts: u64,
     /// Time since the search began.
     pub elapsed: Duration,
-    /// What [`Search::prepare`] made of it.
-    pub prepared: Option<Prepared>,
+    /// The private key's text, if [`Search::prepare`] made one.
+    pub prepared: Option<Zeroizing<String>>,
 }
 
 /// How far a search is.
@@ -111,10 +112,13 @@ pub struct Progress {
 }
 
 /// What a search came to.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// Keys that were handed to the observer, which kept them.
     pub found: u64,
+    /// Keys that were found and given up, because they were not prepared in time when the search was ended: of each, the first
+    /// pattern that it matches.
+    pub given_up: Vec<PatternId>,
     /// Candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
     /// Time from the first seed to the end of the last worker.
@@ -164,13 +168,14 @@ pub trait Observer {
 impl Search<'_> {
     /// Searches until the quota is filled, the time is over, `stop` is requested, or something fails.
     ///
-    /// Whatever ends it, a find that was made before is handed to the observer first. With [`prepare`](Self::prepare),
-    /// that is one whose preparation had begun.
+    /// Whatever ends it, a find that was made before is handed to the observer first. With [`prepare`](Self::prepare), one that is
+    /// not prepared 400 ms after a signal or the timeout is given up, and the summary says so. Its thread goes on until the
+    /// preparation is finished, and wipes it.
     ///
     /// # Errors
     ///
-    /// The operating system gives no randomness or no threads, the observer fails, or an engine's claim
-    /// turns out to be false.
+    /// The operating system gives no randomness or no threads, a find cannot be prepared, the observer fails, or an engine's
+    /// claim turns out to be false.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
         let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
         let streams: Vec<SeedStream> = (0..threads)
@@ -183,31 +188,45 @@ impl Search<'_> {
             .stack_size(WORKER_STACK)
             .build()
             .map_err(SearchError::Threads)?;
-        let mut tally = Tally::new(&self.quota, self.patterns.len());
+        let preparers: Vec<Option<Preparer>> = (0..threads)
+            .map(|_| self.prepare.map(|_| Preparer::start()).transpose())
+            .collect::<Result<_, _>>()
+            .map_err(SearchError::Preparers)?;
+        let tally = Tally::new(&self.quota, self.patterns.len());
         let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| tally.wants(id)).collect();
         let shared = Shared {
             search: self,
             matcher: Current::new(Matcher::of(self.patterns, (0..wanted.len()).filter(|id| wanted[*id]))),
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
+            ended: AtomicBool::new(tally.is_complete()),
+            give_up: OnceLock::new(),
+            given_up: Mutex::new(Vec::new()),
+            tally: Mutex::new(tally),
             began: Instant::now(),
         };
         let (finds, inbox) = sync_channel(TOGETHER);
         let outcome = pool.in_place_scope(|scope| {
-            for stream in streams {
+            for (stream, preparer) in streams.into_iter().zip(preparers) {
                 let finds = finds.clone();
-                scope.spawn(|_| shared.work(stream, finds));
+                scope.spawn(|_| shared.work(stream, preparer, finds));
             }
             drop(finds);
-            let outcome = shared.oversee(inbox, stop, &mut tally, observer);
-            shared.ended.store(true, Relaxed);
+            let _guard = EndOnPanic(&shared);
+            let outcome = shared.oversee(inbox, stop, observer);
+            shared.end(Duration::ZERO);
             self.pass_notes(observer);
             outcome
         });
+        let (found, cut) = outcome?;
+        let mut given_up = locked(&shared.given_up).clone();
+        given_up.sort_unstable();
+        let is_complete = locked(&shared.tally).is_complete() && given_up.is_empty();
         Ok(Summary {
-            end: outcome?,
-            found: tally.found(),
+            // What was complete nevertheless is so.
+            end: cut.filter(|_| !is_complete).unwrap_or(End::Complete),
+            found,
+            given_up,
             attempts: shared.attempts.load(Relaxed),
             elapsed: shared.began.elapsed(),
         })
@@ -228,38 +247,40 @@ struct Shared<'a> {
     matcher: Current<Matcher<'a>>,
     /// The patterns that still want a key.
     wanted: Vec<AtomicBool>,
+    /// What is wanted beyond the finds that are there, prepared or not.
+    tally: Mutex<Tally>,
     attempts: AtomicU64,
     ended: AtomicBool,
+    /// When finds that are not prepared are given up.
+    give_up: OnceLock<Instant>,
+    /// The first pattern of each that was.
+    given_up: Mutex<Vec<PatternId>>,
     began: Instant,
 }
 
-/// What a worker sends: a find, or the claim that was false.
-type Message = Result<Find, FalseHit>;
+/// What a worker sends: a find, or what is wrong.
+type Message = Result<Find, Fault>;
 
-/// A hit whose key or match was not as claimed.
-struct FalseHit;
+/// What ends a search from within.
+enum Fault {
+    /// A hit whose key or match was not as claimed.
+    FalseHit,
+    /// A find that could not be prepared.
+    Unprepared(EncodeError),
+}
+
+/// Nobody panics who holds it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Bytes of a worker's whole stack, whatever the surroundings say (`RUST_MIN_STACK`).
 const WORKER_STACK: usize = 2 << 20;
 
-/// Bytes of the stack below the caller that [`WipeStack`] overwrites: more than a batch and a proof take.
-const STACK: usize = 64 << 10;
-
-/// On drop, overwrites what calls that have returned left on the stack: among it, copies of seeds that nobody wrote into the
-/// source. It takes some microseconds.
-struct WipeStack;
-
-impl Drop for WipeStack {
-    #[inline(never)]
-    fn drop(&mut self) {
-        wipe(&mut [0u8; STACK]);
-    }
-}
-
 impl Shared<'_> {
     /// One worker: batch after batch until the end.
-    fn work(&self, mut stream: SeedStream, finds: SyncSender<Message>) {
-        let _guard = EndOnPanic(&self.ended);
+    fn work(&self, mut stream: SeedStream, mut preparer: Option<Preparer>, finds: SyncSender<Message>) {
+        let _guard = EndOnPanic(self);
         let _last = WipeStack;
         let mut worker = self.search.engine.worker();
         let mut matcher = self.matcher.latest();
@@ -278,15 +299,28 @@ impl Shared<'_> {
                         continue;
                     }
                 }
-                let message = self.judge(hit, &matcher, before);
-                let Some(mut message) = message.transpose() else { continue };
-                if let (Ok(find), Some(prepare)) = (&mut message, self.search.prepare) {
-                    // Whoever waits for the end shall not wait for what only now begins.
-                    if self.ended.load(Relaxed) {
-                        return;
-                    }
-                    find.prepared = prepare(find);
+                // A hit that is not proved by the end is no find, and nobody shall wait for what only now begins.
+                if self.search.prepare.is_some() && self.ended.load(Relaxed) {
+                    return;
                 }
+                let message = match self.judge(hit, &matcher, before) {
+                    Ok(None) => continue,
+                    Ok(Some(find)) => match (preparer.take(), self.search.prepare) {
+                        (Some(idle), Some(prepare)) => {
+                            let first = find.patterns[0];
+                            let preparation = prepare(&find);
+                            let until = || self.give_up.get().copied();
+                            let Some((idle, find)) = idle.prepare(find, preparation, until) else {
+                                locked(&self.given_up).push(first);
+                                return;
+                            };
+                            preparer = Some(idle);
+                            find.map_err(Fault::Unprepared)
+                        }
+                        _ => Ok(find),
+                    },
+                    Err(fault) => Err(fault),
+                };
                 if finds.send(message).is_err() {
                     return;
                 }
@@ -295,21 +329,25 @@ impl Shared<'_> {
     }
 
     /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
-    fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, FalseHit> {
+    fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, Fault> {
         let subject = matcher.subject();
         let claimed: Vec<PatternId> =
             hit.possible().flat_map(|key| matcher.find(&key.bytes(subject))).collect();
         let is_wanted = |id: &PatternId| self.wanted[*id].load(Relaxed);
         if claimed.is_empty() {
-            return Err(FalseHit);
+            return Err(Fault::FalseHit);
         }
         if !claimed.iter().any(is_wanted) {
             return Ok(None);
         }
-        let (public_key, mut patterns) = prove::prove(&hit, matcher, self.search.patterns).ok_or(FalseHit)?;
+        let (public_key, mut patterns) =
+            prove::prove(&hit, matcher, self.search.patterns).ok_or(Fault::FalseHit)?;
         // The sign may not be the one that matches.
         patterns.retain(is_wanted);
         if patterns.is_empty() || self.search.quota == Quota::Endless {
+            return Ok(None);
+        }
+        if !self.reserve(&mut patterns) {
             return Ok(None);
         }
         Ok(Some(Find {
@@ -322,26 +360,48 @@ impl Shared<'_> {
         }))
     }
 
-    /// The calling thread's part: takes finds, watches the clock and the stop signal.
+    /// Counts a find for those of its patterns that still want one, if there are any; the others are taken out. The last find
+    /// that is wanted ends the search.
+    fn reserve(&self, patterns: &mut Vec<PatternId>) -> bool {
+        let mut tally = locked(&self.tally);
+        patterns.retain(|&id| tally.wants(id));
+        if patterns.is_empty() {
+            return false;
+        }
+        for id in tally.count(patterns) {
+            self.wanted[id].store(false, Relaxed);
+        }
+        if tally.is_complete() {
+            self.ended.store(true, Relaxed);
+        }
+        true
+    }
+
+    /// Ends the search. Finds that are being prepared have so much time left.
+    fn end(&self, grace: Duration) {
+        self.give_up.get_or_init(|| Instant::now() + grace);
+        self.ended.store(true, Relaxed);
+    }
+
+    /// The calling thread's part: takes finds, watches the clock and the stop signal, until every worker is gone. Gives how many
+    /// finds the observer has kept, and what ended the search before it was complete.
     fn oversee<O: Observer>(
         &self,
         inbox: Receiver<Message>,
         stop: &Stop,
-        tally: &mut Tally,
         observer: &mut O,
-    ) -> Result<End, SearchError<O::Error>> {
+    ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
         let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
         let mut next_tick = self.began + TICK;
-        let end = loop {
-            if tally.is_complete() {
-                return Ok(End::Complete);
-            }
-            if let Some(signal) = stop.requested() {
-                break End::Signal(signal);
-            }
+        let (mut kept, mut cut) = (0, None);
+        loop {
             let now = Instant::now();
-            if deadline.is_some_and(|deadline| deadline <= now) {
-                break End::Timeout;
+            if cut.is_none() {
+                let is_over = deadline.is_some_and(|deadline| deadline <= now);
+                cut = stop.requested().map(End::Signal).or(is_over.then_some(End::Timeout));
+                if cut.is_some() {
+                    self.end(GRACE);
+                }
             }
             if next_tick <= now {
                 next_tick = now + TICK;
@@ -349,70 +409,65 @@ impl Shared<'_> {
                 observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
                 self.search.pass_notes(observer);
             }
-            let wake = deadline.map_or(next_tick, |deadline| deadline.min(next_tick));
+            let wake =
+                deadline.filter(|_| cut.is_none()).map_or(next_tick, |deadline| deadline.min(next_tick));
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {
-                Ok(message) => self.accept(message, &inbox, tally, observer)?,
+                Ok(message) => kept += self.accept(message, &inbox, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // Every worker is gone: one has panicked, and the pool passes the panic on.
-                Err(RecvTimeoutError::Disconnected) => break End::Complete,
+                // Every worker is gone. If one has panicked, the pool passes the panic on.
+                Err(RecvTimeoutError::Disconnected) => return Ok((kept, cut)),
             }
-        };
-        // What the workers have found by now is kept.
-        self.ended.store(true, Relaxed);
-        while !tally.is_complete() {
-            let Ok(message) = inbox.recv() else { return Ok(end) };
-            self.accept(message, &inbox, tally, observer)?;
         }
-        Ok(End::Complete)
     }
 
-    /// Hands a find to the observer, and with it those that wait behind it. Those before a false hit are kept.
+    /// Hands a find to the observer, and with it those that wait behind it: how many. Those before a fault are kept.
     fn accept<O: Observer>(
         &self,
         first: Message,
         inbox: &Receiver<Message>,
-        tally: &mut Tally,
         observer: &mut O,
-    ) -> Result<(), SearchError<O::Error>> {
+    ) -> Result<u64, SearchError<O::Error>> {
         let mut finds = Vec::new();
-        let mut false_hit = false;
+        let mut fault = None;
         for message in std::iter::once(first).chain(inbox.try_iter().take(TOGETHER - 1)) {
-            let Ok(mut find) = message else {
-                false_hit = true;
-                break;
-            };
-            find.patterns.retain(|&id| tally.wants(id));
-            if !find.patterns.is_empty() {
-                self.leave(&tally.count(&find.patterns), tally);
-                finds.push(find);
+            match message {
+                Ok(find) => finds.push(find),
+                Err(what) => {
+                    fault = Some(what);
+                    break;
+                }
             }
         }
         if !finds.is_empty() {
             observer.found(&finds).map_err(SearchError::Observer)?;
+            self.renew_matcher();
         }
-        if false_hit { Err(SearchError::FalseHit(self.search.engine.name())) } else { Ok(()) }
+        match fault {
+            None => Ok(finds.len() as u64),
+            Some(Fault::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
+            Some(Fault::Unprepared(error)) => Err(SearchError::Unprepared(error)),
+        }
     }
 
-    /// These patterns want no more.
-    fn leave(&self, done: &[PatternId], tally: &mut Tally) {
-        for &id in done {
-            self.wanted[id].store(false, Relaxed);
-        }
-        if tally.have_left(done.len()) {
+    /// Looks no more for patterns that have left, if there are enough of them.
+    fn renew_matcher(&self) {
+        let mut tally = locked(&self.tally);
+        if tally.is_due() {
             let patterns = self.search.patterns;
-            let wanted = (0..patterns.len()).filter(|&id| tally.wants(id));
+            let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| tally.wants(id)).collect();
+            drop(tally);
             self.matcher.replace(Matcher::of(patterns, wanted));
         }
     }
 }
 
 /// Ends the search when its thread panics.
-struct EndOnPanic<'a>(&'a AtomicBool);
+struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
 
-impl Drop for EndOnPanic<'_> {
+impl Drop for EndOnPanic<'_, '_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.store(true, Relaxed);
+            self.0.end(Duration::ZERO);
         }
     }
 }
@@ -424,6 +479,10 @@ pub enum SearchError<E> {
     Randomness(RandomnessError),
     /// The worker threads could not be started.
     Threads(rayon::ThreadPoolBuildError),
+    /// The threads that prepare finds could not be started.
+    Preparers(io::Error),
+    /// A find could not be prepared.
+    Unprepared(EncodeError),
     /// The engine of this name claimed a key that is not derived from its seed, or does not match.
     FalseHit(&'static str),
     /// The observer's error.
@@ -435,6 +494,10 @@ impl<E: fmt::Display> fmt::Display for SearchError<E> {
         match self {
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Threads(error) => write!(f, "the worker threads could not be started: {error}"),
+            Self::Preparers(error) => {
+                write!(f, "the threads that encrypt keys could not be started: {error}")
+            }
+            Self::Unprepared(error) => error.fmt(f),
             Self::FalseHit(engine) => {
                 write!(
                     f,

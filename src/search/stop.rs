@@ -4,7 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// Never sent there.
+#[cfg(not(unix))]
+const SIGHUP: i32 = 1;
 
 /// Whether the signals still end the process.
 #[cfg(all(unix, feature = "gpu"))]
@@ -26,6 +32,8 @@ pub enum Signal {
     Interrupt,
     /// SIGTERM.
     Terminate,
+    /// SIGHUP, as a terminal that is closed sends it.
+    Hangup,
 }
 
 impl Signal {
@@ -35,17 +43,35 @@ impl Signal {
         match self {
             Self::Interrupt => SIGINT,
             Self::Terminate => SIGTERM,
+            Self::Hangup => SIGHUP,
         }
     }
 
-    /// The status with which a program ended by the signal exits, as shells count: 130 or 143.
+    /// The status with which a program ended by the signal exits, as shells count: 130, 143 or 129.
     #[must_use]
     pub fn status(self) -> u8 {
         match self {
             Self::Interrupt => 130,
             Self::Terminate => 143,
+            Self::Hangup => 129,
         }
     }
+
+    /// Those that end a search of this process.
+    fn ending() -> impl Iterator<Item = Self> {
+        let hangup = takes_hangup().then_some(Self::Hangup);
+        [Self::Interrupt, Self::Terminate].into_iter().chain(hangup)
+    }
+}
+
+/// Whether SIGHUP is not ignored, as far as the system tells: `nohup` has it ignored, and so it stays. Where that is not known,
+/// nobody takes the signal, which then does what it did before.
+fn takes_hangup() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
+    })
 }
 
 impl Stop {
@@ -55,7 +81,7 @@ impl Stop {
         Self::default()
     }
 
-    /// Takes SIGINT and SIGTERM, which still end the process, until [`Self::on_signals`] makes requests of them.
+    /// Takes SIGINT, SIGTERM and SIGHUP, which still end the process, until [`Self::on_signals`] makes requests of them.
     ///
     /// The libraries of devices bring a compiler (LLVM) that handles them, too, hands them on to whoever did so before, and
     /// else ends the process: so it has to come second.
@@ -65,14 +91,14 @@ impl Stop {
     /// The operating system refuses the handlers.
     #[cfg(all(unix, feature = "gpu"))]
     pub fn come_first() -> io::Result<()> {
-        for signal in [SIGINT, SIGTERM] {
+        for signal in Signal::ending() {
             let ends = Arc::clone(ENDS.get_or_init(|| Arc::new(AtomicBool::new(true))));
-            signal_hook::flag::register_conditional_default(signal, ends)?;
+            signal_hook::flag::register_conditional_default(signal.number(), ends)?;
         }
         Ok(())
     }
 
-    /// A request that SIGINT and SIGTERM make for the whole process. Once it is noticed, a further signal ends the
+    /// A request that SIGINT and SIGTERM make for the whole process; on Linux SIGHUP, too, if it is not ignored. Once it is noticed, a further signal ends the
     /// process at once; before, it adds nothing, since `timeout` and others send each signal twice.
     ///
     /// From now on, too, writing beyond the limit of a file's size is an error of the write and no longer the
@@ -83,7 +109,7 @@ impl Stop {
     /// The operating system refuses the handlers.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
-        for signal in [Signal::Interrupt, Signal::Terminate] {
+        for signal in Signal::ending() {
             let (number, status) = (signal.number(), i32::from(signal.status()));
             signal_hook::flag::register_conditional_shutdown(number, status, Arc::clone(&stop.noticed))?;
             signal_hook::flag::register_usize(number, Arc::clone(&stop.signal), number as usize)?;
@@ -108,9 +134,15 @@ impl Stop {
         let signal = match self.signal.load(Relaxed) {
             0 => return None,
             number if number == SIGTERM as usize => Signal::Terminate,
+            number if number == SIGHUP as usize => Signal::Hangup,
             _ => Signal::Interrupt,
         };
         self.noticed.store(true, Relaxed);
         Some(signal)
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_noticed(&self) -> bool {
+        self.noticed.load(Relaxed)
     }
 }

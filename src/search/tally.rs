@@ -5,7 +5,6 @@ use crate::pattern::PatternId;
 
 /// The finds that are still wanted.
 pub(super) struct Tally {
-    found: u64,
     /// Patterns that have left since a matcher was compiled for those that are left.
     gone: usize,
     wanted: Wanted,
@@ -41,7 +40,7 @@ impl Tally {
             Quota::Any(count) => Wanted::Any(*count),
             Quota::Endless => Wanted::Endless,
         };
-        Self { found: 0, gone: 0, wanted }
+        Self { gone: 0, wanted }
     }
 
     /// Whether the pattern still wants a key.
@@ -55,12 +54,12 @@ impl Tally {
 
     /// Counts one key for each of `patterns`, all of which want it. Gives those that now want no more.
     pub(super) fn count(&mut self, patterns: &[PatternId]) -> Vec<PatternId> {
-        self.found += 1;
         match &mut self.wanted {
             Wanted::Each { left, patterns: open } => {
                 patterns.iter().for_each(|&id| left[id] -= 1);
                 let done: Vec<PatternId> = patterns.iter().copied().filter(|&id| left[id] == 0).collect();
                 *open -= done.len();
+                self.gone += done.len();
                 done
             }
             Wanted::Any(left) => {
@@ -71,10 +70,9 @@ impl Tally {
         }
     }
 
-    /// Notes that so many patterns want no more. Whether it is time to compile a matcher without them: when one in
-    /// eight has left, so that all of that together costs no more than eight times the first matcher.
-    pub(super) fn have_left(&mut self, done: usize) -> bool {
-        self.gone += done;
+    /// Whether it is time to compile a matcher without the patterns that want no more: when one in eight has left, so that all
+    /// of that together costs no more than eight times the first matcher.
+    pub(super) fn is_due(&mut self) -> bool {
         let Wanted::Each { patterns, .. } = &self.wanted else { return false };
         let due = self.gone * 8 > *patterns && *patterns > 0;
         if due {
@@ -91,11 +89,6 @@ impl Tally {
             Wanted::Endless => false,
         }
     }
-
-    /// Keys counted.
-    pub(super) fn found(&self) -> u64 {
-        self.found
-    }
 }
 
 #[cfg(test)]
@@ -110,7 +103,6 @@ mod tests {
         assert!(!tally.wants(0) && tally.wants(1) && !tally.is_complete());
         assert_eq!(tally.count(&[1]), [1]);
         assert!(tally.is_complete());
-        assert_eq!(tally.found(), 3);
     }
 
     #[test]
@@ -128,8 +120,8 @@ mod tests {
     fn the_matcher_is_due_when_one_in_eight_has_left() {
         let mut tally = Tally::new(&Quota::Each(1), 20);
         let due = |tally: &mut Tally, id| {
-            let done = tally.count(&[id]).len();
-            tally.have_left(done)
+            tally.count(&[id]);
+            tally.is_due()
         };
         // 2 of the 18 that are left, then 3 of 17; then anew.
         assert_eq!([0, 1, 2, 3].map(|id| due(&mut tally, id)), [false, false, true, false]);
@@ -141,7 +133,9 @@ mod tests {
             [false, true],
             "one for 8 that are left is not more than an eighth"
         );
-        assert!(!Tally::new(&Quota::Any(3), 9).have_left(9));
+        let mut any = Tally::new(&Quota::Any(3), 9);
+        any.count(&[0]);
+        assert!(!any.is_due());
     }
 
     #[test]

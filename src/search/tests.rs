@@ -239,13 +239,15 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let patterns = patterns(&["^a"]);
     let engine = reference();
     let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
-    let mut tally = Tally::new(&search.quota, 1);
     let shared = Shared {
         search: &search,
         matcher: Current::new(Matcher::new(&patterns)),
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
         ended: AtomicBool::new(false),
+        give_up: OnceLock::new(),
+        given_up: Mutex::new(Vec::new()),
+        tally: Mutex::new(Tally::new(&search.quota, 1)),
         began: Instant::now(),
     };
     let find = || {
@@ -256,7 +258,8 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let (finds, inbox) = sync_channel(3 * TOGETHER);
     (0..3 * TOGETHER).for_each(|_| finds.send(Ok(find())).unwrap());
     let mut log = Log::default();
-    assert!(shared.accept(Ok(find()), &inbox, &mut tally, &mut log).is_ok());
+    let accepted = shared.accept(Ok(find()), &inbox, &mut log);
+    assert!(matches!(accepted, Ok(kept) if kept == TOGETHER as u64));
     assert_eq!(log.finds.len(), TOGETHER);
 }
 
@@ -314,7 +317,7 @@ fn a_wrong_claim_is_a_loud_failure_and_no_find() {
 fn a_stop_and_a_timeout_end_it_and_say_so() {
     let patterns = patterns(&[&"x".repeat(40)]);
     let engine = reference();
-    for signal in [Signal::Interrupt, Signal::Terminate] {
+    for signal in [Signal::Interrupt, Signal::Terminate, Signal::Hangup] {
         let stop = Stop::new();
         let mut log = Log { stop_at_tick: Some((stop.clone(), signal, 3)), ..Log::default() };
         let summary = search(&*engine, &patterns, 2, Quota::Each(1)).run(&stop, &mut log).unwrap();
@@ -448,8 +451,7 @@ impl Observer for Prepares {
 
     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
         for find in finds {
-            let prepared = find.prepared.as_ref().unwrap();
-            assert_eq!((&*prepared.comment, &**prepared.text), ("by a worker", &*find.public_key.line("me")));
+            assert_eq!(**find.prepared.as_ref().unwrap(), find.public_key.line("me"));
             self.0 += 1;
         }
         Ok(())
@@ -459,39 +461,131 @@ impl Observer for Prepares {
 }
 
 #[test]
-fn workers_prepare_their_finds() {
+fn finds_are_prepared_beside_the_search() {
     let (engine, patterns) = (reference(), patterns(&["a"]));
-    let prepare = |find: &Find| {
-        assert!(std::thread::current().name().is_some_and(|name| name.starts_with("worker ")));
-        let text = Zeroizing::new(find.public_key.line("me"));
-        Some(Prepared { comment: "by a worker".to_owned(), text })
+    let prepare = |_: &Find| -> Preparation {
+        Box::new(|seed| {
+            assert_eq!(std::thread::current().name(), Some("preparer"));
+            Ok(Zeroizing::new(seed.public_key().line("me")))
+        })
     };
     let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
     let mut prepares = Prepares(0);
-    assert_eq!(search.run(&Stop::new(), &mut prepares).unwrap().found, 50);
-    assert_eq!(prepares.0, 50);
+    let summary = search.run(&Stop::new(), &mut prepares).unwrap();
+    assert_eq!((summary.found, summary.given_up, prepares.0), (50, vec![], 50));
+}
+
+/// No more finds are prepared than are wanted.
+#[test]
+fn nothing_is_prepared_in_vain() {
+    let (engine, patterns) = (reference(), patterns(&["^[A-H]", "^[A-D]"]));
+    let begun = std::sync::Arc::new(AtomicU64::new(0));
+    let prepare = |find: &Find| -> Preparation {
+        let (begun, line) = (begun.clone(), find.public_key.line("me"));
+        Box::new(move |_| {
+            begun.fetch_add(1, Relaxed);
+            Ok(Zeroizing::new(line))
+        })
+    };
+    for quota in [Quota::Each(20), Quota::Any(20), Quota::Left(vec![0, 20])] {
+        begun.store(0, Relaxed);
+        let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 3, quota) };
+        assert_eq!(search.run(&Stop::new(), &mut Prepares(0)).unwrap().found, begun.load(Relaxed));
+    }
+}
+
+/// Preparations that wait until this is dropped.
+struct Held(std::sync::Arc<Mutex<()>>);
+
+impl Held {
+    fn preparation(&self, begun: &std::sync::Arc<AtomicU64>) -> Preparation {
+        let (held, begun) = (self.0.clone(), begun.clone());
+        Box::new(move |_| {
+            begun.fetch_add(1, Relaxed);
+            drop(held.lock());
+            Ok(Zeroizing::new("the text".to_owned()))
+        })
+    }
 }
 
 #[test]
-fn after_the_end_nothing_more_is_prepared() {
+fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
+    let (engine, patterns) = (reference(), patterns(&["a", "never{40}"]));
+    let held = Held(std::sync::Arc::default());
+    let begun = std::sync::Arc::new(AtomicU64::new(0));
+    let prepare = |_: &Find| held.preparation(&begun);
+    for by_signal in [true, false] {
+        begun.store(0, Relaxed);
+        let guard = held.0.lock().unwrap();
+        let stop = Stop::new();
+        // By then each worker has a find.
+        let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::Hangup, 20)), ..Log::default() };
+        let search = Search {
+            prepare: Some(&prepare),
+            timeout: Some(if by_signal { Duration::from_secs(60) } else { 20 * TICK }),
+            ..search(&*engine, &patterns, 2, Quota::Each(100))
+        };
+        let summary = search.run(&stop, &mut log).unwrap();
+        let end = if by_signal { End::Signal(Signal::Hangup) } else { End::Timeout };
+        assert_eq!((summary.end, summary.found, log.finds.len()), (end, 0, 0));
+        assert_eq!((summary.given_up, begun.load(Relaxed)), (vec![0, 0], 2));
+        drop(guard);
+    }
+}
+
+#[test]
+fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
     let (engine, patterns) = (reference(), patterns(&["a"]));
-    let stop = Stop::new();
-    let begun = AtomicU64::new(0);
-    let prepare = |_: &Find| {
-        begun.fetch_add(1, Relaxed);
-        stop.request(Signal::Interrupt);
-        // Long enough for the other thread to see the request.
-        std::thread::sleep(Duration::from_millis(300));
-        None
-    };
-    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(1000)) };
+    for count in [1, 1000] {
+        let held = Held(std::sync::Arc::default());
+        let begun = std::sync::Arc::new(AtomicU64::new(0));
+        let prepare = |_: &Find| held.preparation(&begun);
+        let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(count)) };
+        let stop = Stop::new();
+        // Until the request is noticed.
+        let guard = held.0.lock().unwrap();
+        let (summary, kept) = std::thread::scope(|scope| {
+            let runs = scope.spawn(|| {
+                let mut log = Log::default();
+                (search.run(&stop, &mut log).unwrap(), log.finds.len() as u64)
+            });
+            while begun.load(Relaxed) < count.min(2) {
+                std::thread::yield_now();
+            }
+            stop.request(Signal::Interrupt);
+            while !stop.is_noticed() {
+                std::thread::yield_now();
+            }
+            drop(guard);
+            runs.join().unwrap()
+        });
+        // What had begun was handed over; all of it may be all that was wanted.
+        let begun = begun.load(Relaxed);
+        assert_eq!((summary.found, kept, summary.given_up), (begun, begun, vec![]));
+        assert_eq!(begun, count.min(2));
+        let end = if count == 1 { End::Complete } else { End::Signal(Signal::Interrupt) };
+        assert_eq!(summary.end, end);
+    }
+}
+
+#[test]
+fn a_find_that_cannot_be_prepared_is_a_failure() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let prepare = |_: &Find| -> Preparation { Box::new(|_| Err(EncodeError::Unopened)) };
+    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
     let mut log = Log::default();
-    let summary = search.run(&stop, &mut log).unwrap();
-    assert_eq!(summary.end, End::Signal(Signal::Interrupt));
-    // What had begun was handed over, and little can have begun before the request was noticed.
-    let begun = begun.load(Relaxed);
-    assert_eq!((summary.found, log.finds.len() as u64), (begun, begun));
-    assert!((1..100).contains(&begun), "{begun}");
+    let outcome = search.run(&Stop::new(), &mut log);
+    assert!(matches!(outcome, Err(SearchError::Unprepared(EncodeError::Unopened))));
+    assert!(log.finds.is_empty());
+}
+
+#[test]
+fn a_panic_in_a_preparation_ends_the_search_and_is_passed_on() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let prepare = |_: &Find| -> Preparation { Box::new(|_| panic!("on purpose")) };
+    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
+    let run = || drop(search.run(&Stop::new(), &mut Log::default()));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
 /// An engine that has tried many candidates before its first batch.
@@ -534,8 +628,13 @@ fn the_count_goes_on_beyond_32_bits_and_up_to_64() {
 
 #[test]
 fn a_rate_is_attempts_over_time() {
-    let summary =
-        Summary { found: 1, attempts: 300, elapsed: Duration::from_millis(1500), end: End::Complete };
+    let summary = Summary {
+        found: 1,
+        given_up: vec![],
+        attempts: 300,
+        elapsed: Duration::from_millis(1500),
+        end: End::Complete,
+    };
     assert_eq!(summary.keys_per_second(), 200.0);
     let nothing = Summary { attempts: 0, elapsed: Duration::ZERO, ..summary };
     assert_eq!(nothing.keys_per_second(), 0.0);
