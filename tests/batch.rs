@@ -267,12 +267,12 @@ fn two_processes_may_fill_one_directory() {
     let directory = TempDir::new().unwrap();
     let start = || {
         let mut command = program(&["-q", "--json", "-n", "150", "ab", "-d"]);
-        command.arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        program::start(command.arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()))
     };
     let found: u64 = [start(), start()]
         .into_iter()
         .map(|child| {
-            let ran = Ran::from(child.wait_with_output().unwrap());
+            let ran = child.end();
             assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""));
             whole(objects(&ran.stdout).last().unwrap(), "found")
         })
@@ -311,8 +311,8 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
     let mut killed = 0;
     while killed < kills {
         getrandom::fill(&mut random).unwrap();
-        let mut child =
-            program(&args).arg(&directory).stdout(File::create(&stdout).unwrap()).spawn().unwrap();
+        let stdout_file = File::create(&stdout).unwrap();
+        let mut child = program::start(program(&args).arg(&directory).stdout(stdout_file));
         // A moment at random, counted from the first key now and then and else from the start.
         if killed % 2 == 0 {
             while fs::metadata(&stdout).unwrap().len() < 1000 && child.try_wait().unwrap().is_none() {

@@ -438,12 +438,12 @@ fn json_names_no_path_that_is_not_there() {
 
 #[test]
 fn patterns_come_from_stdin() {
-    let mut child =
-        program(&["-f", "-", "--json", "-q"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut search = program(&["-f", "-", "--json", "-q"]);
+    let mut child = program::start(search.stdin(Stdio::piped()).stdout(Stdio::piped()));
     child.stdin.take().unwrap().write_all(b"# two\nab\n\n  +a  \n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let objects = objects(std::str::from_utf8(&output.stdout).unwrap());
+    let ran = child.end();
+    assert_eq!(ran.status, Some(0));
+    let objects = objects(&ran.stdout);
     let patterns: Vec<&str> =
         of_type(&objects, "estimate").iter().map(|object| text(object, "pattern")).collect();
     assert_eq!(patterns, ["ab", "+a"]);

@@ -227,7 +227,7 @@ fn a_hangup_that_is_ignored_stays_so() {
     let script = "trap '' HUP; exec \"$0\" --json -q -n 1000000 abc -d \"$1\"";
     let mut search = command("sh");
     search.args(["-c", script, PROGRAM]).arg(&keys).stdout(Stdio::piped());
-    let mut child = search.spawn().unwrap();
+    let mut child = program::start(&mut search);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     for _ in 0..2 {
         assert!(lines.by_ref().any(|line| line.contains("\"found\"")));
@@ -272,9 +272,9 @@ fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
     let keys = directory.path().join("keys");
     let (child, stdout, lines, stderr) = endless("abc", &keys, 5);
     drop(stdout);
-    let output = child.wait_with_output().unwrap();
+    let ended = child.end();
     let stderr = stderr.join().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(ended.status, Some(1), "{stderr}");
     assert!(stderr.contains("error: cannot write to stdout: "), "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     for object in of_type(&objects(&lines), "found") {
@@ -290,9 +290,9 @@ fn a_directory_that_vanishes_is_a_failure() {
     // Renamed away: that cannot fail for a file that is just being written.
     fs::rename(&keys, directory.path().join("moved")).unwrap();
     drop(stdout.lines().last());
-    let output = child.wait_with_output().unwrap();
+    let ended = child.end();
     let stderr = stderr.join().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(ended.status, Some(1), "{stderr}");
     assert!(stderr.contains("error: ") && stderr.contains(&*keys.to_string_lossy()), "{stderr}");
     assert!(!stderr.contains("panicked") && !stderr.contains("keys tried"), "{stderr}");
     assert_eq!(names(directory.path()), ["moved"]);

@@ -30,6 +30,7 @@ mod with_devices {
     use std::process::Stdio;
     use std::time::{Duration, Instant};
 
+    use rustix::process::{Pid, Signal, kill_process};
     use tempfile::TempDir;
 
     use crate::program::{self, check_pair, objects, of_type, run, succeed, text, whole};
@@ -114,14 +115,14 @@ mod with_devices {
             return;
         }
         let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
-        let mut child = search.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
         // The odds are told when the search begins.
         let mut line = String::new();
         let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
         std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
         std::thread::sleep(Duration::from_secs(1));
         let began = Instant::now();
-        succeed(program::command("kill").args(["-INT", &child.id().to_string()]));
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     }

@@ -48,7 +48,7 @@ fn printed(args: &[&str], status: i32) -> Vec<Value> {
 
 /// What a search prints that a signal ends.
 fn interrupted() -> Vec<Value> {
-    let mut child = program(&["--json", "-q", NEVER]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = program::start(program(&["--json", "-q", NEVER]).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
     stdout.read_line(&mut lines).unwrap();

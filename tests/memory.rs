@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use crate::{program, remains, require};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use program::{PROGRAM, command, objects, of_type, program, seed, text};
+use program::{PROGRAM, Running, command, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
@@ -27,11 +27,11 @@ const NEVER: &str = "abcdefghijabcdefghij";
 const KEYS: usize = 20;
 
 /// A search that has told of its keys and goes on, because one pattern is never found.
-fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Child, Vec<String>) {
+fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
     let count = KEYS.to_string();
     let mut search = program(&["--json", "-q", "-t", "2", "-n", &count, "abc", NEVER, "-d"]);
     search.env("VANITY_WITHOUT", without);
-    let mut child = search.arg(directory).args(args).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = program::start(search.arg(directory).args(args).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
     while lines.matches("\"type\":\"found\"").count() < KEYS {
@@ -113,12 +113,11 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
 }
 
 /// Checks that nothing of it is in the memory of a search, and ends that.
-fn check_memory(mut search: Child, mut needles: Needles, args: &[&str]) {
+fn check_memory(search: Running, mut needles: Needles, args: &[&str]) {
     // That would be found if it were there: this is.
     needles.add(&masked(NEVER.as_bytes()), "pattern".to_owned());
     let mut found = needles.find(&search.id().to_string());
-    search.kill().unwrap();
-    search.wait().unwrap();
+    drop(search);
     let is_control = |name: &String| name.starts_with("pattern ");
     assert!(found.iter().any(is_control), "{found:?}");
     found.retain(|name| !is_control(name));
@@ -222,14 +221,14 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
 }
 
 /// A search that has begun, by a user without rights, after those commands of the shell.
-fn begun(before: &str, directory: &Path) -> Child {
+fn begun(before: &str, directory: &Path) -> Running {
     let copy = directory.join("program");
     // By another process: what this one writes is held open by children that other tests begin meanwhile, and cannot be run.
     program::succeed(command("cp").arg(PROGRAM).arg(&copy));
     let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER}");
     let mut search = unprivileged("sh");
     search.args(["-c", &script]).arg(&copy).arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = search.spawn().unwrap();
+    let mut child = program::start(&mut search);
     let mut line = String::new();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     while !line.contains(NEVER) {
@@ -262,8 +261,8 @@ fn another_process_of_the_same_user_cannot_look_in() {
         return;
     }
     let directory = open_directory();
-    let mut search = begun("", directory.path());
-    let mut other = unprivileged("sleep").arg("600").spawn().unwrap();
+    let search = begun("", directory.path());
+    let other = program::start(unprivileged("sleep").arg("600"));
     // `setpriv` becomes `sleep` only after a moment.
     while fs::read_to_string(format!("/proc/{}/comm", other.id())).unwrap() != "sleep\n" {
         std::thread::yield_now();
@@ -275,10 +274,6 @@ fn another_process_of_the_same_user_cannot_look_in() {
         };
         assert_eq!(open(&other), Some(0), "{file}");
         assert_eq!(open(&search), Some(2), "{file}");
-    }
-    for child in [&mut other, &mut search] {
-        child.kill().unwrap();
-        child.wait().unwrap();
     }
 }
 

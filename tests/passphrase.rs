@@ -10,7 +10,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::{program, require, terminal};
@@ -148,7 +148,7 @@ fn an_agent_takes_an_encrypted_key() {
     fs::write(&ask, format!("#!/bin/sh\ncat '{}'\n", secret.display())).unwrap();
     fs::set_permissions(&ask, fs::Permissions::from_mode(0o700)).unwrap();
 
-    let mut agent = command(agent).arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).spawn().unwrap();
+    let mut agent = program::start(command(agent).arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()));
     let talk = |args: &[&str], more: Option<&Path>| {
         let mut talk = command(&add);
         talk.args(args).args(more).env("SSH_AUTH_SOCK", &socket);
@@ -161,8 +161,7 @@ fn an_agent_takes_an_encrypted_key() {
     }
     let added = talk(&[], Some(&private));
     let listed = talk(&["-L"], None);
-    agent.kill().unwrap();
-    agent.wait().unwrap();
+    drop(agent);
     assert_eq!(added.status, Some(0), "{added:?}");
     assert_eq!(listed.stdout, fs::read_to_string(public_path(&private)).unwrap());
 }
@@ -291,22 +290,18 @@ fn the_passphrase_is_in_no_argument() {
     let args = [never, "-o", "id_x", "--passphrase-file"];
     let mut search = program(&args);
     search.arg(&secret).current_dir(directory.path()).stderr(Stdio::piped());
-    let mut child = search.spawn().unwrap();
+    let mut child = program::start(&mut search);
     // The odds are told when all is read.
     let mut told = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
     assert!(told.starts_with(never), "{told}");
     let proc = PathBuf::from(format!("/proc/{}", child.id()));
     let cmdline = fs::read(proc.join("cmdline")).unwrap();
-    signal(&child, "TERM");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     let arguments: Vec<&[u8]> = cmdline.split(|&byte| byte == 0).collect();
     assert!(arguments.contains(&secret.as_os_str().as_bytes()), "{arguments:?}");
     assert!(!cmdline.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{arguments:?}");
-}
-
-fn signal(child: &Child, name: &str) {
-    succeed(command("kill").args(["-s", name, &child.id().to_string()]));
 }
 
 /// Nobody can interrupt the derivation of a key from a passphrase, which takes minutes with these rounds.
@@ -323,7 +318,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
             let mut search = program(&["--rounds", "10000", "--passphrase-file"]);
             search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
             let mut child =
-                search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+                program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
             // The processor's time that its threads have taken since they began to encrypt.
             let encrypting = || threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
             while !encrypting() {
@@ -333,7 +328,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
             kill_process(Pid::from_child(&child), signal).unwrap();
             let status_seen = child.wait().unwrap().code();
             let took = sent.elapsed();
-            let ended: Ran = child.wait_with_output().unwrap().into();
+            let ended = child.end();
             assert_eq!(status_seen, Some(status), "{ended:?}");
             assert!(took < Duration::from_secs(1), "{took:?} {ended:?}");
             let given_up = "for 'ab' given up: the encryption was not finished in time";
@@ -369,20 +364,20 @@ fn threads(process: u32, name: &str) -> Vec<u64> {
 fn a_batch_that_is_interrupted_keeps_what_it_told() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let (outer, secret) = with_secret();
-    for (name, status) in [("INT", 130), ("TERM", 143)] {
-        let directory = outer.path().join(name);
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let directory = outer.path().join(status.to_string());
         let args = ["--json", "-q", "--rounds", "8", "ab", "-n", "100000", "--passphrase-file"];
         let mut batch = program(&args);
         let batch = batch.arg(&secret).arg("-d").arg(&directory).stdout(Stdio::piped());
-        let mut child = batch.stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = program::start(batch.stderr(Stdio::piped()));
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut told = String::new();
         while of_type(&objects(&told), "found").len() < 3 {
             assert_ne!(stdout.read_line(&mut told).unwrap(), 0, "{told}");
         }
-        signal(&child, name);
+        kill_process(Pid::from_child(&child), signal).unwrap();
         stdout.read_to_string(&mut told).unwrap();
-        let ended: Ran = child.wait_with_output().unwrap().into();
+        let ended = child.end();
         assert_eq!((ended.status, ended.stderr.as_str()), (Some(status), ""));
         let objects = objects(&told);
         let found = of_type(&objects, "found");

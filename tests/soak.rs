@@ -29,7 +29,7 @@ fn a_long_search_stays_right_and_small() {
     let directory = TempDir::new().unwrap();
     // Some thousand keys a second are tried for each that is found, so that files are not all that it does.
     let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd", "-d"]);
-    let mut child = search.arg(directory.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = program::start(search.arg(directory.path()).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let (begun, end) = (Instant::now(), Duration::from_secs(seconds));
     let mut sizes = Vec::new();

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -71,15 +72,56 @@ pub fn succeed(command: &mut Command) -> Ran {
     ran
 }
 
+/// A process that ends with this value, also when the test that holds it fails.
+pub struct Running(Option<Child>);
+
+/// Starts a command. All tests do it by this, so that none leaves a process behind.
+pub fn start(command: &mut Command) -> Running {
+    #[allow(clippy::disallowed_methods, reason = "the one place")]
+    let child = command.spawn().unwrap();
+    Running(Some(child))
+}
+
+impl Running {
+    /// Waits for the end. Returns the status, and what was not yet read of the streams.
+    pub fn end(mut self) -> Ran {
+        let child = self.0.take().unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// A search for `pattern` into `directory` that does not end by itself, once it has reported so many keys, with the lines
 /// read by then. Its stderr is read all the while, so that it never waits for that.
 pub fn endless(
     pattern: &str,
     directory: &Path,
     reported: usize,
-) -> (Child, BufReader<ChildStdout>, String, JoinHandle<String>) {
+) -> (Running, BufReader<ChildStdout>, String, JoinHandle<String>) {
     let mut search = program(&["--json", "-t", "2", "-n", ENDLESS, pattern, "-d"]);
-    let mut child = search.arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = start(search.arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut stderr = child.stderr.take().unwrap();
     let told = std::thread::spawn(move || {

@@ -5,14 +5,14 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::program::succeed;
+use crate::program::{Running, start, succeed};
 
 /// A server of our own on a loopback port, ended when it goes out of scope.
 pub struct Server {
-    child: Child,
+    child: Running,
     pub port: u16,
     log: PathBuf,
 }
@@ -49,7 +49,7 @@ impl Server {
         let log = path("log");
         let mut command = Command::new(sshd);
         command.arg("-D").arg("-f").arg(path("config")).arg("-E").arg(&log).stdin(Stdio::null());
-        let mut server = Self { child: command.spawn().unwrap(), port, log };
+        let mut server = Self { child: start(&mut command), port, log };
 
         let deadline = Instant::now() + Duration::from_secs(20);
         while !server.log().contains("Server listening on") {
@@ -82,13 +82,6 @@ impl Server {
 
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -4,18 +4,18 @@
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::program::{PROGRAM, command};
+use crate::program::{PROGRAM, Running, command, start};
 
 pub const PROMPT: &str = "Passphrase for the private keys: ";
 pub const AGAIN: &str = "The same passphrase again: ";
 
 /// A program in a terminal of its own, and who types there.
 pub struct Typist {
-    script: Child,
+    script: Running,
     keyboard: ChildStdin,
     screen: Receiver<Vec<u8>>,
     /// All that was shown.
@@ -32,13 +32,9 @@ impl Typist {
 
     /// Runs a line of shell by `script`.
     pub fn run(script: &mut Command, line: &str) -> Self {
-        let mut script = script
-            .args(["-qec", line, "/dev/null"])
-            .env("SHELL", "/bin/sh")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        script.args(["-qec", line, "/dev/null"]).env("SHELL", "/bin/sh");
+        // With `script` ends its terminal, and with that what runs there.
+        let mut script = start(script.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let (shows, screen) = channel();
         let mut output = script.stdout.take().unwrap();
         std::thread::spawn(move || {
