@@ -6,6 +6,7 @@ mod bad_input;
 mod batch;
 mod cli;
 mod engines;
+mod faulty;
 mod files;
 mod gpu;
 mod guide;
