@@ -1,7 +1,8 @@
 //! Encrypted private keys: made by the program, opened by real `ssh-keygen`, `openssl` and `ssh-add`; and the
 //! ways in which a passphrase gets to the program.
 //!
-//! `VANITY_KEYS=1000` makes and opens so many keys of each form instead of a few.
+//! `VANITY_KEYS=1000` makes and opens so many keys of each cipher with few rounds instead of a few, and `VANITY_COSTLY=100`
+//! so many of each form as the program makes them by default.
 
 #![cfg(target_os = "linux")]
 
@@ -10,13 +11,14 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::{program, require, terminal};
 use program::{
     PROGRAM, Ran, command, names, objects, of_type, program, public_path, run, seed, succeed, text,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use terminal::{AGAIN, PROMPT, Typist};
 
@@ -24,9 +26,9 @@ const SECRET: &str = "correct horse";
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
 const ENCRYPTED_PKCS8: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
 
-/// Keys of each form: `VANITY_KEYS`, or so many.
-fn keys(ordinarily: usize) -> usize {
-    std::env::var("VANITY_KEYS").map_or(ordinarily, |keys| keys.parse().unwrap())
+/// A number of keys: that of the variable, or so many.
+fn keys(variable: &str, ordinarily: usize) -> usize {
+    std::env::var(variable).map_or(ordinarily, |keys| keys.parse().unwrap())
 }
 
 /// A file of mode 0600.
@@ -77,10 +79,11 @@ fn cipher_and_rounds(private: &Path) -> (String, u32) {
 fn ssh_keygen_opens_every_key_and_changes_its_passphrase() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let (outer, secret) = with_secret();
-    let few = keys(10).to_string();
+    let [few, costly] =
+        [("VANITY_KEYS", 10), ("VANITY_COSTLY", 2)].map(|(name, count)| keys(name, count).to_string());
     for (name, options, count, cipher, rounds) in [
-        ("default", &[][..], "2", "aes256-ctr", 24),
-        ("default-gcm", &["--cipher", "aes256-gcm"], "2", "aes256-gcm@openssh.com", 24),
+        ("default", &[][..], &costly, "aes256-ctr", 24),
+        ("default-gcm", &["--cipher", "aes256-gcm"], &costly, "aes256-gcm@openssh.com", 24),
         ("ctr", &["--rounds", "2", "--cipher", "aes256-ctr"], &few, "aes256-ctr", 2),
         ("gcm", &["--rounds", "1", "--cipher", "aes256-gcm@openssh.com"], &few, "aes256-gcm@openssh.com", 1),
     ] {
@@ -88,7 +91,7 @@ fn ssh_keygen_opens_every_key_and_changes_its_passphrase() {
         let args = ["-q", "ab", "-n", count, "--passphrase-file"];
         let ran = succeed(program(&args).arg(&secret).arg("-d").arg(&directory).args(options));
         let files = private_files(&directory);
-        assert_eq!(files.len().to_string(), count);
+        assert_eq!(files.len().to_string(), *count);
         assert_eq!(ran.stdout.lines().count(), files.len());
         for private in &files {
             assert_eq!(cipher_and_rounds(private), (cipher.to_owned(), rounds));
@@ -108,7 +111,7 @@ fn openssl_opens_every_key() {
     let Some(openssl) = require::tool("openssl") else { return };
     let (outer, secret) = with_secret();
     let directory = outer.path().join("keys");
-    let count = keys(2);
+    let count = keys("VANITY_COSTLY", 2);
     let args = ["-q", "--format", "pkcs8", "ab", "-n", &count.to_string(), "--passphrase-file"];
     succeed(program(&args).arg(&secret).arg("-d").arg(&directory));
     let files = private_files(&directory);
@@ -297,15 +300,11 @@ fn the_passphrase_is_in_no_argument() {
     assert!(told.starts_with(never), "{told}");
     let proc = PathBuf::from(format!("/proc/{}", child.id()));
     let cmdline = fs::read(proc.join("cmdline")).unwrap();
-    signal(&child, "TERM");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     let arguments: Vec<&[u8]> = cmdline.split(|&byte| byte == 0).collect();
     assert!(arguments.contains(&secret.as_os_str().as_bytes()), "{arguments:?}");
     assert!(!cmdline.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{arguments:?}");
-}
-
-fn signal(child: &Child, name: &str) {
-    succeed(command("kill").args(["-s", name, &child.id().to_string()]));
 }
 
 /// Encryption goes on in the workers. Whatever was told by then is whole, and nothing else is there.
@@ -313,8 +312,8 @@ fn signal(child: &Child, name: &str) {
 fn a_batch_that_is_interrupted_keeps_what_it_told() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let (outer, secret) = with_secret();
-    for (name, status) in [("INT", 130), ("TERM", 143)] {
-        let directory = outer.path().join(name);
+    for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let directory = outer.path().join(status.to_string());
         let args = ["--json", "-q", "--rounds", "8", "ab", "-n", "100000", "--passphrase-file"];
         let mut batch = program(&args);
         let batch = batch.arg(&secret).arg("-d").arg(&directory).stdout(Stdio::piped());
@@ -324,7 +323,7 @@ fn a_batch_that_is_interrupted_keeps_what_it_told() {
         while of_type(&objects(&told), "found").len() < 3 {
             assert_ne!(stdout.read_line(&mut told).unwrap(), 0, "{told}");
         }
-        signal(&child, name);
+        kill_process(Pid::from_child(&child), signal).unwrap();
         stdout.read_to_string(&mut told).unwrap();
         let ended: Ran = child.wait_with_output().unwrap().into();
         assert_eq!((ended.status, ended.stderr.as_str()), (Some(status), ""));
