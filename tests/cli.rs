@@ -40,7 +40,7 @@ fn a_request_that_contradicts_itself_is_refused() {
 
 #[test]
 fn a_timeout_ends_the_search_with_status_3() {
-    let ran = run(&mut program(&["--timeout", "300ms", "--json", NEVER]));
+    let ran = run(&mut program(&["--timeout", "2s", "--json", NEVER]));
     assert_eq!(ran.status, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("the time is over: 0 of 1 key found"), "{}", ran.stderr);
     let objects = objects(&ran.stdout);
@@ -49,7 +49,7 @@ fn a_timeout_ends_the_search_with_status_3() {
     assert_eq!(text(summary, "reason"), "timeout");
     assert_eq!(whole(summary, "found"), 0);
     assert!(whole(summary, "attempts") >= 1);
-    assert!(positive(summary, "seconds") >= 0.3);
+    assert!(positive(summary, "seconds") >= 2.0);
     assert_eq!(of_type(&objects, "found").len(), 0);
 }
 

@@ -333,7 +333,8 @@ fn a_stop_and_a_timeout_end_it_and_say_so() {
     let short = Search { timeout, ..search(&*engine, &patterns, 1, Quota::Each(1)) };
     let summary = short.run(&Stop::new(), &mut Log::default()).unwrap();
     assert_eq!((summary.end, summary.found), (End::Timeout, 0));
-    assert!(summary.elapsed >= Duration::from_millis(50) && summary.attempts > 0);
+    // On a very busy machine the time can be over before a worker begins.
+    assert!(summary.elapsed >= Duration::from_millis(50));
 }
 
 #[test]
