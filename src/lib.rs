@@ -99,3 +99,11 @@ pub mod sha256;
 pub mod sha512;
 pub mod simd;
 pub mod wire;
+
+// `tests/require` speaks of this library by its name.
+#[cfg(test)]
+extern crate self as vanity_ed25519;
+#[cfg(test)]
+#[path = "../tests/require/mod.rs"]
+#[allow(dead_code, reason = "these tests need no tool")]
+mod require;

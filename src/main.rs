@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::panic::UnwindSafe;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,11 +31,16 @@ const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 const ESTIMATE_TIME: Duration = Duration::from_millis(300);
 
 fn main() -> ExitCode {
-    // The panic's own message is on stderr by then.
-    std::panic::catch_unwind(run).unwrap_or(FAILURE).into()
+    carry_out(|| cli::plan(std::env::args_os())).into()
 }
 
-fn run() -> u8 {
+/// Carries out a plan, and returns the exit status.
+pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u8 {
+    // The panic's own message is on stderr by then.
+    std::panic::catch_unwind(|| run(plan)).unwrap_or(FAILURE)
+}
+
+fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> u8 {
     if let Err(error) = forbid_core_dumps() {
         note(format_args!("warning: core dumps could not be switched off: {error}"));
     }
@@ -45,7 +51,7 @@ fn run() -> u8 {
     if let Err(error) = Stop::come_first() {
         return fail(&Failure::new(error));
     }
-    let outcome = match cli::plan(std::env::args_os()) {
+    let outcome = match plan() {
         Ok(Plan::Print(text)) => print(&text),
         Ok(Plan::Estimate(plan)) => estimate(&plan),
         Ok(Plan::Bench(plan)) => bench(&plan),

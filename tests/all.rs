@@ -8,6 +8,7 @@ mod cli;
 mod engines;
 mod escaped;
 mod existing;
+mod faulty;
 mod files;
 mod gpu;
 mod guide;

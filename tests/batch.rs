@@ -10,7 +10,7 @@ use std::io::BufRead as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{program, require};
 use program::{
@@ -365,20 +365,28 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
 #[test]
 fn a_signal_loses_nothing_and_the_rerun_goes_on() {
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let outer = TempDir::new().unwrap();
-        let directory = outer.path().join("keys");
-        let (mut child, mut stdout, mut lines, _) = endless("ab", &directory, 30);
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        std::io::Read::read_to_string(&mut stdout, &mut lines).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(status));
-        let objects = objects(&lines);
-        let found = of_type(&objects, "found").len();
-        assert_eq!(check_batch(&directory), found);
-        assert_eq!(whole(objects.last().unwrap(), "found"), found as u64);
-        let more = found + 10;
-        assert_eq!(rerun(&directory, &["-n", &more.to_string(), "ab"]).1, 10);
-        assert_eq!(check_batch(&directory), more);
+        program::within_a_second(|| signalled(signal, status));
     }
+}
+
+/// Sends a batch a signal, and checks what it leaves and a rerun. Gives how long it went on.
+fn signalled(signal: Signal, status: i32) -> Duration {
+    let outer = TempDir::new().unwrap();
+    let directory = outer.path().join("keys");
+    let (mut child, mut stdout, mut lines, _) = endless("ab", &directory, 30);
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let sent = Instant::now();
+    std::io::Read::read_to_string(&mut stdout, &mut lines).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(status));
+    let took = sent.elapsed();
+    let objects = objects(&lines);
+    let found = of_type(&objects, "found").len();
+    assert_eq!(check_batch(&directory), found);
+    assert_eq!(whole(objects.last().unwrap(), "found"), found as u64);
+    let more = found + 10;
+    assert_eq!(rerun(&directory, &["-n", &more.to_string(), "ab"]).1, 10);
+    assert_eq!(check_batch(&directory), more);
+    took
 }
 
 #[test]

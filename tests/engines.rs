@@ -20,19 +20,13 @@ const LONG: Sizing = Sizing::for_attempts(1e9);
 /// Random seeds for each engine.
 const RANDOM_SEEDS: usize = 100_000;
 
-/// Every engine that there is; those that this machine cannot run are named.
+/// Every engine that there is, among devices also the processor; those that this machine cannot run are named.
 fn engines() -> Vec<Box<dyn Engine>> {
-    let mut engines = Vec::new();
-    for name in engine::names() {
-        match engine::select(name, LONG) {
-            Ok(engine) => {
-                assert_eq!(engine.name(), name);
-                engines.push(engine);
-            }
-            Err(error @ engine::EngineError::Unavailable { .. }) => {
-                println!("{error}");
-                require::missing(name);
-            }
+    let mut engines = require::engines(LONG);
+    if cfg!(feature = "gpu") && engines.iter().all(|engine| engine.name() != engine::GPU) {
+        match engine::select(engine::GPU, LONG) {
+            Ok(engine) => engines.push(engine),
+            Err(engine::EngineError::Unavailable { .. }) => require::missing("opencl"),
             Err(error) => panic!("{error}"),
         }
     }
@@ -246,8 +240,25 @@ fn the_hits_are_right(all: &[Pattern]) {
 }
 
 #[test]
+fn an_engine_has_the_name_by_which_it_is_selected() {
+    for name in engine::names() {
+        match engine::select(name, LONG) {
+            Ok(engine) => assert_eq!(engine.name(), name),
+            Err(error) => assert!(matches!(error, engine::EngineError::Unavailable { .. }), "{error}"),
+        }
+    }
+}
+
+#[test]
 fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
     assert!(matches!(engine::select("nonsense", LONG), Err(engine::EngineError::Unknown(_))));
-    let first = engine::available(LONG).into_iter().next().unwrap();
-    assert_eq!(engine::select(engine::AUTO, LONG).unwrap().name(), first.name());
+    let names: Vec<&str> = require::engines(LONG).iter().map(|engine| engine.name()).collect();
+    let fastest = match names[..] {
+        // Both together may be faster than either.
+        [engine::GPU, processor, ..] => vec![engine::GPU, engine::SIDE_BY_SIDE, processor],
+        [first, ..] => vec![first],
+        [] => panic!("no engine"),
+    };
+    let auto = engine::select(engine::AUTO, LONG).unwrap();
+    assert!(fastest.contains(&auto.name()), "{} instead of {fastest:?}", auto.name());
 }

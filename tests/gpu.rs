@@ -52,20 +52,21 @@ mod with_devices {
         let alone = |args: &[&str]| {
             let mut command = program::program(args);
             command.env("OCL_ICD_VENDORS", empty.path()).env("OPENCL_VENDOR_PATH", empty.path());
+            // Where there is CUDA, it shows no device.
+            command.env("CUDA_VISIBLE_DEVICES", "");
             command
         };
         let ran = run(&mut alone(&["--engine", "gpu", "abc"]));
-        if vanity_ed25519::gpu::devices()
-            .is_ok_and(|all| all.iter().any(|device| device.name().contains("CUDA")))
-        {
-            return;
-        }
         assert_eq!(ran.status, Some(2), "{}", ran.stderr);
-        assert!(
-            ran.stderr.starts_with(
-                "error: the engine 'gpu' cannot run here: there is no CUDA driver here; OpenCL "
-            )
-        );
+        let told = ran.stderr.strip_prefix("error: the engine 'gpu' cannot run here: ").unwrap_or_default();
+        let reasons = [
+            "there is no CUDA driver here; OpenCL ",
+            "there is a CUDA driver, but no NVRTC, its compiler; OpenCL ",
+            "the CUDA driver does not work (",
+            "CUDA has no device here; OpenCL ",
+        ];
+        assert!(reasons.iter().any(|reason| told.starts_with(reason)), "{}", ran.stderr);
+        assert!(told.contains("; OpenCL "), "{}", ran.stderr);
         assert!(ran.stderr.contains("\nhint: this machine has: auto, "), "{}", ran.stderr);
         // Long enough for `auto` to ask for devices.
         let ran = run(&mut alone(&["--timeout", "1s", "abcdefghijklmn"]));
@@ -114,6 +115,11 @@ mod with_devices {
         if !is_there() {
             return;
         }
+        program::within_a_second(interrupted);
+    }
+
+    /// Gives how long a search goes on after an interrupt.
+    fn interrupted() -> Duration {
         let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
         let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
         // The odds are told when the search begins.
@@ -124,6 +130,6 @@ mod with_devices {
         let began = Instant::now();
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+        began.elapsed()
     }
 }

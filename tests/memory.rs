@@ -179,7 +179,7 @@ impl Observer for Nobody {
 fn nothing_is_left_of_seeds_that_were_thrown_away() {
     const ENGINE: &str = "VANITY_ED25519_INNER_TEST";
     let Ok(name) = std::env::var(ENGINE) else {
-        for engine in engine::available(Sizing::for_attempts(f64::INFINITY)) {
+        for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
             let ran = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "memory::nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
                 .env(ENGINE, engine.name())

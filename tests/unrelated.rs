@@ -4,10 +4,10 @@
 
 use std::collections::HashSet;
 
-use crate::program;
+use crate::{program, require};
 use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
-use vanity_ed25519::engine::{self, Sizing};
+use vanity_ed25519::engine::Sizing;
 
 /// Keys found by two processes of two threads each.
 const PROCESSES: usize = 2;
@@ -25,7 +25,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 /// point would show in one or the other.
 #[test]
 fn no_two_seeds_of_a_thousand_winners_are_related() {
-    for engine in engine::available(Sizing::for_attempts(f64::INFINITY)) {
+    for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
         let mut seeds = Vec::new();
         for _ in 0..PROCESSES {
             let count = (KEYS / PROCESSES).to_string();

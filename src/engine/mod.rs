@@ -250,13 +250,16 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
 }
 
-/// All engines that work on this machine, in the order of [`names`]; not the one that would make a device of the processor.
+/// Selects one engine after the other, in the order of [`names`]. The engine of graphics processors is left out where there
+/// is none, instead of making a device of the processor.
+pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
+    names().filter(|name| *name != GPU || gpu::is_there()).map(move |name| select(name, sizing))
+}
+
+/// Returns those of [`every`] that work on this machine.
 #[must_use]
 pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
-    names()
-        .filter(|name| *name != GPU || gpu::is_there())
-        .filter_map(|name| select(name, sizing).ok())
-        .collect()
+    every(sizing).filter_map(Result::ok).collect()
 }
 
 /// Why an engine is refused.

@@ -1,24 +1,15 @@
 //! Every instruction set against one lane of ordinary words.
 
-use std::io::Write as _;
-
 use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
 
-/// Checks an instruction set. Where the processor has it not, that is said on stderr; if `VANITY_REQUIRE`, a list with
-/// commas, names it, the test fails.
+/// Checks an instruction set. Where the processor lacks it, that is printed, or fails the test
+/// ([`crate::require::missing`]).
 pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
-    let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
     match token {
         Ok(token) => check(token),
-        Err(Missing(sets)) => {
-            for set in sets {
-                assert!(!required.split(',').any(|name| name.trim() == set), "{set} is missing");
-                // Not `eprintln!`, which the test harness holds back when a test passes.
-                let _ = writeln!(std::io::stderr(), "skipped: {set} is missing");
-            }
-        }
+        Err(Missing(sets)) => sets.into_iter().for_each(crate::require::missing),
     }
 }
 
@@ -261,12 +252,46 @@ fn every_set_computes_like_one_lane() {
     }
 }
 
+/// Every access to a slice refuses one that is shorter than the vector. The slices are parts of longer arrays, so that an
+/// access without a check does no harm, and is noticed.
+fn check_lengths<S: Words>(simd: S, refusal: &str) {
+    let (words, halves, vector) = ([0; 32], [0; 32], simd.splat(0));
+    let ignore = |vector: S::Word| {
+        std::hint::black_box(vector);
+    };
+    // Its name, the least length, and what does it with a length.
+    type Access<'a> = (&'a str, usize, &'a dyn Fn(usize));
+    let accesses: [Access; 6] = [
+        ("load", S::LANES, &|len| ignore(simd.load(&words[..len]))),
+        ("load_halves", S::LANES, &|len| ignore(simd.load_halves(&halves[..len]))),
+        ("load_all_halves", 2 * S::LANES, &|len| ignore(simd.load_all_halves(&halves[..len]))),
+        ("store", S::LANES, &|len| simd.store(vector, &mut [0; 32][..len])),
+        ("store_halves", S::LANES, &|len| simd.store_halves(vector, &mut [0; 32][..len])),
+        ("store_all_halves", 2 * S::LANES, &|len| simd.store_all_halves(vector, &mut [0; 32][..len])),
+    ];
+    for (name, needed, access) in accesses {
+        access(needed);
+        for len in 0..needed {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| access(len)));
+            let Err(payload) = outcome else {
+                panic!("{name} of {} lanes takes a slice of {len}", S::LANES);
+            };
+            let told = payload.downcast_ref::<&str>().map(|told| (*told).to_owned());
+            let told = told.or_else(|| payload.downcast_ref().cloned()).unwrap_or_default();
+            assert!(told.starts_with(refusal), "{name} of {} lanes and a slice of {len}: {told}", S::LANES);
+        }
+    }
+}
+
 #[test]
-#[should_panic(expected = "shorter")]
-fn a_short_slice_is_no_vector() {
+fn no_load_and_no_store_goes_beyond_a_slice() {
+    check_lengths(Scalar::plain(), "index out of bounds");
+    check_lengths(Scalar::detect(), "index out of bounds");
     #[cfg(target_arch = "x86_64")]
-    on(Avx2::detect(), |simd| {
-        simd.load(&[0; 3]);
-    });
-    panic!("a shorter one, on a processor without vectors");
+    {
+        let refusal = "a vector from or to a slice that is shorter";
+        on(Avx2::detect(), |simd| check_lengths(simd, refusal));
+        on(Avx512f::detect(), |simd| check_lengths(simd, refusal));
+        on(Avx512ifma::detect(), |simd| check_lengths(simd, refusal));
+    }
 }

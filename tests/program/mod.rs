@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -134,6 +135,16 @@ pub fn endless(
         assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
     }
     (child, stdout, lines, told)
+}
+
+/// Checks that a search ends within a second of a signal. `signalled` runs one and gives how long it went on. On a busy
+/// machine one of a few has to be so quick.
+pub fn within_a_second(signalled: impl Fn() -> Duration) {
+    let mut took = Vec::new();
+    while took.last().is_none_or(|took| *took >= Duration::from_secs(1)) {
+        assert!(took.len() < 5, "{took:?}");
+        took.push(signalled());
+    }
 }
 
 /// Every line as a JSON object, all with a `type`.

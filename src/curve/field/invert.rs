@@ -177,9 +177,10 @@ mod tests {
 
     use super::*;
 
-    /// How many of either sign, and how many at random. Miri takes its time.
+    use crate::curve::field::tests::cases;
+
+    /// How many of either sign. Miri takes its time.
     const SMALL: u64 = if cfg!(miri) { 3 } else { 1000 };
-    const RANDOM: usize = if cfg!(miri) { 3 } else { 20_000 };
 
     #[test]
     fn inverses_times_their_elements_are_one() {
@@ -192,7 +193,7 @@ mod tests {
             words[bit / 64] = 1 << (bit % 64);
             elements.extend([Element(words), zero - Element(words)]);
         }
-        for _ in 0..RANDOM {
+        for _ in 0..cases() {
             let words = [(); 4].map(|()| random.next_u64());
             elements.push(Element([words[0], words[1], words[2], words[3] >> 1]) - zero);
         }
@@ -218,7 +219,7 @@ mod tests {
         };
         let ends = [-2 * &p + 1, -&p - 1, -&p, -&p + 1, (-1).into(), 0.into(), 1.into(), &p - 1];
         let mut random = rand_chacha::ChaCha20Rng::from_seed([10; 32]);
-        for _ in 0..RANDOM / 100 {
+        for _ in 0..cases().div_ceil(ends.len() * ends.len()) {
             // As large as two factors can be.
             let mut factors = || {
                 let one = (random.next_u64() >> 1) as i64 - (1 << 62);

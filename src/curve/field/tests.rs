@@ -11,8 +11,11 @@ use rand_core::{Rng as _, SeedableRng as _};
 use super::*;
 use crate::simd::{Doubles, Madd52, Scalar};
 
-/// Cases, unless the environment says otherwise.
-const CASES: usize = 20_000;
+/// The number of cases of each operation in each back end. Miri takes its time.
+pub(super) fn cases() -> usize {
+    let ordinarily = if cfg!(miri) { 4 } else { 20_000 };
+    std::env::var("VANITY_CASES").map_or(ordinarily, |cases| cases.parse().unwrap())
+}
 
 /// The most lanes.
 const LANES: usize = 8;
@@ -219,10 +222,9 @@ fn limbs(random: &mut ChaCha20Rng, ranges: impl Fn(usize) -> RangeInclusive<i64>
 }
 
 fn check<F: Probe>(field: F) {
-    let cases = std::env::var("VANITY_CASES").map_or(CASES, |cases| cases.parse().unwrap());
     let mut random = ChaCha20Rng::from_seed([5; 32]);
     let p = p();
-    for _ in 0..cases.div_ceil(<F::Simd as Words>::LANES) {
+    for _ in 0..cases().div_ceil(<F::Simd as Words>::LANES) {
         let [a, b] = [(); 2].map(|()| limbs(&mut random, |at| F::ranges(at)[0].clone()));
         let loose = limbs(&mut random, |at| F::ranges(at)[1].clone());
         let product = limbs(&mut random, |at| F::ranges(at)[2].clone());
@@ -239,8 +241,18 @@ fn check<F: Probe>(field: F) {
             ("mul_add", 0, field.get_tight(&field.mul_add(&vp, &vl, &va))),
             ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
         ];
-        let mut words = [[0; LANES]; 4];
-        words.iter_mut().zip(field.words(&vp)).for_each(|(lanes, word)| field.simd().store(word, lanes));
+        let inverse = field.invert(&vp).map(|inverse| field.get_product(&inverse));
+        let typed = words_of_elements(&mut random);
+        let converted = field.product(typed.map(|lanes| field.simd().load(&lanes)));
+        let [words, converted] = [vp, converted].map(|product| {
+            let mut words = [[0; LANES]; 4];
+            words
+                .iter_mut()
+                .zip(field.words(&product))
+                .for_each(|(lanes, word)| field.simd().store(word, lanes));
+            words
+        });
+        let mut zeros = 0;
         for lane in 0..<F::Simd as Words>::LANES {
             let of = |limbs| value::<F>(limbs, lane);
             let (a, b, loose, product, sum) = (of(&a), of(&b), of(&loose), of(&product), of(&sum));
@@ -266,10 +278,33 @@ fn check<F: Probe>(field: F) {
             }
             let canonical = BigInt::from(from_words(words.map(|word| word[lane])));
             assert!(canonical < p);
-            assert_eq!((canonical - product) % &p, BigInt::default(), "words");
+            assert_eq!((canonical - &product) % &p, BigInt::default(), "words");
+            let [typed, converted] =
+                [&typed, &converted].map(|words| from_words(words.map(|word| word[lane])));
+            assert_eq!(BigInt::from(typed) % &p, BigInt::from(converted), "product and words");
+
+            zeros += u32::from(&product % &p == BigInt::default());
+            if let Some(inverse) = &inverse {
+                for (at, limb) in inverse.iter().enumerate() {
+                    assert!(F::ranges(at)[2].contains(&limb[lane]), "invert: limb {at} is {}", limb[lane]);
+                }
+                assert_eq!((of(inverse) * product - 1) % &p, BigInt::default(), "invert");
+            }
         }
+        assert_eq!(inverse.is_none(), zeros > 0, "invert: {zeros} lanes are 0");
     }
     round_trips(field);
+}
+
+/// Words below 2^255, of which many are at one end of their range.
+fn words_of_elements(random: &mut ChaCha20Rng) -> [[u64; LANES]; 4] {
+    let mut word = |most: u64| match random.next_u32() % 4 {
+        0 => 0,
+        1 => most,
+        2 => most - u64::from(random.next_u32() % 40),
+        _ => random.next_u64() & most,
+    };
+    [u64::MAX, u64::MAX, u64::MAX, u64::MAX >> 1].map(|most| [(); LANES].map(|()| word(most)))
 }
 
 fn from_words(words: [u64; 4]) -> BigUint {
