@@ -138,6 +138,10 @@ fn bytes_that_are_no_text_are_shown_as_numbers() {
         let ran = typed(if option.is_empty() { &args[2..] } else { &args });
         assert_eq!(ran.status, Some(2), "{option}: {ran:?}");
         check(&ran);
+        // The others name the option or the directory.
+        if !["-o", "-d", "--count", "--engine"].contains(&option) {
+            assert!(ran.stderr.contains(r"caf\xe9\u{1b}[2J"), "{option}: {ran:?}");
+        }
     }
 }
 
