@@ -193,6 +193,8 @@ shown 20 'the same for hostile labels' all unit names_are_safe
 
 shown 20 'hostile files, names, limits and surroundings' all tests hostile ''
 shown 9 'counts beyond 2^32 and 2^53, streams up to 2^64' all unit the_count_goes_on every_lane_has_the_stream
+shown 29 'no branch and no address depends on a seed, by memcheck: the reference engine, the proof; two that do are noticed' all \
+    tests constant_time ''
 shown - 'packages, licences, unsafe code, the oldest Rust' all tests supply ''
 
 for target in syntax list matcher; do
@@ -214,7 +216,8 @@ else
 fi
 
 # What is timed; nothing else runs any more.
-shown 16 'SIGINT and SIGTERM keep what was found' all tests files a_signal
+shown 16 'SIGINT, SIGTERM and SIGHUP keep what was found' all tests files a_signal
+shown 16 'signals while keys are being encrypted' all tests passphrase a_signal_ends_an_encryption
 shown 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
 shown 16 'the same with devices; which there are is told' all gpu_tests ''
 if [ "$full" ]; then

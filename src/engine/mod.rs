@@ -19,6 +19,8 @@ use std::fmt;
 
 #[cfg(feature = "gpu")]
 pub use gpu::pipeline;
+#[doc(hidden)]
+pub use reference::public_key as derive_by_reference;
 
 use zeroize::Zeroizing;
 
