@@ -226,11 +226,18 @@ more 20 'hostile files, names, limits and surroundings' all tests hostile ''
 if [ "$full" ]; then
     shown 21 'the commands of the README in a fresh clone with an empty CARGO_HOME' both new_machine
 fi
+more 22 'keys in the clear are refused where they have to be encrypted' all tests existing keys_in encrypted_ a_typed
+more 23 'a key counts when its private file was opened and is what the ledger says' all tests existing what_does a_line a_public hostile_lines
+more 24 'files have no names until they are complete; nothing that another process writes is removed' all \
+    unit a_file_has_no_name leftovers no_process_takes
+more 25 'systems that cannot name without overwriting are met before the search' all tests existing systems_without
 more 26 'every system call fails, or the process dies there' 'all calls' tests faults ''
 sequences=$(of 100 10000)
 more 27 'runs, kills, damage and changes of options against a model of the directory' "$sequences sequences" \
     with VANITY_SEQUENCES="$sequences" tests model ''
-more 28 'nothing foreign reaches a terminal unescaped' all tests escape ''
+more 28 'nothing foreign reaches a terminal unescaped' all tests escaped ''
+more 29 'no branch and no address depends on a seed, by memcheck: the reference engine, the proof; two that do are noticed' all \
+    tests constant_time ''
 more - 'packages, licences, unsafe code, the oldest Rust' all tests supply ''
 
 for target in $targets; do
@@ -251,7 +258,8 @@ if [ "$full" ]; then
 fi
 
 # What is timed; nothing else runs any more.
-more 16 'SIGINT and SIGTERM end a search within a second and keep what was found' all tests files a_signal
+more 16 'SIGINT, SIGTERM and SIGHUP end a search within a second and keep what was found' all tests files a_signal a_hangup
+more 16 'signals while keys are being encrypted' all tests passphrase a_signal_ends_an_encryption
 more 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
 shown 16 'the same with devices; which there are is told' all gpu_tests ''
 if [ "$full" ]; then

@@ -5,6 +5,7 @@
 mod bad_input;
 mod batch;
 mod cli;
+mod constant_time;
 mod engines;
 mod escaped;
 mod existing;

@@ -15,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{PROGRAM, Running, command, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
+use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
@@ -105,6 +106,15 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
         for (number, file) in files.iter().enumerate() {
             let encrypted = ssh_key::PrivateKey::from_openssh(fs::read(file).unwrap()).unwrap();
             let private = encrypted.decrypt(PASSPHRASE).unwrap();
+            // The key that the passphrase leads to, and what stands for the passphrase on the way.
+            let mut derived = [0; 48];
+            encrypted.kdf().derive(PASSPHRASE, &mut derived).unwrap();
+            needles.add(&masked(&derived[..16]), format!("derived key {number}, first half"));
+            needles.add(&masked(&derived[16..32]), format!("derived key {number}, second half"));
+            let hash = sha2::Sha512::digest(PASSPHRASE);
+            for (at, part) in hash.chunks(16).enumerate() {
+                needles.add(&masked(part), format!("hash of the passphrase, part {at}"));
+            }
             let seed = private.key_data().ed25519().unwrap().private.to_bytes();
             needles.add_seed(&seed.map(|byte| byte ^ masked(&[0])[0]), number);
         }

@@ -19,7 +19,8 @@ Examples:
   vanity-ed25519 --regex '^A.*99$' --json  one JSON object a line
 
 Exit status: 0 all found; 1 a failure; 2 an unusable request; 3 ended by --timeout;
-130 or 143 ended by a signal. What was found before is kept in every case.";
+130, 143 or 129 ended by a signal, within a second. What was found before is kept; a key
+whose encryption takes much longer is given up, and named.";
 
 const LONG_ABOUT: &str = "\
 Finds Ed25519 SSH keys whose public key text carries a word of your choice.

@@ -58,9 +58,8 @@ pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complai
 
 pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
     let Some(typed) = typed else { return Ok(Devices::ALL) };
-    let numbers: Option<Vec<usize>> =
-        typed.split(',').map(|number| number.parse().ok().filter(|number| *number < Devices::END)).collect();
-    numbers.map(Devices::of).ok_or_else(|| {
+    let numbers: Option<Vec<usize>> = typed.split(',').map(|number| number.parse().ok()).collect();
+    numbers.and_then(Devices::of).ok_or_else(|| {
         Complaint::new(format!(
             "--gpu-device is a number from 0 to {}, or several with commas, not {}",
             Devices::END - 1,

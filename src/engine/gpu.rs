@@ -78,6 +78,8 @@ enum Fault {
     Call(GpuError),
     /// A key was another one than its seed's.
     WrongKey,
+    /// A survivor's place lies outside the batch, or came twice.
+    WrongPlace,
 }
 
 impl From<GpuError> for Fault {
@@ -91,6 +93,7 @@ impl std::fmt::Display for Fault {
         match self {
             Self::Call(error) => write!(f, "{error}"),
             Self::WrongKey => write!(f, "it computed a wrong key"),
+            Self::WrongPlace => write!(f, "it named a place that is not in the batch, or one twice"),
         }
     }
 }
@@ -355,7 +358,7 @@ impl OnCard<'_> {
             Some(key) => {
                 line.draw(&key, 0, self.keys)?;
                 let survivors = line.survivors()?;
-                prove(matcher, survivors, |place| seed_at(&key, place), hits)?;
+                prove(matcher, survivors, self.keys, |place| seed_at(&key, place), hits)?;
                 self.keys
             }
             None => {
@@ -363,7 +366,7 @@ impl OnCard<'_> {
                 seeds.fill(&mut self.seeds);
                 line.take(&self.seeds)?;
                 let survivors = line.survivors()?;
-                prove(matcher, survivors, |place| self.seeds.get(place).map(|seed| Seed::new(*seed)), hits)?;
+                prove(matcher, survivors, self.seeds.len(), |place| Seed::new(self.seeds[place]), hits)?;
                 wipe(&mut self.seeds);
                 self.card.unit()
             }
@@ -384,28 +387,33 @@ impl OnCard<'_> {
 }
 
 /// The seed at a place of the stream under a batch's key.
-fn seed_at(key: &[u8; 32], place: usize) -> Option<Seed> {
+fn seed_at(key: &[u8; 32], place: usize) -> Seed {
     let mut block = Zeroizing::new([[0; 32]; 2]);
     ChaCha20::from_block(key, place as u64 / 2).fill(Scalar::plain(), &mut *block);
-    Some(Seed::new(block[place % 2]))
+    Seed::new(block[place % 2])
 }
 
-/// Claims those survivors that match, each derived once more from its seed.
+/// Claims those survivors of a batch of `total` keys that match, each derived once more from its seed.
 fn prove(
     matcher: &Matcher,
     survivors: Survivors,
-    seed: impl Fn(usize) -> Option<Seed>,
+    total: usize,
+    seed: impl Fn(usize) -> Seed,
     hits: &mut Vec<Hit>,
 ) -> Result<(), Fault> {
     let (places, keys) = match survivors {
         Survivors::Some(mut some) => {
             some.sort_unstable_by_key(|(place, _)| *place);
+            let is_in_batch = some.last().is_none_or(|(place, _)| *place < total);
+            if !is_in_batch || some.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+                return Err(Fault::WrongPlace);
+            }
             some.into_iter().unzip()
         }
         Survivors::All(keys) => ((0..keys.len()).collect::<Vec<_>>(), keys),
     };
     for at in batch::candidates(Scalar::detect(), matcher, &keys, &mut [Vec::new(), Vec::new()]) {
-        let seed = seed(places[at]).ok_or(Fault::WrongKey)?;
+        let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
         if without_sign(&public_key.0) != keys[at] {
             return Err(Fault::WrongKey);

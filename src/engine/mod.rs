@@ -19,6 +19,8 @@ use std::fmt;
 
 #[cfg(feature = "gpu")]
 pub use gpu::pipeline;
+#[doc(hidden)]
+pub use reference::public_key as derive_by_reference;
 
 use zeroize::Zeroizing;
 
@@ -112,17 +114,10 @@ impl Devices {
     /// Device numbers end below this.
     pub const END: usize = u64::BITS as usize;
 
-    /// Those with these numbers.
-    ///
-    /// # Panics
-    ///
-    /// A number is not below [`Self::END`].
-    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Self {
-        Self(
-            numbers
-                .into_iter()
-                .fold(0, |set, number| set | 1u64.checked_shl(number as u32).expect("a device number")),
-        )
+    /// Those with these numbers. `None` unless each is below [`Self::END`].
+    pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
+        let bit = |number: usize| u32::try_from(number).ok().and_then(|number| 1u64.checked_shl(number));
+        numbers.into_iter().try_fold(0, |set, number| Some(set | bit(number)?)).map(Self)
     }
 
     /// The numbers, in ascending order; none of [`Self::ALL`].

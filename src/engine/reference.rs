@@ -50,7 +50,8 @@ impl Worker for OneByOne {
     }
 }
 
-/// RFC 8032, section 5.1.5.
-pub(super) fn public_key(seed: &[u8; 32]) -> PublicKey {
+/// The public key of a seed, in constant time (RFC 8032, section 5.1.5).
+#[must_use]
+pub fn public_key(seed: &[u8; 32]) -> PublicKey {
     PublicKey(EdwardsPoint::mul_base_clamped(*scalar_bytes(seed)).compress().to_bytes())
 }

@@ -15,7 +15,7 @@ const ENTRY: usize = 3 * WORDS;
 const SHARE: u32 = 16;
 
 /// Words of a survivor: its place and its key.
-const SURVIVOR: usize = 1 + WORDS;
+pub(super) const SURVIVOR: usize = 1 + WORDS;
 
 /// One in so many keys may survive the screen before all of them are read instead.
 const SURVIVORS: usize = 64;

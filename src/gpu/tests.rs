@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::pipeline::SURVIVOR;
 use super::*;
 
 /// Every device; where there is none, the test is skipped by name, or fails if `VANITY_REQUIRE` has `opencl` in it.
@@ -103,6 +104,10 @@ pub(crate) enum Injected {
     Read,
     /// A bit of what is read is wrong.
     WrongKeys,
+    /// The last survivor's place is the largest number that there is.
+    FarPlace,
+    /// The second survivor is the first one once more.
+    SamePlace,
 }
 
 /// The fault, if there is one by now.
@@ -202,6 +207,14 @@ impl Queue for FaultyQueue {
         self.queue.read(from, words)?;
         if *self.switch.lock().unwrap() == Some(Injected::WrongKeys) && words.len() > 1 {
             words.iter_mut().skip(2).for_each(|word| *word ^= 0x10);
+        }
+        // Of survivors, not of keys: their number stands before them.
+        if words.len() > 2 * SURVIVOR && words.len() % SURVIVOR == 1 {
+            match *self.switch.lock().unwrap() {
+                Some(Injected::FarPlace) => words[1] = u32::MAX,
+                Some(Injected::SamePlace) => words.copy_within(1..1 + SURVIVOR, 1 + SURVIVOR),
+                _ => {}
+            }
         }
         Ok(())
     }

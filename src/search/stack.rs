@@ -12,6 +12,7 @@ pub(super) struct WipeStack;
 impl Drop for WipeStack {
     #[inline(never)]
     fn drop(&mut self) {
+        // The barrier in it stands for a read of all of these bytes.
         wipe(&mut [0u8; STACK]);
     }
 }

@@ -86,7 +86,7 @@ impl Drop for SeedStream {
         match &mut *self.0 {
             Generator::Words(chacha) => {
                 **chacha = ChaCha20Rng::from_seed([0; 32]);
-                std::hint::black_box(chacha);
+                zeroize::optimization_barrier(&**chacha);
             }
             #[cfg(target_arch = "x86_64")]
             Generator::Avx512f(..) => {}

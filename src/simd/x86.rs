@@ -122,7 +122,8 @@ fn accumulate_256(
             high = inout(ymm_reg) high,
             h = out(ymm_reg) _h,
             l = out(ymm_reg) _l,
-            options(readonly, nostack, preserves_flags),
+            // Inexact products set flags of MXCSR, so that it is not told to preserve them.
+            options(readonly, nostack),
         );
     }
     (low, high)
@@ -157,7 +158,8 @@ fn accumulate_512(
             high = inout(zmm_reg) high,
             h = out(zmm_reg) _h,
             l = out(zmm_reg) _l,
-            options(nomem, nostack, preserves_flags),
+            // The same.
+            options(nomem, nostack),
         );
     }
     (low, high)

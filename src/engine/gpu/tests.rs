@@ -127,7 +127,14 @@ fn batches_grow_and_shrink_in_whole_units() {
 /// Whatever a device does, it is named and dropped, and the search goes on with right keys.
 #[test]
 fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
-    let faults = [Injected::Launch, Injected::Memory, Injected::Read, Injected::WrongKeys];
+    let faults = [
+        Injected::Launch,
+        Injected::Memory,
+        Injected::Read,
+        Injected::WrongKeys,
+        Injected::FarPlace,
+        Injected::SamePlace,
+    ];
     for fault in faults {
         let Some(device) = devices().into_iter().next() else { return };
         let name = device.name().to_owned();
@@ -155,6 +162,8 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         let notes = engine.notes();
         assert_eq!(notes.len(), 1, "{fault:?}: {notes:?}");
         assert!(notes[0].contains(&name), "{notes:?}");
+        let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
+        assert_eq!(notes[0].contains("named a place"), is_place, "{notes:?}");
         // Nor do others use it.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
         assert!(engine.notes().is_empty());
@@ -206,11 +215,11 @@ fn what_was_secret_is_overwritten() {
 fn a_device_that_there_is_not_is_refused_with_those_that_there_are() {
     let devices = devices();
     let Some(first) = devices.first() else { return };
-    let refused = chosen(&devices, Devices::of([63])).unwrap_err();
+    let refused = chosen(&devices, Devices::of([63]).unwrap()).unwrap_err();
     assert!(
         refused.starts_with("there is no device 63, but 0: ") && refused.contains(first.name()),
         "{refused}"
     );
-    assert_eq!(chosen(&devices, Devices::of([0])).unwrap(), [0]);
+    assert_eq!(chosen(&devices, Devices::of([0]).unwrap()).unwrap(), [0]);
     assert!(!chosen(&devices, Devices::ALL).unwrap().is_empty());
 }
