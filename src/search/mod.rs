@@ -200,8 +200,9 @@ impl Search<'_> {
                 scope.spawn(|_| shared.work(stream, finds));
             }
             drop(finds);
+            let ended = Ended(&shared.ended);
             let outcome = shared.oversee(inbox, stop, &mut tally, observer);
-            shared.ended.store(true, Relaxed);
+            drop(ended);
             self.pass_notes(observer);
             outcome
         });
@@ -218,6 +219,15 @@ impl Search<'_> {
         if self.quota != Quota::Endless {
             self.engine.notes().iter().for_each(|note| observer.note(note));
         }
+    }
+}
+
+/// Ends the workers when it is dropped, also if the observer panics: the pool waits for them.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 
