@@ -6,9 +6,9 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 
 use crate::{program, require};
 use base64::Engine as _;
@@ -104,10 +104,8 @@ impl Worker for FaultyWorker<'_> {
         let mut new = Vec::new();
         let tried = self.inner.batch(matcher, &mut seeds, &mut new);
         if let Ok(file) = std::env::var(SEEDS) {
-            static SEEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-            let mut seen = SEEN.lock().unwrap();
-            seen.extend_from_slice(seeds.given.as_flattened());
-            fs::write(file, &*seen).unwrap();
+            let mut seen = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            seen.write_all(seeds.given.as_flattened()).unwrap();
         }
         assert!(self.fault != Fault::Worker, "{} seeds were tried", seeds.given.len());
         for mut hit in new {
