@@ -1,11 +1,14 @@
 //! A matcher finds what plain comparison finds: all of it, nothing else, whatever the list.
 //!
-//! The texts have few different symbols, so that they match, overlap, and differ by case and digit. Lists are made longer, up
-//! to where every filter is in use, with patterns drawn from a seed.
+//! The texts have few different symbols, so that they match, overlap, and differ by case and digit. Long lists, up to where every
+//! filter is in use, are drawn and compiled once; an input only says what is looked for in them. Short lists are typed.
 
 #![no_main]
 
 mod style;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 use arbitrary::Arbitrary;
 use base64::Engine as _;
@@ -18,18 +21,29 @@ use style::{Style, subject};
 use vanity_ed25519::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
 use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Subject};
 
-/// How many patterns are drawn. Some hundred are the slowest: all their windows are marked.
-const DRAWN: [usize; 32] =
-    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 8, 16, 16, 32, 100, 5000];
+/// The most patterns, expressions, parts of an expression and values of an input.
+const PATTERNS: usize = 8;
+const EXPRESSIONS: usize = 2;
+const PARTS: usize = 6;
+const VALUES: usize = 16;
 
-/// The most expressions of a list and their parts: each takes milliseconds.
-const EXPRESSIONS: usize = 8;
-const PARTS: usize = 12;
+/// The most bytes of an expression of an input: a larger one takes milliseconds for each matcher.
+const SMALL: usize = 64 << 10;
 
-/// The most values of a batch, and how many plain comparisons may be planned with literals. One with an expression takes as long
-/// as [`AN_EXPRESSION`] of them.
-const VALUES: usize = 80;
-const COMPARISONS: usize = 10_000;
+/// How many expressions are remembered.
+const REMEMBERED: usize = 2000;
+
+/// How many patterns the long lists have, and how many lists there are. With 5000, other filters are in use.
+const LENGTHS: [usize; 6] = [12, 32, 100, 400, 1200, 5000];
+const LISTS: u8 = 24;
+
+/// The most expressions of a long list, and their parts.
+const MANY_EXPRESSIONS: usize = 8;
+const MANY_PARTS: usize = 12;
+
+/// How many plain comparisons with literals are made with a long list, but for the last value. One with an expression takes as
+/// long as [`AN_EXPRESSION`] of them.
+const COMPARISONS: usize = 5000;
 const AN_EXPRESSION: usize = 40;
 
 /// Without padding; bits beyond the last byte are dropped.
@@ -80,13 +94,11 @@ const EXPRESSION: [(&str, &str); 36] = [
 #[derive(Arbitrary, Debug)]
 struct Input {
     fingerprint: bool,
-    drawn: u8,
-    /// The style of all that are drawn; without it they are of all styles.
-    same: Option<Style>,
-    few_symbols: bool,
+    /// The number of a long list, or else what is typed is the list.
+    list: u8,
+    typed: Vec<(Style, Vec<u8>)>,
     seed: u64,
     random_values: u8,
-    typed: Vec<(Style, Vec<u8>)>,
     values: Vec<Value>,
 }
 
@@ -108,36 +120,97 @@ enum Value {
 
 fuzz_target!(|input: Input| {
     let subject = subject(input.fingerprint);
-    let mut random = ChaCha8Rng::seed_from_u64(input.seed);
-    let (patterns, texts): (Vec<_>, Vec<_>) = patterns(&input, subject, &mut random).into_iter().unzip();
-    let matcher = Matcher::new(&patterns);
+    if input.list < LISTS {
+        LONG_LISTS.with_borrow_mut(|lists| {
+            let list =
+                lists.entry((input.list, subject)).or_insert_with(|| LongList::new(input.list, subject));
+            let expressions =
+                list.patterns.iter().filter(|pattern| pattern.style().kind == Kind::Regex).count();
+            let most = COMPARISONS / (list.patterns.len() + AN_EXPRESSION * expressions);
+            compare(&list.matcher, list.patterns, &list.texts, &input, VALUES.min(1 + most));
+        });
+    } else {
+        let (patterns, texts): (Vec<_>, Vec<_>) = typed(&input, subject).into_iter().unzip();
+        compare(&Matcher::new(&patterns), &patterns, &texts, &input, VALUES);
+    }
+});
 
+thread_local! {
+    static LONG_LISTS: RefCell<HashMap<(u8, Subject), LongList>> = RefCell::default();
+    static COMPILED: RefCell<HashMap<(String, pattern::Style), Option<Pattern>>> = RefCell::default();
+}
+
+/// A list that is compiled once in a process.
+struct LongList {
+    patterns: &'static [Pattern],
+    texts: Vec<String>,
+    matcher: Matcher<'static>,
+}
+
+impl LongList {
+    /// Draws the list of this number.
+    fn new(number: u8, subject: Subject) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(number.into());
+        let length = LENGTHS[usize::from(number) % LENGTHS.len()];
+        let symbols = if number % 2 == 0 { ALPHABET } else { FEW_SYMBOLS };
+        // A third of the lists has one style.
+        let (_, kind) = KINDS[usize::from(number / 3) % (KINDS.len() - 1)];
+        let style = pattern::Style { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, subject };
+        let same = (number % 3 == 0).then_some(style);
+        let (mut patterns, mut texts) = (Vec::new(), Vec::new());
+        let mut expressions = 0;
+        for _ in 0..length {
+            let mut bytes = [0; 12];
+            random.fill_bytes(&mut bytes);
+            let [kind, flags, len, text @ ..] = &bytes;
+            let (_, kind) = KINDS[usize::from(*kind) % KINDS.len()];
+            let style =
+                pattern::Style { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, subject };
+            let style = same.unwrap_or(style);
+            expressions += usize::from(style.kind == Kind::Regex);
+            if style.kind == Kind::Regex && expressions > MANY_EXPRESSIONS {
+                continue;
+            }
+            let (text, shown) =
+                spelled(style.kind, &text[..1 + usize::from(*len) % text.len()], symbols, MANY_PARTS);
+            if let Ok(pattern) = Pattern::new(&text, style) {
+                patterns.push(pattern);
+                texts.push(shown);
+            }
+        }
+        let patterns: &'static [Pattern] = patterns.leak();
+        Self { patterns, texts, matcher: Matcher::new(patterns) }
+    }
+}
+
+/// Compares what the matcher finds in the values of the input, at most so many of them, with what plain comparison finds.
+fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &Input, most: usize) {
+    let subject = subject(input.fingerprint);
     let mut values: Vec<Bytes> =
-        input.values.iter().filter_map(|value| bytes(value, &patterns, &texts, subject)).collect();
-    let random_values = usize::from(input.random_values).saturating_sub(128);
-    values.resize_with(values.len() + random_values, || {
+        input.values.iter().filter_map(|value| bytes(value, patterns, texts, subject)).collect();
+    let mut random = ChaCha8Rng::seed_from_u64(input.seed);
+    values.resize_with(values.len() + usize::from(input.random_values % 4), || {
         let mut bytes = Bytes::default();
         random.fill_bytes(&mut bytes);
         bytes
     });
-    let expressions = patterns.iter().filter(|pattern| pattern.style().kind == Kind::Regex).count();
-    values.truncate(VALUES.min(COMPARISONS / (1 + patterns.len() + AN_EXPRESSION * expressions)));
+    values.truncate(most);
     if subject == Subject::Key {
         values.iter_mut().for_each(|key| key[31] &= 0x7f);
     }
 
     let mut expected = Vec::new();
     for (place, value) in values.iter().enumerate() {
-        let mut shown = check(&matcher, &patterns, value);
+        let mut shown = check(matcher, patterns, value);
         if subject == Subject::Key {
-            shown |= check(&matcher, &patterns, &wire::with_sign(*value));
+            shown |= check(matcher, patterns, &wire::with_sign(*value));
         }
         if shown {
             expected.push(place);
         }
     }
     assert_eq!(matcher.candidates(&values), expected);
-});
+}
 
 /// Whether any pattern matches; the matcher has to find the same ones as plain comparison with the base64 text.
 fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
@@ -153,35 +226,48 @@ fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
     !plain.is_empty()
 }
 
-/// What is typed, as far as it makes patterns, and what is drawn; each with a text that may show it.
-fn patterns(input: &Input, subject: Subject, random: &mut ChaCha8Rng) -> Vec<(Pattern, String)> {
+/// What is typed, as far as it makes patterns; each with a text that may show it.
+fn typed(input: &Input, subject: Subject) -> Vec<(Pattern, String)> {
     let mut expressions = 0;
-    let mut pattern = |style: pattern::Style, bytes: &[u8], symbols: &[u8]| {
-        let symbol = |byte: &u8| char::from(symbols[usize::from(*byte) % symbols.len()]);
-        let part = |byte: &u8| EXPRESSION[usize::from(*byte) % EXPRESSION.len()];
+    let pattern = |(style, bytes): &(Style, Vec<u8>)| {
+        let style = style.about(subject);
+        let (text, shown) = spelled(style.kind, bytes, FEW_SYMBOLS, PARTS);
         if style.kind != Kind::Regex {
-            let text: String = bytes.iter().map(symbol).collect();
-            return Some((Pattern::new(&text, style).ok()?, text));
+            return Some((Pattern::new(&text, style).ok()?, shown));
         }
         expressions += 1;
-        let parts = (expressions <= EXPRESSIONS).then(|| bytes.iter().take(PARTS).map(part))?;
-        let (expression, text): (String, String) = parts.unzip();
-        Some((Pattern::new(&expression, style).ok()?, text))
+        Some(((expressions <= EXPRESSIONS).then(|| expression(text, style))??, shown))
     };
-    let typed =
-        input.typed.iter().filter_map(|(style, bytes)| pattern(style.about(subject), bytes, FEW_SYMBOLS));
-    let mut patterns: Vec<(Pattern, String)> = typed.collect();
-    let symbols = if input.few_symbols { FEW_SYMBOLS } else { ALPHABET };
-    for _ in 0..DRAWN[usize::from(input.drawn) % DRAWN.len()] {
-        let mut bytes = [0; 12];
-        random.fill_bytes(&mut bytes);
-        let [kind, flags, len, text @ ..] = &bytes;
-        let (_, kind) = KINDS[usize::from(*kind) % KINDS.len()];
-        let drawn = pattern::Style { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, subject };
-        let style = input.same.map_or(drawn, |style| style.about(subject));
-        patterns.extend(pattern(style, &text[..1 + usize::from(*len) % text.len()], symbols));
+    input.typed.iter().take(PATTERNS).filter_map(pattern).collect()
+}
+
+/// The pattern that bytes stand for, and what may show it.
+fn spelled(kind: Kind, bytes: &[u8], symbols: &[u8], parts: usize) -> (String, String) {
+    if kind == Kind::Regex {
+        let part = |byte: &u8| EXPRESSION[usize::from(*byte) % EXPRESSION.len()];
+        return bytes.iter().take(parts).map(part).unzip();
     }
-    patterns
+    let text: String = bytes
+        .iter()
+        .take(BODY_LEN)
+        .map(|byte| char::from(symbols[usize::from(*byte) % symbols.len()]))
+        .collect();
+    (text.clone(), text)
+}
+
+/// Compiles a small expression, or remembers it.
+fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
+    COMPILED.with_borrow_mut(|compiled| {
+        if compiled.len() > REMEMBERED {
+            compiled.clear();
+        }
+        let entry = compiled.entry((text, style));
+        entry
+            .or_insert_with_key(|(text, style)| {
+                Pattern::new(text, *style).ok().filter(|pattern| pattern.bytes() < SMALL)
+            })
+            .clone()
+    })
 }
 
 /// The bytes that are shown as something.
