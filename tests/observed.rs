@@ -278,7 +278,7 @@ fn a_terminal_has_a_live_line_and_colours() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{PROGRAM}' -t 1 abcdefghijabcdefghij");
     let mut typist = Typist::run(&mut command(&script), &search);
-    typist.answer(" chance by now, ", "\x03");
+    typist.answer(" below 0.01 % chance by now, ", "\x03");
     let (status, sent) = typist.end();
     assert_eq!(status, Some(130), "{sent:?}");
     assert!(rewrites(&sent), "{sent:?}");
