@@ -88,6 +88,12 @@ pub fn open_pair(private: &Path) -> Option<Opened> {
     (key_of(&line) == opened.line).then_some(opened)
 }
 
+/// Whether a private file does not show its public key without the passphrase. A run without one has to believe what the
+/// ledger and the public file say of it.
+fn shows_nothing(private: &Path) -> bool {
+    fs::read_to_string(private).is_ok_and(|text| text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"))
+}
+
 /// The type and the key of a public line, without its comment.
 pub fn key_of(line: &str) -> String {
     line.trim_end().splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ")
@@ -117,7 +123,13 @@ fn kept(directory: &Path, asked: &Asked) -> BTreeMap<&'static str, BTreeSet<Stri
     let mut kept: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for entry in ledger(directory) {
         let Some(name) = entry["file"].as_str().filter(|name| !name.contains('/')) else { continue };
-        let Some(opened) = open_pair(&directory.join(name)) else { continue };
+        let private = directory.join(name);
+        let believed = || {
+            let line = fs::read_to_string(public_path(&private)).ok()?;
+            (!asked.encrypted && shows_nothing(&private))
+                .then(|| Opened { line: key_of(&line), encrypted: true })
+        };
+        let Some(opened) = open_pair(&private).or_else(believed) else { continue };
         let is_the_ledgers = entry["public_key"].as_str().map(key_of).as_ref() == Some(&opened.line);
         if !is_the_ledgers || asked.encrypted && !opened.encrypted {
             continue;
@@ -230,7 +242,11 @@ pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), Strin
             return Err(format!("{name}.pub was written beside a key of someone else"));
         }
     }
-    let belongs = |public: &str| open_pair(&directory.join(public.trim_end_matches(".pub"))).is_some();
+    let belongs = |public: &str| {
+        let name = public.trim_end_matches(".pub");
+        let private = directory.join(name);
+        open_pair(&private).is_some() || !is_new(name) && shows_nothing(&private)
+    };
     let mut publics = after.keys().filter(|name| name.ends_with(".pub"));
     if let Some(alone) = publics.find(|name| is_new(name) && !belongs(name)) {
         return Err(format!("{alone} is new and belongs to no private key"));
