@@ -231,7 +231,8 @@ more 23 'a key counts when its private file was opened and is what the ledger sa
 more 24 'files have no names until they are complete; nothing that another process writes is removed' all \
     unit a_file_has_no_name leftovers no_process_takes
 more 25 'systems that cannot name without overwriting are met before the search' all tests existing systems_without
-more 26 'every system call fails, or the process dies there' 'all calls' tests faults ''
+calls=$(of 'first and last' all)
+more 26 'every system call fails, or the process dies there' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
 sequences=$(of 100 10000)
 more 27 'runs, kills, damage and changes of options against a model of the directory' "$sequences sequences" \
     with VANITY_SEQUENCES="$sequences" tests model ''

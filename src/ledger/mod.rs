@@ -119,7 +119,11 @@ impl Ledger {
             let listed = claims.first().map(|claim| claim.public_key);
             StoredPair::open(&self.directory, name, listed, wanted.passphrase)
         };
-        let opened: Vec<Result<StoredPair, Flaw>> = candidates.par_iter().map(open).collect();
+        // Without threads it takes longer.
+        let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
+            Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),
+            Err(_) => candidates.iter().map(open).collect(),
+        };
 
         let matcher = Matcher::new(wanted.patterns);
         let mut seen = HashSet::new();
