@@ -37,7 +37,7 @@ pub enum Storage {
     Clear,
     /// Encrypted; the file shows its public key, or opens with the passphrase.
     Encrypted,
-    /// Encrypted as a whole, and there is no passphrase to open it: the ledger or the public file says which key it is.
+    /// Encrypted as a whole, and there is no passphrase to open it: its name, the ledger and the public file agree on the key.
     Unopened,
 }
 
@@ -58,6 +58,9 @@ pub enum Flaw {
     Closed,
     /// The private file holds another key than its name or the ledger says.
     OtherKey,
+    /// The private file cannot be opened without its passphrase, and nothing else shows whose it is: it is not named as
+    /// PKCS#8, or its public file is missing.
+    Unproved,
     /// The public file does not hold the public key.
     PublicFile,
 }
@@ -77,18 +80,12 @@ impl StoredPair {
         Ok(names)
     }
 
-    /// Opens the pair whose private file is `name`. `listed` is the public key that a ledger says it has, if one does; it
-    /// is believed only where the file cannot be opened without a passphrase.
+    /// Opens the pair whose private file is `name`.
     ///
     /// # Errors
     ///
     /// The [`Flaw`] that is met first.
-    pub fn open(
-        directory: &Path,
-        name: &str,
-        listed: Option<PublicKey>,
-        passphrase: Option<&Passphrase>,
-    ) -> Result<Self, Flaw> {
+    pub fn open(directory: &Path, name: &str, passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
         let private_file = directory.join(name);
         let KeyFile { content, open_to_others } =
             read_key_file(&private_file).map_err(|error| match error.kind() {
@@ -111,9 +108,14 @@ impl StoredPair {
             }
             Err(_) => return Err(Flaw::PublicFile),
         };
+        if private.storage == Storage::Unopened
+            && (line.is_none() || Format::for_path(&private_file) != Format::Pkcs8)
+        {
+            return Err(Flaw::Unproved);
+        }
         let of_line =
             line.as_deref().map(|line| PublicKey::of_line(line).ok_or(Flaw::PublicFile)).transpose()?;
-        let public_key = private.public_key.or(listed).or(of_line).ok_or(Flaw::NoKey)?;
+        let public_key = private.public_key.or(of_line).ok_or(Flaw::NoKey)?;
         let own_name = file_name("", &public_key, Format::Openssh);
         if !parts_of_name(name).is_some_and(|(_, digits)| own_name.ends_with(digits)) {
             return Err(Flaw::OtherKey);
@@ -223,6 +225,7 @@ impl fmt::Display for Flaw {
             Self::NoKey => f.write_str("it is not a whole Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
             Self::OtherKey => f.write_str("it holds another key"),
+            Self::Unproved => f.write_str("without its passphrase nothing shows which key it holds"),
             Self::PublicFile => {
                 f.write_str("its public file does not hold its public key; if you remove the public file, it counts again")
             }
@@ -284,16 +287,18 @@ mod tests {
                 comment,
                 line: Some(public_key.line("me")),
             };
-            let open = |listed| StoredPair::open(directory.path(), &name, listed, known);
-            assert_eq!(open(None).unwrap(), pair);
+            let open = || StoredPair::open(directory.path(), &name, known);
+            assert_eq!(open().unwrap(), pair);
             assert!(pair.is_named_after("a/b") && pair.is_named_after("a+b"));
             assert!(!pair.is_named_after("ab") && !pair.is_named_after(""));
 
-            // Without its public file, the ledger has to say which key a file is that nobody can open.
             let public = public_file(&directory.path().join(&name));
             fs::remove_file(&public).unwrap();
-            assert_eq!(open(None).is_err(), storage == Storage::Unopened);
-            let opened = open(Some(public_key)).unwrap();
+            if storage == Storage::Unopened {
+                assert!(matches!(open(), Err(Flaw::Unproved)));
+                continue;
+            }
+            let opened = open().unwrap();
             assert_eq!(opened.line, None);
             let again = if storage == Storage::Clear && format == Format::Openssh { "me" } else { "other" };
             assert_eq!(opened.public_line(directory.path(), "other").unwrap(), public_key.line(again));
@@ -309,7 +314,7 @@ mod tests {
         let name = keep(&directory, byte, format, protection.as_ref());
         harm(&directory, &directory.path().join(&name));
         let wrong = passphrase("wrong");
-        StoredPair::open(directory.path(), &name, None, Some(&wrong)).unwrap_err().to_string()
+        StoredPair::open(directory.path(), &name, Some(&wrong)).unwrap_err().to_string()
     }
 
     #[test]

@@ -115,10 +115,8 @@ impl Ledger {
             .map(|(name, claims)| (name, claims.as_slice()))
             .chain(unlisted.iter().map(|name| (*name, &[][..])))
             .collect();
-        let open = |&(name, claims): &(&String, &[Claim])| {
-            let listed = claims.first().map(|claim| claim.public_key);
-            StoredPair::open(&self.directory, name, listed, wanted.passphrase)
-        };
+        let open =
+            |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, wanted.passphrase);
         // Without threads it takes longer.
         let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
             Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),

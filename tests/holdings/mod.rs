@@ -126,7 +126,7 @@ fn kept(directory: &Path, asked: &Asked) -> BTreeMap<&'static str, BTreeSet<Stri
         let private = directory.join(name);
         let believed = || {
             let line = fs::read_to_string(public_path(&private)).ok()?;
-            (!asked.encrypted && shows_nothing(&private))
+            (!asked.encrypted && name.ends_with(".pem") && shows_nothing(&private))
                 .then(|| Opened { line: key_of(&line), encrypted: true })
         };
         let Some(opened) = open_pair(&private).or_else(believed) else { continue };
@@ -242,11 +242,7 @@ pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), Strin
             return Err(format!("{name}.pub was written beside a key of someone else"));
         }
     }
-    let belongs = |public: &str| {
-        let name = public.trim_end_matches(".pub");
-        let private = directory.join(name);
-        open_pair(&private).is_some() || !is_new(name) && shows_nothing(&private)
-    };
+    let belongs = |public: &str| open_pair(&directory.join(public.trim_end_matches(".pub"))).is_some();
     let mut publics = after.keys().filter(|name| name.ends_with(".pub"));
     if let Some(alone) = publics.find(|name| is_new(name) && !belongs(name)) {
         return Err(format!("{alone} is new and belongs to no private key"));
