@@ -66,7 +66,8 @@ pub(super) fn found(
 }
 
 pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, threads: usize) -> Value {
-    let mut object = json!({
+    let given_up: Vec<&str> = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
+    json!({
         "type": "summary",
         "found": count(summary.found),
         "attempts": count(summary.attempts),
@@ -79,11 +80,8 @@ pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, thr
             End::Timeout => "timeout",
             End::Signal(_) => "signal",
         },
-    });
-    if !summary.given_up.is_empty() {
-        object["given_up"] = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
-    }
-    object
+        "given_up": given_up,
+    })
 }
 
 pub(super) fn bench(measured: &Measured) -> Value {

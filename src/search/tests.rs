@@ -597,7 +597,7 @@ impl Held {
 
 #[test]
 fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
-    let (engine, patterns) = (reference(), patterns(&["a", "never{40}"]));
+    let (engine, patterns) = (reference(), patterns(&["a", "x{20}"]));
     let held = Held(std::sync::Arc::default());
     let begun = std::sync::Arc::new(AtomicU64::new(0));
     let prepare = |_: &Find| held.preparation(&begun);

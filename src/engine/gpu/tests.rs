@@ -163,7 +163,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         assert_eq!(notes.len(), 1, "{fault:?}: {notes:?}");
         assert!(notes[0].contains(&name), "{notes:?}");
         let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
-        assert_eq!(notes[0].contains("named a place"), is_place, "{notes:?}");
+        assert!(!is_place || notes[0].contains("named a place"), "{notes:?}");
         // Nor do others use it.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
         assert!(engine.notes().is_empty());
