@@ -127,8 +127,14 @@ fn every_object_of_every_run_obeys_the_schema() {
 fn an_object_that_is_changed_anywhere_is_refused() {
     let validator = validator();
     let refused = |object: &Value, how: &str| assert!(!validator.is_valid(object), "{how}: {object}");
+    // One of each set of fields, since to validate takes long.
+    let mut shapes = BTreeSet::new();
     for object in &*EVERY_OBJECT {
         assert!(validator.is_valid(object));
+        let fields: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
+        if !shapes.insert((text(object, "type"), fields)) {
+            continue;
+        }
         let changed = |name: &str, value: Value| {
             let mut object = object.clone();
             object[name] = value;

@@ -37,7 +37,8 @@ const EXACT: [(&[&str], &str, f64); 24] = [
 fn the_stated_odds_are_the_exact_ones() {
     for (options, pattern, exact) in EXACT {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vanity-ed25519"));
-        let output = command.args(options).args(["--estimate", "--json", "--", pattern]).output().unwrap();
+        let output =
+            command.args(options).args(["--estimate", "--json", "-t", "1", "--", pattern]).output().unwrap();
         assert!(output.status.success(), "{pattern}");
         let estimate: Value = serde_json::from_slice(&output.stdout).unwrap();
         let field = |name: &str| estimate[name].as_f64().unwrap_or_else(|| panic!("{name} in {estimate}"));

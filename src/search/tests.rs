@@ -364,6 +364,12 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
+/// Every engine of this machine, with small tables, which are built at once.
+fn engines() -> Vec<Box<dyn Engine>> {
+    use crate::engine::Sizing;
+    crate::require::engines(Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(f64::INFINITY) })
+}
+
 /// How many searches, or finds of devices, a statistical test has: `VANITY_SEARCHES`, or so many.
 fn searches(ordinarily: u64) -> u64 {
     std::env::var("VANITY_SEARCHES").map_or(ordinarily, |searches| searches.parse().unwrap())
@@ -416,7 +422,7 @@ impl SeedSource for RepeatableSeeds {
 fn the_attempts_of_searches_are_geometric() {
     let patterns = [Pattern::new("ab", Style::default()).unwrap()];
     let odds = patterns[0].odds().probability();
-    for engine in crate::require::engines(crate::engine::Sizing::for_attempts(f64::INFINITY)) {
+    for engine in engines() {
         let engine = Repeatable::new(&*engine);
         let attempts: Vec<u64> = (0..searches(300))
             .map(|_| {
@@ -433,16 +439,15 @@ fn the_attempts_of_searches_are_geometric() {
 /// The same of the gaps between the finds of one search.
 #[test]
 fn the_gaps_between_finds_are_geometric() {
-    for engine in crate::require::engines(crate::engine::Sizing::for_attempts(f64::INFINITY)) {
-        check_gaps(&*engine, &patterns(&["^[A-D]"]), 40_000);
+    for engine in engines() {
+        check_gaps(&*engine, &patterns(&["^[A-D]"]), 20_000);
     }
 }
 
 /// The same with the fastest engine for every kind of pattern, which are matched in ways of their own.
 #[test]
 fn the_gaps_between_finds_of_every_kind_are_geometric() {
-    let engines = crate::require::engines(crate::engine::Sizing::for_attempts(f64::INFINITY));
-    the_gaps_of_every_kind_are_geometric(&*engines[0], 40_000);
+    the_gaps_of_every_kind_are_geometric(&*engines()[0], 12_000);
 }
 
 /// The same with all devices, processors among them, which are slow ones.
