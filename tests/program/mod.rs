@@ -137,6 +137,19 @@ pub fn endless(
     (child, stdout, lines, told)
 }
 
+/// Whether a process that is started here ends at SIGHUP. Under `nohup`, and wherever else the signal is ignored, children
+/// ignore it, too; the part of a test that sends it is skipped then.
+pub fn hangup_ends() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
+    // Signal 1 is the lowest bit.
+    let is_ignored = ignored.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 1 == 1);
+    if is_ignored {
+        crate::require::missing("SIGHUP, which is ignored here,");
+    }
+    !is_ignored
+}
+
 /// Checks that a search ends within a second of a signal. `signalled` runs one and gives how long it went on. On a busy
 /// machine one of a few has to be so quick.
 pub fn within_a_second(signalled: impl Fn() -> Duration) {
