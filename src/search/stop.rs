@@ -59,20 +59,20 @@ impl Signal {
 
     /// Those that end a search of this process.
     fn ending() -> impl Iterator<Item = Self> {
-        let hangup = takes_hangup().then_some(Self::Hangup);
+        let hangup = (*TAKES_HANGUP).then_some(Self::Hangup);
         [Self::Interrupt, Self::Terminate].into_iter().chain(hangup)
     }
 }
 
 /// Whether SIGHUP is not ignored, as far as the system tells: `nohup` has it ignored, and so it stays. Where that is not known,
-/// nobody takes the signal, which then does what it did before.
-fn takes_hangup() -> bool {
+/// nobody takes the signal, which then does what it did before. Asked once, before anything handles it.
+static TAKES_HANGUP: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
         ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
     })
-}
+});
 
 impl Stop {
     /// A request that nobody has made yet.
