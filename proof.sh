@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows what a person who trusts a key of this program would want shown: runs the tests of each claim, with real tools and
 # with the counts that are claimed, and writes the table into docs/PROOF.md.
-# usage: proof.sh [LINE...]              everything; about 70 minutes, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+# usage: proof.sh [LINE...]              everything; up to two hours, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
 #        proof.sh --short [LINE...]      what `cargo test` has not run already, in minutes; prints the table alone
 # With numbers of lines those alone, the short form too; in the document they replace what was there.
 # The full form runs optimised programs as they are shipped, and where ranges of numbers matter also those with checks.
