@@ -133,7 +133,10 @@ fi
 # Everything is built first: cargo lets none begin while another builds.
 built() { cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
 built test --lib --test all --no-run
-if [ "$full" ]; then built test --release --lib --test all --no-run; fi
+if [ "$full" ]; then
+    built test --release --lib --test all --no-run
+    built build --release --example constant_time
+fi
 built test --features gpu --lib --test all --no-run
 if [ "$fuzz" ] && wanted 5; then built +nightly fuzz build -s none; fi
 
