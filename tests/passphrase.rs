@@ -311,7 +311,7 @@ fn the_passphrase_is_in_no_argument() {
 fn a_signal_ends_an_encryption_within_a_second() {
     let (outer, secret) = with_secret();
     for (name, options, signal, status) in [
-        ("one", &["-t", "1"][..], Signal::INT, 130),
+        ("one", &["-q", "-t", "1"][..], Signal::INT, 130),
         ("several", &["-t", "2", "-n", "1000"], Signal::TERM, 143),
         ("hangup", &["-t", "2", "-n", "1000"], Signal::HUP, 129),
     ] {

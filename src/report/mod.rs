@@ -191,7 +191,7 @@ impl<'a> Report<'a> {
             });
             self.note(format_args!("{ended}: {} of {} found{chance}", exact(found), plural(wanted, "key")));
         }
-        given_up_lines(&summary.given_up, &self.plan.patterns).iter().for_each(|line| self.note(line));
+        given_up_lines(&summary.given_up, &self.plan.patterns).iter().for_each(|line| self.warn(line));
         self.note(self.err.faint(format_args!(
             "{} keys tried in {}, {} a second by {} on {}",
             exact(summary.attempts),
@@ -274,11 +274,15 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A line on stderr, above the live line.
+    /// Prints a line to stderr, above the live line, unless `--quiet` is given.
     pub fn note(&self, line: impl Display) {
-        if self.plan.show.quiet {
-            return;
+        if !self.plan.show.quiet {
+            self.warn(line);
         }
+    }
+
+    /// Prints a line to stderr that `--quiet` does not hide: a key is lost.
+    fn warn(&self, line: impl Display) {
         match &self.live {
             Some(live) => live.above(|| note(&line)),
             None => note(&line),
@@ -302,9 +306,9 @@ impl<'a> Report<'a> {
 fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
     let line = |same: &[PatternId]| {
         format!(
-            "{} for '{}' given up: the encryption was not finished in time; run the same command again",
+            "warning: {} for '{}' given up: the encryption was not finished in time; run the same command again",
             plural(same.len() as u64, "key"),
-            patterns[same[0]].text()
+            escaped(patterns[same[0]].text())
         )
     };
     given_up.chunk_by(|a, b| a == b).map(line).collect()

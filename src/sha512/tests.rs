@@ -61,7 +61,10 @@ fn check<S: Words>(simd: S) {
     assert!(chain.iter().all(|lane| *lane == expected));
 
     let seeds = &messages[..S::LANES];
-    let words = scalars(simd, |lane| &seeds[lane]);
+    let words = simd.run(
+        #[inline(always)]
+        || scalars(simd, |lane| &seeds[lane]),
+    );
     let mut lanes = [[0; 8]; 4];
     words.iter().zip(&mut lanes).for_each(|(word, lanes)| simd.store(*word, lanes));
     for (lane, seed) in seeds.iter().enumerate() {

@@ -71,6 +71,7 @@ pub struct Product<D>(pub(super) [D; 5]);
 pub struct Sum<W>(pub(super) [W; 5]);
 
 impl<D> From<Product<D>> for Loose<D> {
+    #[inline(always)]
     fn from(product: Product<D>) -> Self {
         Self(product.0)
     }
@@ -198,7 +199,10 @@ impl<S: Doubles> Fma<S> {
     /// Whether all limbs in all lanes are in a range.
     fn within(self, limbs: &[S::Double; 5], from: f64, to: f64) -> bool {
         let fits = |bits| (from..=to).contains(&f64::from_bits(bits));
-        limbs.iter().all(|limb| radix51::all_lanes(self.0, self.0.bits(*limb), fits))
+        self.0.run(
+            #[inline(always)]
+            || limbs.iter().all(|limb| radix51::all_lanes(self.0, self.0.bits(*limb), fits)),
+        )
     }
 
     /// Of columns to which 2^50 was added, so that limbs lie about 0.

@@ -54,6 +54,7 @@ pub struct Product<W>(pub(super) [W; 5]);
 pub struct Sum<W>(pub(super) [W; 5]);
 
 impl<W> From<Product<W>> for Loose<W> {
+    #[inline(always)]
     fn from(product: Product<W>) -> Self {
         Self(product.0)
     }
@@ -147,7 +148,10 @@ impl<S: Madd52> Ifma<S> {
 
     /// Whether the limbs of a tight element, or the top limbs of another one, are in their range.
     fn within(self, limbs: &[S::Word], bound: u64) -> bool {
-        limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound))
+        self.0.run(
+            #[inline(always)]
+            || limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound)),
+        )
     }
 
     #[inline(always)]

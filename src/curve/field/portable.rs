@@ -31,6 +31,7 @@ pub struct Tight51(pub(super) [u64; 5]);
 pub struct Loose51(pub(super) [u64; 5]);
 
 impl Tight51 {
+    #[inline(always)]
     fn new(limbs: [u64; 5]) -> Self {
         debug_assert!(limbs.iter().all(|&limb| limb < TIGHT), "{limbs:x?}");
         Self(limbs)
@@ -38,6 +39,7 @@ impl Tight51 {
 }
 
 impl Loose51 {
+    #[inline(always)]
     fn new(limbs: [u64; 5]) -> Self {
         debug_assert!(limbs.iter().all(|&limb| limb < LOOSE), "{limbs:x?}");
         Self(limbs)
@@ -45,6 +47,7 @@ impl Loose51 {
 }
 
 impl From<Tight51> for Loose51 {
+    #[inline(always)]
     fn from(tight: Tight51) -> Self {
         Self(tight.0)
     }

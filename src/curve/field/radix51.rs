@@ -24,6 +24,7 @@ pub(super) const LIMB: u64 = (1 << 51) - 1;
 pub(super) const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
 /// Whether all lanes of a vector pass a test: for assertions, in debug builds.
+#[inline(always)]
 pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
     let mut lanes = [0; 8];
     simd.store(vector, &mut lanes);
