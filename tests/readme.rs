@@ -146,9 +146,8 @@ impl Home {
                 self.run_shown(&line.replacen("cargo run --release --", "vanity-ed25519", 1));
             }
             ["cargo", "bench", "--bench", name] => known("bench", name),
-            ["cargo", "run", "--example", name] => known("example", name),
             ["cargo", "+nightly", "fuzz", "run", name, ..] => known("fuzz target", name),
-            [path] if path.contains('/') => {
+            [path] | ["cargo", "run", "--manifest-path", path] if path.contains('/') => {
                 assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(path).is_file(), "{path}");
             }
             ["vanity-ed25519", "--bench", seconds, ..] => {

@@ -2,9 +2,9 @@
 # Does key generation's fixed-base multiplication use vector field arithmetic? Counted in machine code.
 #
 # The published record of January 2026 withdrew its claim that dalek's AVX2 back end speeds key generation
-# up. This builds mul_base.rs beside it with the release profile, or with PROFILE, walks the calls from each
-# of its two multiplications and counts what the functions reached hold. The variable-base multiplication,
-# for which dalek has a vector back end, is the control: it shows that the count would find one.
+# up. This builds mul_base.rs beside it, walks the calls from each of its two multiplications and counts
+# what the functions reached hold. The variable-base multiplication, for which dalek has a vector back end,
+# is the control: it shows that the count would find one.
 #
 # Vector field arithmetic is a packed product of 32 or 52 bits (pmuludq, pmuldq, vpmadd52), or any function
 # of curve25519_dalek::backend::vector. What else the compiler does in vector registers is listed: moves,
@@ -13,15 +13,15 @@
 # Followed are direct calls and jumps, and every function whose address is taken, in the code or through the
 # global offset table. The walk stops at core::panicking and at libraries that are not part of the binary.
 #
-# usage: check.sh [PROFILE]
+# usage: check.sh
 # Needs cargo, objdump (binutils) and awk, on x86-64. Exits 1 if the fixed-base multiplication reaches
 # vector field arithmetic, or if the control does not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-profile=${1:-release}
-env -u CARGO_BUILD_TARGET cargo build --quiet --profile "$profile" --example mul_base
-binary=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/examples/mul_base
+target=${CARGO_TARGET_DIR:-target}/no-vector-field
+env -u CARGO_BUILD_TARGET cargo build --quiet --release --locked --manifest-path benches/no-vector-field/Cargo.toml --target-dir "$target"
+binary=$target/release/mul_base
 
 listing=$(mktemp)
 trap 'rm -f "$listing"' EXIT

@@ -1,6 +1,6 @@
 //! Two scalar multiplications of curve25519-dalek under names that a disassembly can be searched for.
 //!
-//! `cargo run --release --example mul_base <seed in hex>` prints the public key of the seed by either. What
+//! `cargo run --manifest-path benches/no-vector-field/Cargo.toml <seed in hex>` prints the public key of the seed by either. What
 //! instructions each of them reaches is what `check.sh` counts.
 
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! Draws the README's pictures of the engines from recorded measurements.
 //!
-//! `cargo run --example pictures` reads `engines.csv` and `threads.csv` in `benches/recorded` and writes `engines.svg`
+//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in `benches/recorded` and writes `engines.svg`
 //! and `threads.svg` in `docs`. The same data gives the same bytes: text is placed by its anchor, so that no font is
 //! measured, and every coordinate is a whole pixel.
 
@@ -8,7 +8,7 @@ mod recorded;
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plotters::coord::Shift;
@@ -21,13 +21,18 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Pixel = (i32, i32);
 
 fn main() -> ExitCode {
-    match write(Path::new(env!("CARGO_MANIFEST_DIR"))) {
+    match write(&root()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the directory of the program, which this package lies in.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Writes both pictures, or neither if one of the recordings is wrong.
@@ -261,10 +266,13 @@ mod tests {
 
     #[test]
     fn pictures_show_the_recorded_data() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for (name, svg) in pictures(root).unwrap() {
+        let root = root();
+        for (name, svg) in pictures(&root).unwrap() {
             let kept = fs::read_to_string(root.join(name)).unwrap();
-            assert!(kept == svg, "{name} is out of date: cargo run --example pictures");
+            assert!(
+                kept == svg,
+                "{name} is out of date: cargo run --manifest-path benches/pictures/Cargo.toml"
+            );
         }
     }
 
