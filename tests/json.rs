@@ -83,7 +83,7 @@ fn every_object() -> Vec<Value> {
             &[
                 "--json",
                 "--timeout",
-                "2s",
+                "1s",
                 "--rounds",
                 "10000",
                 "--passphrase-file",
@@ -130,11 +130,11 @@ fn an_object_that_is_changed_anywhere_is_refused() {
     // One of each set of fields, since to validate takes long.
     let mut shapes = BTreeSet::new();
     for object in &*EVERY_OBJECT {
-        assert!(validator.is_valid(object));
         let fields: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
         if !shapes.insert((text(object, "type"), fields)) {
             continue;
         }
+        assert!(validator.is_valid(object));
         let changed = |name: &str, value: Value| {
             let mut object = object.clone();
             object[name] = value;
