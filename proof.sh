@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Shows what a person who trusts a key of this program would want shown: runs the tests of each claim, with real tools and
 # with the counts that are claimed, and writes the table into docs/PROOF.md.
-# usage: proof.sh [LINE...]              everything; up to two hours, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+# usage: proof.sh [LINE...]              everything; more than an hour, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
 #        proof.sh --short [LINE...]      what `cargo test` has not run already, in minutes; prints the table alone
 # With numbers of lines those alone, the short form too; in the document they replace what was there.
-# The full form runs optimised programs as they are shipped, and where ranges of numbers matter also those with checks.
+# The full form runs optimised programs as `cargo install` builds them, and where ranges of numbers matter also those with checks.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

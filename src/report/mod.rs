@@ -191,7 +191,7 @@ impl<'a> Report<'a> {
             });
             self.note(format_args!("{ended}: {} of {} found{chance}", exact(found), plural(wanted, "key")));
         }
-        given_up_lines(&summary.given_up, &self.plan.patterns).iter().for_each(|line| self.warn(line));
+        given_up_lines(&summary.given_up, &self.plan.patterns).iter().for_each(|line| self.line(line));
         self.note(self.err.faint(format_args!(
             "{} keys tried in {}, {} a second by {} on {}",
             exact(summary.attempts),
@@ -277,12 +277,12 @@ impl<'a> Report<'a> {
     /// Prints a line to stderr, above the live line, unless `--quiet` is given.
     pub fn note(&self, line: impl Display) {
         if !self.plan.show.quiet {
-            self.warn(line);
+            self.line(line);
         }
     }
 
-    /// Prints a line to stderr that `--quiet` does not hide: a key is lost.
-    fn warn(&self, line: impl Display) {
+    /// Prints a line to stderr, above the live line, with `--quiet` as well.
+    fn line(&self, line: impl Display) {
         match &self.live {
             Some(live) => live.above(|| note(&line)),
             None => note(&line),
@@ -306,7 +306,7 @@ impl<'a> Report<'a> {
 fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
     let line = |same: &[PatternId]| {
         format!(
-            "warning: {} for '{}' given up: the encryption was not finished in time; run the same command again",
+            "error: {} for '{}' given up: the encryption was not finished in time; run the same command again",
             plural(same.len() as u64, "key"),
             escaped(patterns[same[0]].text())
         )
