@@ -14,10 +14,11 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
-use vanity_ed25519::chacha::ChaCha20;
 use vanity_ed25519::curve::{Batch, Field, Table};
+use vanity_ed25519::hash::chacha::ChaCha20;
+use vanity_ed25519::hash::{sha256, sha512};
 use vanity_ed25519::simd::Words;
-use vanity_ed25519::{sha256, sha512, wire};
+use vanity_ed25519::wire;
 
 mod back_ends;
 

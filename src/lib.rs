@@ -75,7 +75,6 @@
 //! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
 //! `report` tells of them. They are in the library to be tested with it, and promise nothing to others.
 
-pub mod chacha;
 #[doc(hidden)]
 pub mod cli;
 pub mod curve;
@@ -86,18 +85,17 @@ pub mod engine;
 pub mod escape;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod hash;
 pub mod key;
 #[doc(hidden)]
 pub mod ledger;
-mod memory;
 pub mod pattern;
 #[doc(hidden)]
 pub mod report;
-pub mod roots;
 pub mod search;
-pub mod sha256;
-pub mod sha512;
 pub mod simd;
+#[doc(hidden)]
+pub mod sys;
 pub mod wire;
 
 // `tests/require` speaks of this library by its name.

@@ -9,11 +9,11 @@ use std::time::Duration;
 use vanity_ed25519::cli::{self, Complaint, Plan, Refusal};
 use vanity_ed25519::deliver::{self, Delivery, Undelivered};
 use vanity_ed25519::escape::escaped;
-use vanity_ed25519::key::forbid_core_dumps;
 use vanity_ed25519::report::{self, Paint};
 use vanity_ed25519::search::{
     End, Find, Measure, Search, SearchError, Signal, Stop, Unmeasured, check_randomness,
 };
+use vanity_ed25519::sys::forbid_core_dumps;
 
 /// A failure: of input or output, of the machine, or of a self-check.
 const FAILURE: u8 = 1;

@@ -8,13 +8,13 @@
 use std::time::{Duration, Instant};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
-use vanity_ed25519::chacha::ChaCha20;
 use vanity_ed25519::curve::{Batch, Field, Table};
 use vanity_ed25519::engine::pipeline;
 use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, digest_of};
-use vanity_ed25519::key::fill_random;
-use vanity_ed25519::sha512;
+use vanity_ed25519::hash::chacha::ChaCha20;
+use vanity_ed25519::hash::sha512;
 use vanity_ed25519::simd::Words;
+use vanity_ed25519::sys::fill_random;
 
 #[path = "../back_ends/mod.rs"]
 mod back_ends;

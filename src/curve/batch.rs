@@ -13,7 +13,8 @@ use std::ops::Range;
 use super::addition::{Addition, Point};
 use super::field::{Element, Field, Word};
 use super::table::{Table, shift_of_x};
-use crate::simd::{Words, empty, prefetch, wipe};
+use crate::simd::{Words, prefetch};
+use crate::sys::{wipe, wipe_vec};
 
 /// Vectors in a block: with 8 lanes 13 KB.
 const BLOCK: usize = 8;
@@ -53,9 +54,9 @@ pub struct ZeroProduct;
 impl<F: Field> Drop for Batch<'_, F> {
     /// Sums on the way tell of the scalar.
     fn drop(&mut self) {
-        empty(&mut self.additions);
-        empty(&mut self.fractions);
-        empty(&mut self.digits);
+        wipe_vec(&mut self.additions);
+        wipe_vec(&mut self.fractions);
+        wipe_vec(&mut self.digits);
     }
 }
 
@@ -218,7 +219,7 @@ impl<'a, F: Field> Batch<'a, F> {
                 product = field.mul(&product, &under);
             }
         }
-        empty(&mut parts);
+        wipe_vec(&mut parts);
         field.invert(&product).ok_or(ZeroProduct)
     }
 

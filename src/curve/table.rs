@@ -17,8 +17,8 @@
 
 use super::addition::{Addition, Point, SHIFT, with_sign};
 use super::field::{Element, Field, Portable};
-use crate::memory::Zeros;
 use crate::simd::{Row, Scalar, Words};
+use crate::sys::Zeros;
 
 /// The free bits of a scalar, and one for the first window, which has one bit less than its share.
 const SHARES: usize = 252;

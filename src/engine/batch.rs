@@ -7,11 +7,12 @@ use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
 use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
 #[cfg(target_arch = "x86_64")]
 use crate::curve::{Fma, Ifma};
-use crate::key::{PublicKey, Seed, memory_limit};
+use crate::hash::sha256;
+use crate::hash::sha512;
+use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
-use crate::sha256;
-use crate::sha512;
-use crate::simd::{Missing, Row, Scalar, Words, caches, wipe};
+use crate::simd::{Missing, Row, Scalar, Words};
+use crate::sys::{caches, memory_limit, wipe};
 use crate::wire::Subject;
 
 /// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough

@@ -13,12 +13,13 @@ use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 use super::{Devices, Engine, Hit, SeedSource, Sizing, Worker, batch, reference, self_test};
-use crate::chacha::ChaCha20;
 use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
+use crate::hash::chacha::ChaCha20;
 use crate::key::{Seed, known};
 use crate::pattern::{Matcher, Screen};
-use crate::simd::{Row, Scalar, wipe};
+use crate::simd::{Row, Scalar};
+use crate::sys::wipe;
 
 /// The memory for tables unless another is allowed: digits of 16 bits, as large second-level caches hold them. A processor that
 /// OpenCL makes a device has smaller caches, digits of 14 bits.

@@ -9,8 +9,8 @@ use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use super::{Engine, EngineError, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor};
-use crate::key::fill_random;
 use crate::pattern::{Matcher, Pattern, Style};
+use crate::sys::fill_random;
 
 /// Below so many expected attempts the processor is done before kernels are compiled: some seconds of it.
 const FEW_ATTEMPTS: f64 = 2e7;

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use super::{Settings, ptx};
-use crate::roots::fractions;
+use crate::hash::sha2_constants::fractions;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 
 /// The start value and the factor of 64-bit FNV-1a.

@@ -21,9 +21,9 @@ use ssh_key::private::{Ed25519Keypair, PrivateKey};
 use zeroize::Zeroizing;
 
 use crate::escape::blanked;
+use crate::sys::{RandomnessError, fill_random};
 
 use super::protect::PBKDF2_ITERATIONS;
-use super::random::{RandomnessError, fill_random};
 use super::{Cipher, Format, Protection, Seed};
 
 /// id-Ed25519 (RFC 8410, section 3).

@@ -487,8 +487,8 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::super::again::inner;
     use super::*;
+    use crate::sys::again::inner;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o7777
@@ -506,7 +506,7 @@ mod tests {
     fn a_private_file_is_0600_from_the_start_under_any_umask() {
         for umask in ["000", "022", "077"] {
             let outer = TempDir::new().unwrap();
-            let test = "file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
+            let test = "key::file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
             if !inner(test, &format!("umask {umask}"), outer.path()) {
                 assert_eq!(mode(&outer.path().join("private")), 0o600, "umask {umask}");
                 assert_eq!(mode(&outer.path().join("new")), 0o700, "umask {umask}");
@@ -532,7 +532,11 @@ mod tests {
     #[test]
     fn a_size_limit_is_an_error_and_leaves_nothing() {
         let outer = TempDir::new().unwrap();
-        if !inner("file::tests::a_size_limit_is_an_error_and_leaves_nothing", "ulimit -f 0", outer.path()) {
+        if !inner(
+            "key::file::tests::a_size_limit_is_an_error_and_leaves_nothing",
+            "ulimit -f 0",
+            outer.path(),
+        ) {
             assert_eq!(names(outer.path()), [""; 0]);
             return;
         }

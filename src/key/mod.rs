@@ -15,10 +15,8 @@ pub(crate) mod known;
 mod lines;
 mod lock;
 mod name;
-mod process;
 mod prompt;
 mod protect;
-mod random;
 mod store;
 mod stored;
 
@@ -35,10 +33,8 @@ pub use file::FileError;
 pub use group::Group;
 pub use lines::{HeldLines, Lines};
 pub use name::{file_label, parts_of_name, shown};
-pub use process::{forbid_core_dumps, memory_limit};
 pub use prompt::{Interrupted, Terminal};
 pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
-pub use random::{RandomnessError, fill_random};
 pub use store::{Destination, Kept, StoreError};
 pub use stored::{Flaw, Storage, StoredPair};
 
@@ -147,10 +143,6 @@ pub enum Format {
     /// OpenSSH's own form, which also carries the comment: read by every OpenSSH.
     Openssh,
 }
-
-#[cfg(test)]
-#[cfg(unix)]
-mod again;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use super::folded::Folded;
 use super::literal::Literal;
 use super::marks::{Marks, View, spread};
 use super::matcher::PatternId;
-use crate::memory::Zeros;
+use crate::sys::Zeros;
 use crate::wire::{BODY_LEN, SIGN_POSITION};
 
 /// Where the count stands, above 7 classes.

@@ -4,8 +4,8 @@
 //! space-efficient Bloom filters", 2007). With four numbers for each word, 12 of its 64 bits are set, and one number of 150 is found by
 //! chance. A million numbers take 2 MiB.
 
-use crate::memory::Zeros;
 use crate::simd::prefetch;
+use crate::sys::Zeros;
 
 /// Numbers for each word.
 const NUMBERS_IN_A_WORD: usize = 4;

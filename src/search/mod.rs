@@ -10,7 +10,6 @@ mod current;
 mod measure;
 mod prepare;
 mod prove;
-mod stack;
 mod stop;
 mod stream;
 mod tally;
@@ -25,14 +24,14 @@ use std::{fmt, io};
 use zeroize::Zeroizing;
 
 use crate::engine::{Engine, Hit};
-use crate::key::{EncodeError, PublicKey, RandomnessError, Seed};
+use crate::key::{EncodeError, PublicKey, Seed};
 use crate::pattern::{Matcher, Pattern, PatternId};
+use crate::sys::{RandomnessError, WipeStack};
 
 use current::Current;
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
 pub use prepare::Preparation;
 use prepare::Preparer;
-use stack::WipeStack;
 pub use stop::{Signal, Stop};
 use stream::SeedStream;
 pub use stream::check_randomness;

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::stack::WipeStack;
 use super::{Find, WORKER_STACK};
 use crate::key::{EncodeError, Seed};
+use crate::sys::WipeStack;
 
 /// Makes the private key's text of a seed.
 pub type Preparation = Box<dyn FnOnce(&Seed) -> Result<Zeroizing<String>, EncodeError> + Send>;

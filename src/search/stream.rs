@@ -8,12 +8,12 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
-#[cfg(target_arch = "x86_64")]
-use crate::chacha::ChaCha20;
 use crate::engine::SeedSource;
-use crate::key::{RandomnessError, fill_random};
+#[cfg(target_arch = "x86_64")]
+use crate::hash::chacha::ChaCha20;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Avx512f;
+use crate::sys::{RandomnessError, fill_random};
 
 /// Fails if the operating system gives no randomness, which is better known before anything else is done.
 ///

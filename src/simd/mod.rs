@@ -8,16 +8,13 @@
 //!
 //! With `gpu`, whose foreign calls need it, this is the only room with `unsafe`.
 
-mod cache;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use cache::caches;
 pub use scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma};
-use zeroize::optimization_barrier;
 
 /// Vectors of 64-bit words, one word a lane. Sums and differences are taken modulo 2^64.
 pub trait Words: Copy + Send + Sync + 'static {
@@ -284,20 +281,6 @@ macro_rules! unroll {
     };
 }
 pub(crate) use unroll;
-
-/// Overwrites what was secret. The compiler cannot leave it out: zeroize's barrier is an empty piece of assembly that may read the
-/// buffer. (`Zeroize` itself writes each element by a volatile access, a byte of a seed at a time.)
-pub fn wipe<T: Copy + Default>(buffer: &mut [T]) {
-    buffer.fill(T::default());
-    optimization_barrier(buffer);
-}
-
-/// The same for values that have no other: the buffer is empty afterwards, all of its memory 0.
-pub fn empty<T: Copy>(buffer: &mut Vec<T>) {
-    buffer.clear();
-    buffer.spare_capacity_mut().fill_with(std::mem::MaybeUninit::zeroed);
-    optimization_barrier(buffer.spare_capacity_mut());
-}
 
 #[cfg(test)]
 pub(crate) mod tests;

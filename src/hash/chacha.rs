@@ -5,7 +5,8 @@
 
 use zeroize::Zeroize as _;
 
-use crate::simd::{Words, wipe};
+use crate::simd::Words;
+use crate::sys::wipe;
 
 /// "expand 32-byte k"
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];

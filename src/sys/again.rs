@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a test of this room again, in a process that `setup` (shell) prepares: the umask and the limits belong to
+/// Runs a test, by its full name, again, in a process that `setup` (shell) prepares: the umask and the limits belong to
 /// the whole process. Returns true in that inner process.
-pub(super) fn inner(test: &str, setup: &str, directory: &Path) -> bool {
+pub(crate) fn inner(test: &str, setup: &str, directory: &Path) -> bool {
     const MARK: &str = "VANITY_ED25519_INNER_TEST";
     if std::env::var_os(MARK).is_some() {
         return true;
@@ -13,7 +13,7 @@ pub(super) fn inner(test: &str, setup: &str, directory: &Path) -> bool {
     let output = Command::new("sh")
         .args(["-c", &format!("{setup}; exec \"$0\" \"$@\"")])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("key::{test}")])
+        .args(["--exact", test])
         .env(MARK, setup)
         .current_dir(directory)
         .output()

@@ -3,7 +3,7 @@
 //! FIPS 180-4, section 6.4, and RFC 8032, section 5.1.5. A seed and its padding fill one block, of which 12 of the 16 words
 //! are the same for every seed. Everything is unrolled, so the compiler folds what depends on these alone.
 
-use crate::roots::fractions;
+use crate::hash::sha2_constants::fractions;
 use crate::simd::{Words, unroll};
 
 /// Section 4.2.3.

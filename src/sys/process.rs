@@ -39,14 +39,18 @@ pub fn memory_limit() -> Option<u64> {
 mod tests {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 
-    use super::super::again::inner;
     use super::*;
+    use crate::sys::again::inner;
 
     #[test]
     fn the_limit_of_memory_is_the_process_s_own() {
         let here = std::path::Path::new(".");
         // More than even AddressSanitizer asks for.
-        if inner("process::tests::the_limit_of_memory_is_the_process_s_own", "ulimit -v 100000000000", here) {
+        if inner(
+            "sys::process::tests::the_limit_of_memory_is_the_process_s_own",
+            "ulimit -v 100000000000",
+            here,
+        ) {
             assert_eq!(memory_limit(), Some(100_000_000_000 << 10));
         }
     }

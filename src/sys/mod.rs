@@ -1,0 +1,18 @@
+//! What the operating system gives: randomness, caches, memory limits, huge pages; and what the process
+//! keeps to itself: no core dumps, secrets overwritten.
+
+mod caches;
+mod huge_pages;
+mod process;
+mod random;
+mod wipe;
+
+pub use caches::caches;
+pub use huge_pages::Zeros;
+pub use process::{forbid_core_dumps, memory_limit};
+pub use random::{RandomnessError, fill_random};
+pub use wipe::{WipeStack, wipe, wipe_vec};
+
+#[cfg(test)]
+#[cfg(unix)]
+pub(crate) mod again;
