@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::escape::escaped;
-use crate::key::{EncodeError, Group, StoreError, shown};
+use crate::escape::{escaped, escaped_path};
+use crate::key::EncodeError;
 use crate::search::{Find, Observer, Preparation, Progress, Summary};
+use crate::store::{Group, StoreError};
 use zeroize::Zeroizing;
 
 use crate::cli;
@@ -166,10 +167,10 @@ impl Undelivered {
                     .to_owned()
             }
             Self::Untold(_, file) => {
-                format!("the key that was just found is kept in '{}'", shown(file))
+                format!("the key that was just found is kept in '{}'", escaped_path(file))
             }
             Self::SeveralUntold(_, keys, directory) => {
-                format!("the {keys} keys that were just found are kept in '{}'", shown(directory))
+                format!("the {keys} keys that were just found are kept in '{}'", escaped_path(directory))
             }
             Self::Lost(_) => "the key that was just found is lost; --output PATH writes to a file".to_owned(),
         })
@@ -181,7 +182,7 @@ impl fmt::Display for Undelivered {
         match self {
             Self::Store(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", shown(path)),
+            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error)
             | Self::Untold(error, _)
             | Self::SeveralUntold(error, ..)

@@ -49,6 +49,12 @@ pub fn escaped_os(text: &OsStr) -> String {
     out
 }
 
+/// Returns a path so.
+#[must_use]
+pub fn escaped_path(path: &Path) -> String {
+    escaped_os(path.as_os_str())
+}
+
 /// Returns `text` with a space in the place of every active character: for text that other programs read, which would
 /// take an escape for what it says.
 #[must_use]
@@ -119,6 +125,12 @@ mod tests {
     use super::*;
 
     /// Another reading of Unicode's tables.
+    #[test]
+    fn a_path_cannot_steer_a_terminal() {
+        assert_eq!(escaped_path(Path::new("größe/a b")), "größe/a b");
+        assert_eq!(escaped_path(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
+    }
+
     #[test]
     fn what_is_active_is_as_unicode_says() {
         let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();

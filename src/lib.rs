@@ -95,6 +95,8 @@ pub mod report;
 pub mod search;
 pub mod simd;
 #[doc(hidden)]
+pub mod store;
+#[doc(hidden)]
 pub mod sys;
 pub mod wire;
 

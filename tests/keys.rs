@@ -12,7 +12,8 @@ use std::process::Command;
 use crate::{program, require};
 use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
-use vanity_ed25519::key::{Destination, Format, Kept, PublicKey, Seed};
+use vanity_ed25519::key::{Format, PublicKey, Seed};
+use vanity_ed25519::store::{Destination, Kept};
 
 /// Comments of every kind, each met by some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];

@@ -18,9 +18,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{self, Devices, Engine, EngineError, Sizing};
-use crate::key::{Destination, Format, Protection, StoreError};
+use crate::key::{Format, Protection};
 use crate::pattern::{Kind, Pattern, Style};
 use crate::search::{Find, Quota, Signal, Stop};
+use crate::store::{Destination, StoreError};
 use crate::wire::Subject;
 
 use crate::ledger::Ledger;

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use crate::key::{Format, Interrupted, Passphrase, Protection, Terminal, shown};
+use crate::escape::escaped_path;
+use crate::key::{Format, Interrupted, Passphrase, Protection, Terminal};
 use crate::search::Stop;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use zeroize::Zeroizing;
@@ -156,7 +157,7 @@ fn no_answer(error: &io::Error) -> Complaint {
 /// The passphrase that a file begins with, and what there is to tell of the file.
 fn first_line(path: &Path) -> Result<(Passphrase, Option<String>), Complaint> {
     let is_stdin = path == Path::new("-");
-    let name = if is_stdin { "stdin".into() } else { shown(path) };
+    let name = if is_stdin { "stdin".into() } else { escaped_path(path) };
     let read = || -> io::Result<_> {
         let mut file = if is_stdin { stdin()? } else { File::open(path)? };
         let line = line(&mut file)?;

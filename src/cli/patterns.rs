@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::key::shown;
+use crate::escape::escaped_path;
 use crate::pattern::{Pattern, PatternError, Reason, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -88,7 +88,7 @@ impl List {
     }
 
     fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Complaint> {
-        let name = if is_stdin(path) { "stdin".into() } else { shown(path) };
+        let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
         let bytes = contents(path, &name)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
         if let Some(at) = text.find('\0') {

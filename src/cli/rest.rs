@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::key::shown;
+use crate::escape::escaped_path;
 use crate::ledger::{Inventory, Ledger, Wanted};
 use crate::search::Quota;
 
@@ -42,7 +42,7 @@ fn inventory(search: &Search, ledger: &Ledger, source: Option<&Source>) -> Resul
         encrypted: source.is_some(),
     };
     let inventory = ledger.reconcile(&wanted).map_err(|error| {
-        Complaint::new(format!("cannot use the ledger '{}': {error}", shown(ledger.path()))).hint(
+        Complaint::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
             "move it away, and a new one is made of the keys that are there; or choose another directory",
         )
     })?;
@@ -60,7 +60,8 @@ fn inventory(search: &Search, ledger: &Ledger, source: Option<&Source>) -> Resul
 
 /// The first paths, in quotes.
 fn names(paths: &[PathBuf]) -> String {
-    let mut names: Vec<String> = paths.iter().take(LISTED).map(|path| format!("'{}'", shown(path))).collect();
+    let mut names: Vec<String> =
+        paths.iter().take(LISTED).map(|path| format!("'{}'", escaped_path(path))).collect();
     if let Some(more @ 1..) = paths.len().checked_sub(LISTED) {
         names.push(format!("and {more} more"));
     }
@@ -69,7 +70,7 @@ fn names(paths: &[PathBuf]) -> String {
 
 /// What there is to say of the keys and the ledger that were found.
 fn notes(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<String> {
-    let ledger = shown(ledger.path());
+    let ledger = escaped_path(ledger.path());
     let mut notes = Vec::new();
     match inventory.broken {
         0 => {}
@@ -82,7 +83,8 @@ fn notes(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<String> 
         keys => notes.push(format!("note: {keys} keys that were not in '{ledger}' are entered there")),
     }
     let flawed = inventory.flawed.iter().take(LISTED);
-    notes.extend(flawed.map(|(path, why)| format!("warning: '{}' does not count: {why}", shown(path))));
+    notes
+        .extend(flawed.map(|(path, why)| format!("warning: '{}' does not count: {why}", escaped_path(path))));
     if let Some(more @ 1..) = inventory.flawed.len().checked_sub(LISTED) {
         notes.push(format!("warning: {more} more do not count"));
     }

@@ -303,7 +303,7 @@ mod tests {
             table.spoil(digit);
             self_test::run(&Batched { name: "spoilt", field, table })
         };
-        let digits = crate::key::known::pairs()
+        let digits = crate::key::rfc8032_vectors::pairs()
             .map(|(seed, _)| usize::from(crate::key::scalar_bytes(&seed)[0] >> 3 & 7));
         let unused = (0..8).find(|digit| !digits.contains(digit)).unwrap();
         assert!(spoilt(unused).is_err(), "the spoilt window is used, and no denominator is 0");

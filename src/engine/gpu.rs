@@ -16,7 +16,7 @@ use super::{Devices, Engine, Hit, SeedSource, Sizing, Worker, batch, reference, 
 use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
 use crate::hash::chacha::ChaCha20;
-use crate::key::{Seed, known};
+use crate::key::{Seed, rfc8032_vectors};
 use crate::pattern::{Matcher, Screen};
 use crate::simd::{Row, Scalar};
 use crate::sys::wipe;
@@ -234,7 +234,7 @@ impl Card {
         let mut seeds = vec![[0; 32]; line.most()];
         ChaCha20::from_block(&key, first).fill(Scalar::detect(), &mut seeds);
         compare(&mut line, &seeds)?;
-        let known = known::pairs().map(|(seed, _)| seed);
+        let known = rfc8032_vectors::pairs().map(|(seed, _)| seed);
         let seeds: Vec<_> = known.into_iter().cycle().take(self.unit()).collect();
         line.take(&seeds)?;
         compare(&mut line, &seeds)

@@ -1,7 +1,7 @@
 //! Known vectors, which every engine reproduces before it is used.
 
 use super::{Engine, EngineError, SeedSource};
-use crate::key::known;
+use crate::key::rfc8032_vectors;
 use crate::pattern::{Kind, Matcher, Pattern, Style};
 
 /// Runs one batch of the key pairs of RFC 8032, of which every candidate must come back as a hit, with its key.
@@ -12,7 +12,7 @@ pub(super) fn run(engine: &dyn Engine) -> Result<(), EngineError> {
     let matcher = Matcher::new(&everything);
     let mut hits = Vec::new();
     // Their number, 5, has no factor in common with a number of lanes: in a long batch every lane meets every one.
-    let pairs = known::pairs();
+    let pairs = rfc8032_vectors::pairs();
     let mut seeds = Cycle(pairs.iter().map(|(seed, _)| *seed).cycle());
     let tried = engine.worker().batch(&matcher, &mut seeds, &mut hits);
 

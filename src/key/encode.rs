@@ -23,8 +23,9 @@ use zeroize::Zeroizing;
 use crate::escape::blanked;
 use crate::sys::{RandomnessError, fill_random};
 
-use super::protect::PBKDF2_ITERATIONS;
-use super::{Cipher, Format, Protection, Seed};
+use super::format::Format;
+use super::protect::{Cipher, PBKDF2_ITERATIONS, Protection};
+use super::seed::Seed;
 
 /// id-Ed25519 (RFC 8410, section 3).
 pub(super) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
@@ -39,7 +40,7 @@ pub(super) const PRIVATE_KEY: &str = "PRIVATE KEY";
 pub(super) const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
 
 /// What to do where a self-check failed.
-pub(super) const COMPUTES_WRONGLY: &str =
+pub(crate) const COMPUTES_WRONGLY: &str =
     "the program or the machine computes wrongly; do not use this key, and report it";
 
 /// The length of a salt in bytes, as OpenSSH and OpenSSL have it.
@@ -197,7 +198,7 @@ impl std::error::Error for EncodeError {
 mod tests {
     use std::num::NonZeroU32;
 
-    use super::super::Passphrase;
+    use super::super::protect::Passphrase;
     use super::*;
 
     #[test]

@@ -10,9 +10,9 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::escape::escaped_json;
-use crate::key::Kept;
 use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
 use crate::search::Find;
+use crate::store::Kept;
 use crate::wire::Subject;
 
 /// The longest line in bytes, without its end. A longer one is not read, and none is written.

@@ -15,10 +15,9 @@ use std::{fs, io};
 
 use rayon::prelude::*;
 
-use crate::key::{
-    Flaw, HeldLines, Lines, Passphrase, PublicKey, Storage, StoredPair, file_label, parts_of_name,
-};
+use crate::key::{Passphrase, PublicKey, Storage};
 use crate::pattern::{Kind, Matcher, Pattern, PatternId, Style};
+use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
 pub use entry::{Count, Entry};
 
@@ -28,7 +27,7 @@ const NAME: &str = "vanity-ed25519.jsonl";
 /// The ledger of a directory.
 pub struct Ledger {
     directory: PathBuf,
-    lines: Lines,
+    log: AppendLog,
 }
 
 /// What is looked for in a directory.
@@ -66,7 +65,7 @@ pub struct Inventory {
 
 impl Ledger {
     pub fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), lines: Lines::new(directory.join(NAME)) }
+        Self { directory: directory.to_owned(), log: AppendLog::new(directory.join(NAME)) }
     }
 
     pub fn directory(&self) -> &Path {
@@ -74,12 +73,12 @@ impl Ledger {
     }
 
     pub fn path(&self) -> &Path {
-        self.lines.path()
+        self.log.path()
     }
 
     /// Holds the ledger against other processes, from before a key has its names until it is entered.
-    pub fn hold(&self) -> io::Result<HeldLines> {
-        self.lines.hold()
+    pub fn hold(&self) -> io::Result<HeldLog> {
+        self.log.hold()
     }
 
     /// Appends entries, durably.
@@ -87,7 +86,7 @@ impl Ledger {
     /// # Errors
     ///
     /// What the operating system answers. Some of the entries may be in the ledger then.
-    pub fn append(held: &mut HeldLines, entries: &[Entry]) -> io::Result<()> {
+    pub fn append(held: &mut HeldLog, entries: &[Entry]) -> io::Result<()> {
         held.append(&entries.iter().map(Entry::lines).collect::<String>())
     }
 
@@ -206,7 +205,7 @@ struct Claim {
 
 /// Reads what the ledger says of the files with these names, sorted by name.
 fn claims(
-    held: &mut HeldLines,
+    held: &mut HeldLog,
     names: &HashSet<String>,
     requests: &Requests,
     inventory: &mut Inventory,

@@ -16,9 +16,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::escape::{escaped, shell_word};
-use crate::key::{Format, Kept};
+use crate::key::Format;
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{End, Find, Measured, Progress, Quota, Summary};
+use crate::store::Kept;
 use crate::wire::{self, Subject};
 use serde_json::Value;
 

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Format, PublicKey};
-use crate::escape::escaped_os;
+use crate::key::{Format, PublicKey};
 use crate::wire::BODY_LEN;
 
 /// The longest label in a file name: a whole body.
@@ -12,17 +11,6 @@ const MAX_LABEL: usize = BODY_LEN;
 
 /// How many bytes of the key's SHA-256 stand in a name, each as two digits.
 const HASHED: usize = 8;
-
-impl Format {
-    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
-    #[must_use]
-    pub fn for_path(path: &Path) -> Self {
-        match path.extension() {
-            Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
-            _ => Self::Openssh,
-        }
-    }
-}
 
 /// The name of a private file: the label made safe, and 16 hexadecimal digits of the key's SHA-256.
 ///
@@ -64,36 +52,18 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns a path as it may go to a terminal.
-#[must_use]
-pub fn shown(path: &Path) -> String {
-    escaped_os(path.as_os_str())
+/// The directory that holds `path`: `.` for a bare name.
+pub(super) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Seed;
     use super::*;
-
-    #[test]
-    fn the_name_of_a_file_says_its_form() {
-        for (name, format) in [
-            ("key.pem", Format::Pkcs8),
-            ("a/B.PEM", Format::Pkcs8),
-            ("id_ed25519", Format::Openssh),
-            ("key.pem.bak", Format::Openssh),
-            ("a.pem/key", Format::Openssh),
-            (".pem", Format::Openssh),
-        ] {
-            assert_eq!(Format::for_path(Path::new(name)), format, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_path_cannot_steer_a_terminal() {
-        assert_eq!(shown(Path::new("größe/a b")), "größe/a b");
-        assert_eq!(shown(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
-    }
+    use crate::key::Seed;
 
     #[test]
     fn names_are_safe_whatever_the_label() {
@@ -124,5 +94,12 @@ mod tests {
         {
             assert_eq!(parts_of_name(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_bare_name_is_in_the_working_directory() {
+        assert_eq!(parent(Path::new("key")), Path::new("."));
+        assert_eq!(parent(Path::new("a/key")), Path::new("a"));
+        assert_eq!(parent(Path::new("/key")), Path::new("/"));
     }
 }

@@ -5,14 +5,15 @@
 //! its public line can always be made again, while a public line alone is worth nothing.
 
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::{fs, io};
 
-use super::encode::COMPUTES_WRONGLY;
-use super::file::{
-    ANOTHER_DIRECTORY, Access, create_directory, parent, remove_leftovers, try_directory, write_new,
-};
-use super::name::{public_file, shown};
-use super::{FileError, Format, Group, PublicKey, Seed};
+use super::directory::{create_directory, try_directory};
+use super::error::{FileError, StoreError};
+use super::group::{Group, Kept};
+use super::name::{parent, public_file};
+use super::new_file::{Access, write_new};
+use super::temporary::remove_leftovers;
+use crate::key::{Format, PublicKey, Seed};
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,17 +26,6 @@ pub enum Destination {
     Directory(PathBuf),
 }
 
-/// The files that a key pair is kept in.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kept {
-    /// The private key.
-    pub private_file: PathBuf,
-    /// The public line.
-    pub public_file: PathBuf,
-    /// The form of the private key.
-    pub format: Format,
-}
-
 impl Destination {
     /// The form of the private keys that go here: the chosen one, or else the one the name asks for
     /// (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
@@ -43,7 +33,7 @@ impl Destination {
     pub fn format(&self, chosen: Option<Format>) -> Format {
         chosen.unwrap_or_else(|| match self {
             Self::Stream => Format::Pkcs8,
-            Self::File(path) => Format::for_path(path),
+            Self::File(path) => Format::of_file_name(path),
             Self::Directory(_) => Format::Openssh,
         })
     }
@@ -157,93 +147,6 @@ fn check_directory(path: &Path) -> Result<(), StoreError> {
             io::ErrorKind::NotADirectory => StoreError::NotADirectory(path),
             _ => StoreError::Unusable(path, source),
         }),
-    }
-}
-
-/// Why a key pair cannot be kept, or was not.
-#[derive(Debug)]
-pub enum StoreError {
-    /// The path is empty, or ends in `/`, `.` or `..`.
-    NoFileName(PathBuf),
-    /// The file's path is that of a directory.
-    IsDirectory(PathBuf),
-    /// The directory does not exist.
-    NoDirectory(PathBuf),
-    /// What should be a directory is something else.
-    NotADirectory(PathBuf),
-    /// The directory does not take new files; what the operating system answered.
-    Unusable(PathBuf, io::Error),
-    /// The private file exists already or could not be written.
-    File(FileError),
-    /// The private key **is** kept; its public line is not.
-    PublicFile {
-        /// Where the private key is.
-        private_file: PathBuf,
-        /// The public line, without a line end.
-        line: String,
-        /// What happened to the public file.
-        source: FileError,
-    },
-    /// The public key is not the one of the seed; nothing was written.
-    WrongKey(PublicKey),
-}
-
-impl StoreError {
-    /// What can be done about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::NoFileName(_) => "give the name of a new file".to_owned(),
-            Self::IsDirectory(path) => {
-                format!("give the name of a new file, such as {}", shown(&path.join("id_ed25519")))
-            }
-            Self::NoDirectory(_) => "make it first, or choose another directory".to_owned(),
-            Self::NotADirectory(_) => "choose another directory".to_owned(),
-            Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
-            Self::File(error) => return error.hint(),
-            Self::PublicFile { private_file, line, .. } => {
-                format!("the private key is kept, in {}; its public line is: {line}", shown(private_file))
-            }
-            Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFileName(path) => write!(f, "'{}' does not name a file", shown(path)),
-            Self::IsDirectory(path) => write!(f, "'{}' is a directory", shown(path)),
-            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", shown(path)),
-            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", shown(path)),
-            Self::Unusable(path, source) => {
-                write!(f, "cannot create files in '{}': {source}", shown(path))
-            }
-            Self::File(error) => error.fmt(f),
-            Self::PublicFile { private_file, source, .. } => {
-                write!(f, "the private key is in '{}', but {source}", shown(private_file))
-            }
-            Self::WrongKey(public) => {
-                write!(f, "the seed does not belong to the key {}", public.line(""))
-            }
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unusable(_, source) => Some(source),
-            Self::PublicFile { source, .. } => Some(source),
-            Self::File(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<FileError> for StoreError {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
     }
 }
 

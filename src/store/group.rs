@@ -3,15 +3,27 @@
 //! All are written and synced before they have names, all files at the same time. Then each gets its name, the private file
 //! of a pair first, and the directory is synced once for all of them. So a pair among many costs far less than one by itself.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::file::{Access, Directory, Nameless, sync_together};
+use super::error::{FileError, StoreError};
 use super::name::{file_name, public_file};
-use super::{FileError, Format, Kept, PublicKey, Seed, StoreError};
+use super::new_file::{Access, Directory, TempKeyFile, sync_together};
+use crate::key::{Format, PublicKey, Seed};
 
 /// Open files that a group leaves to everyone else in the process.
 #[cfg(unix)]
 const SPARE_FILES: u64 = 64;
+
+/// The files that a key pair is kept in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// The private key.
+    pub private_file: PathBuf,
+    /// The public line.
+    pub public_file: PathBuf,
+    /// The form of the private key.
+    pub format: Format,
+}
 
 /// Pairs of files on their way into a directory. Those that have not got their names when it is dropped are removed.
 pub struct Group<'a> {
@@ -24,8 +36,8 @@ pub struct Group<'a> {
 struct Pair {
     /// How many were added before it.
     number: usize,
-    private: Nameless,
-    public: Nameless,
+    private: TempKeyFile,
+    public: TempKeyFile,
     /// What it is going to be.
     kept: Kept,
     line: String,
@@ -78,7 +90,7 @@ impl<'a> Group<'a> {
         let public_file = public_file(&private_file);
         let line = public.line(comment);
         let write = |path: &Path, access, content: &str| {
-            let written = self.directory.nameless(access, content.as_bytes());
+            let written = self.directory.temp_file(access, content.as_bytes());
             written.map_err(|source| FileError::Write(path.to_owned(), source))
         };
         let private = write(&private_file, Access::Owner, text)?;
@@ -101,7 +113,7 @@ impl<'a> Group<'a> {
     ///
     /// The first failure.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        let files: Vec<&Nameless> =
+        let files: Vec<&TempKeyFile> =
             self.pairs.iter().flat_map(|pair| [&pair.private, &pair.public]).collect();
         let mut results = sync_together(&files).into_iter();
         let mut outcome = Ok(());

@@ -18,27 +18,23 @@
 //!
 //! Some systems cannot do steps 2 and 5 so: no `O_TMPFILE` (macOS, NFS, FAT, some FUSE), no `/proc`, or no hard links. Then the
 //! file has a temporary name, `.vanity-ed25519-*.tmp`, and is renamed with a call that replaces nothing. A process that is
-//! killed leaves such a file. Whoever made it holds a lock on it while it lives, so [`remove_leftovers`] removes only those
+//! killed leaves such a file. Whoever made it holds a lock on it while it lives, so [`remove_leftovers`](super::temporary::remove_leftovers) removes only those
 //! whose lock it gets. Without locks (some network file systems) nothing is removed.
 //!
-//! [`try_directory`] takes the same steps with a file of zeros before the search, so that a directory that refuses one of
+//! [`try_directory`](super::directory::try_directory) takes the same steps with a file of zeros before the search, so that a directory that refuses one of
 //! them costs no key.
 
-use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::NamedTempFile;
+#[cfg(target_os = "linux")]
 use zeroize::Zeroizing;
 
-use super::name::shown;
-
-/// The advice where a directory takes no files.
-pub(super) const ANOTHER_DIRECTORY: &str = "choose a directory that you may write to, on a disk with room";
-
-/// What the names of temporary files begin and end with.
-const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
+use super::error::FileError;
+use super::name::parent;
+use super::temporary::temporary;
 
 /// How many files are synced at the same time: a file system can make one entry in its journal for all that wait.
 const SYNCED_AT_ONCE: usize = 8;
@@ -70,14 +66,14 @@ pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(
     let failed = |source| FileError::Write(path.to_owned(), source);
     let directory = Directory::open(parent(path)).map_err(failed)?;
 
-    let file = directory.nameless(access, content).map_err(failed)?;
+    let file = directory.temp_file(access, content).map_err(failed)?;
     file.sync().map_err(failed)?;
     file.name(path)?;
     directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source))
 }
 
 /// A file with its content and its mode, and without its final name. It is removed on drop.
-pub(super) enum Nameless {
+pub(super) enum TempKeyFile {
     /// No directory knows it.
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -85,7 +81,7 @@ pub(super) enum Nameless {
     Temporary(NamedTempFile),
 }
 
-impl Nameless {
+impl TempKeyFile {
     fn file(&self) -> &File {
         match self {
             #[cfg(target_os = "linux")]
@@ -95,7 +91,7 @@ impl Nameless {
     }
 
     /// Makes the content durable.
-    fn sync(&self) -> io::Result<()> {
+    pub(super) fn sync(&self) -> io::Result<()> {
         self.file().sync_all()
     }
 
@@ -147,43 +143,9 @@ fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     Ok(copy)
 }
 
-/// Makes a locked temporary file with this mode, less the bits of the umask.
-fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode; // Files take the access rules of their directory.
-    loop {
-        // The crate's error names the temporary file, which means nothing to anyone.
-        let file = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()))?;
-        if is_ours(&file)? {
-            return Ok(file);
-        }
-    }
-}
-
-/// Locks a new temporary file. Returns whether it still has its name: another process may have taken it for a leftover
-/// before it was locked.
-#[cfg(unix)]
-fn is_ours(file: &NamedTempFile) -> io::Result<bool> {
-    use std::fs::TryLockError;
-    use std::os::unix::fs::MetadataExt as _;
-    if let Err(TryLockError::WouldBlock) = file.as_file().try_lock() {
-        return Ok(false);
-    }
-    Ok(file.as_file().metadata()?.nlink() > 0)
-}
-
-#[cfg(not(unix))]
-fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
-    Ok(true)
-}
-
 /// Syncs many files at the same time. Gives what became of each, in their order.
-pub(super) fn sync_together(files: &[&Nameless]) -> Vec<io::Result<()>> {
-    let sync = |file: &&Nameless| file.sync();
+pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
+    let sync = |file: &&TempKeyFile| file.sync();
     std::thread::scope(|scope| {
         let threads: Vec<_> = files
             .chunks(files.len().div_ceil(SYNCED_AT_ONCE).max(1))
@@ -201,133 +163,6 @@ pub(super) fn sync_together(files: &[&Nameless]) -> Vec<io::Result<()>> {
         });
         results.flatten().collect()
     })
-}
-
-/// The most that a file of a key may have, in bytes: a comment is no longer than an argument can be.
-const LARGEST: u64 = 1 << 20;
-
-/// A file of a key, as it was read.
-pub(super) struct KeyFile {
-    pub(super) content: Zeroizing<Vec<u8>>,
-    /// Its mode, if that lets others than its owner at it.
-    pub(super) open_to_others: Option<u32>,
-}
-
-/// Reads a file of a key. In a directory of keys anything may have the name of one: a pipe is not waited for, and a device or
-/// a file that is too large is not read.
-///
-/// # Errors
-///
-/// What the operating system answers, or [`io::ErrorKind::InvalidData`] with what the file is instead.
-pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path)?;
-    let found = file.metadata()?;
-    let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    match () {
-        () if found.is_dir() => return other("it is a directory"),
-        () if !found.is_file() => return other("it is not a regular file"),
-        () if found.len() > LARGEST => return other("it is too large for a key"),
-        () => {}
-    }
-    #[cfg(unix)]
-    let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
-    #[cfg(not(unix))]
-    let mode = Access::Owner.mode();
-    // Room for one byte more, so that reading to the end never makes a copy elsewhere.
-    let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
-    file.take(found.len()).read_to_end(&mut content)?;
-    Ok(KeyFile { content, open_to_others: Some(mode).filter(|mode| mode & 0o077 != 0) })
-}
-
-/// Removes the temporary files that killed processes have left in a directory: those whose lock is free. What cannot be
-/// opened, locked or removed stays.
-///
-/// # Errors
-///
-/// The directory cannot be read.
-pub(super) fn remove_leftovers(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let [start, end] = TEMPORARY.map(str::as_bytes);
-        let name = name.as_encoded_bytes();
-        if name.starts_with(start) && name.ends_with(end) {
-            remove_leftover(&entry.path());
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn remove_leftover(path: &Path) {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let Ok(file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else { return };
-    if file.metadata().is_ok_and(|found| found.is_file()) && file.try_lock().is_ok() {
-        // Another process may have removed it just before.
-        let _ = fs::remove_file(path);
-    }
-}
-
-/// Elsewhere an open file can be removed, too, so leftovers stay.
-#[cfg(not(unix))]
-fn remove_leftover(_: &Path) {}
-
-/// Whether [`write_new`] can put files into this directory: takes its steps with a file of zeros, names it, and removes it.
-///
-/// # Errors
-///
-/// What the operating system answers to the step that fails.
-pub(super) fn try_directory(path: &Path) -> io::Result<()> {
-    // Longer than a key with an ordinary comment, so that a full disk is noticed too.
-    const CONTENT: [u8; 1024] = [0; 1024];
-    let directory = Directory::open(path)?;
-    let [start, end] = TEMPORARY;
-    for number in 0.. {
-        let file = directory.nameless(Access::Owner, &CONTENT)?;
-        file.sync()?;
-        let trial = path.join(format!("{start}trial-{}-{number}{end}", std::process::id()));
-        match file.name(&trial) {
-            Ok(()) => {
-                match fs::remove_file(&trial) {
-                    // Another process took it for a leftover, which it is.
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => break,
-                }
-            }
-            Err(FileError::Write(_, source)) => return Err(source),
-            // A leftover of another process with the same number, which could not be removed.
-            Err(_) => {}
-        }
-    }
-    directory.sync()
-}
-
-/// Makes a directory that only its owner can enter (mode 0700), durably. Its parent must exist.
-///
-/// # Errors
-///
-/// What the operating system answers; an existing name is [`io::ErrorKind::AlreadyExists`].
-pub(super) fn create_directory(path: &Path) -> io::Result<()> {
-    let outer = Directory::open(parent(path))?;
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
-    outer.sync()
-}
-
-/// The directory that holds `path`: `.` for a bare name.
-pub(super) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// A directory that is about to get a new name. It is opened first, so that one that cannot be synced
@@ -353,7 +188,7 @@ impl<'a> Directory<'a> {
     }
 
     /// Writes a file that has no final name yet, and does not sync it.
-    pub(super) fn nameless(&self, access: Access, content: &[u8]) -> io::Result<Nameless> {
+    pub(super) fn temp_file(&self, access: Access, content: &[u8]) -> io::Result<TempKeyFile> {
         let file = self.empty(access.mode())?;
         within_size_limit(content)?;
         file.file().write_all(content)?;
@@ -361,23 +196,23 @@ impl<'a> Directory<'a> {
     }
 
     #[cfg(target_os = "linux")]
-    fn empty(&self, mode: u32) -> io::Result<Nameless> {
+    fn empty(&self, mode: u32) -> io::Result<TempKeyFile> {
         use rustix::fs::{CWD, Mode, OFlags, openat};
         use rustix::io::Errno;
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match openat(CWD, self.path, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => Ok(Nameless::Unnamed(file.into())),
+            Ok(file) => Ok(TempKeyFile::Unnamed(file.into())),
             // The file system has no unnamed files (the second one: nor has the kernel).
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
-                temporary(self.path, mode).map(Nameless::Temporary)
+                temporary(self.path, mode).map(TempKeyFile::Temporary)
             }
             Err(error) => Err(error.into()),
         }
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn empty(&self, mode: u32) -> io::Result<Nameless> {
-        temporary(self.path, mode).map(Nameless::Temporary)
+    fn empty(&self, mode: u32) -> io::Result<TempKeyFile> {
+        temporary(self.path, mode).map(TempKeyFile::Temporary)
     }
 
     /// Makes the names in the directory durable.
@@ -416,77 +251,16 @@ fn within_size_limit(content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Why a file was not written.
-#[derive(Debug)]
-pub enum FileError {
-    /// The name is taken; what is there was not touched.
-    Exists(PathBuf),
-    /// There is no file; what the operating system answered.
-    Write(PathBuf, io::Error),
-    /// The file is complete and has its name, but its directory could not be synced; what the
-    /// operating system answered.
-    Unsynced(PathBuf, io::Error),
-    /// The same of several new files in this directory.
-    UnsyncedDirectory(PathBuf, io::Error),
-}
-
-impl FileError {
-    /// What can be done about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Exists(_) => {
-                "choose another name, or move the existing file away; keys are never overwritten".to_owned()
-            }
-            Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
-            Self::Unsynced(path, _) => {
-                format!(
-                    "'{}' is complete, but copy it to another disk before you trust this one",
-                    shown(path)
-                )
-            }
-            Self::UnsyncedDirectory(..) => {
-                "its newest files are complete, but copy them to another disk before you trust this one"
-                    .to_owned()
-            }
-        })
-    }
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists(path) => write!(f, "'{}' already exists", shown(path)),
-            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", shown(path)),
-            Self::Unsynced(path, source) => {
-                write!(f, "cannot sync the directory of '{}': {source}", shown(path))
-            }
-            Self::UnsyncedDirectory(path, source) => {
-                write!(f, "cannot sync the directory '{}': {source}", shown(path))
-            }
-        }
-    }
-}
-
-impl std::error::Error for FileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Exists(_) => None,
-            Self::Write(_, source) | Self::Unsynced(_, source) | Self::UnsyncedDirectory(_, source) => {
-                Some(source)
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{MetadataExt as _, symlink};
-    use std::process::Command;
 
     use tempfile::TempDir;
 
+    use super::super::directory::{create_directory, try_directory};
+    use super::super::tests::names;
     use super::*;
     use crate::sys::again::inner;
 
@@ -494,19 +268,11 @@ mod tests {
         fs::metadata(path).unwrap().mode() & 0o7777
     }
 
-    fn names(directory: &Path) -> Vec<String> {
-        let entries = fs::read_dir(directory).unwrap();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
     #[test]
     fn a_private_file_is_0600_from_the_start_under_any_umask() {
         for umask in ["000", "022", "077"] {
             let outer = TempDir::new().unwrap();
-            let test = "key::file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
+            let test = "store::new_file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
             if !inner(test, &format!("umask {umask}"), outer.path()) {
                 assert_eq!(mode(&outer.path().join("private")), 0o600, "umask {umask}");
                 assert_eq!(mode(&outer.path().join("new")), 0o700, "umask {umask}");
@@ -515,7 +281,7 @@ mod tests {
                 continue;
             }
             let here = Directory::open(Path::new(".")).unwrap();
-            let file = here.nameless(Access::Owner, b"").unwrap();
+            let file = here.temp_file(Access::Owner, b"").unwrap();
             assert_eq!(file.file().metadata().unwrap().mode() & 0o7777, 0o600);
             let file = temporary(Path::new("."), 0o600).unwrap();
             assert_eq!(mode(file.path()), 0o600);
@@ -533,7 +299,7 @@ mod tests {
     fn a_size_limit_is_an_error_and_leaves_nothing() {
         let outer = TempDir::new().unwrap();
         if !inner(
-            "key::file::tests::a_size_limit_is_an_error_and_leaves_nothing",
+            "store::new_file::tests::a_size_limit_is_an_error_and_leaves_nothing",
             "ulimit -f 0",
             outer.path(),
         ) {
@@ -557,37 +323,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_a_key_is_not_read() {
-        let directory = TempDir::new().unwrap();
-        let path = |name| directory.path().join(name);
-        fs::write(path("key"), "secret").unwrap();
-        fs::write(path("empty"), "").unwrap();
-        symlink("key", path("link")).unwrap();
-        let read = |name| read_key_file(&path(name)).unwrap().content;
-        assert_eq!(**read("key"), *b"secret");
-        assert_eq!(**read("link"), *b"secret");
-        assert_eq!(**read("empty"), *b"");
-
-        fs::File::create(path("largest")).unwrap().set_len(LARGEST).unwrap();
-        assert_eq!(read("largest").len() as u64, LARGEST);
-
-        fs::File::create(path("large")).unwrap().set_len(LARGEST + 1).unwrap();
-        symlink("/dev/zero", path("endless")).unwrap();
-        assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
-        for name in ["large", "endless", "pipe", ".", "gone"] {
-            assert!(read_key_file(&path(name)).is_err(), "{name}");
-        }
-    }
-
-    #[test]
     fn files_that_are_synced_together_are_all_there() {
         let directory = TempDir::new().unwrap();
         let here = Directory::open(directory.path()).unwrap();
         for count in [0, 1, 8, 9, 100] {
             let contents: Vec<String> = (0..count).map(|number| format!("{count}-{number}")).collect();
-            let files: Vec<Nameless> = contents
+            let files: Vec<TempKeyFile> = contents
                 .iter()
-                .map(|content| here.nameless(Access::Owner, content.as_bytes()).unwrap())
+                .map(|content| here.temp_file(Access::Owner, content.as_bytes()).unwrap())
                 .collect();
             let synced = sync_together(&files.iter().collect::<Vec<_>>());
             assert_eq!(synced.iter().filter(|result| result.is_ok()).count(), count);
@@ -604,8 +347,8 @@ mod tests {
     fn a_file_has_no_name_before_its_last() {
         let directory = TempDir::new().unwrap();
         let here = Directory::open(directory.path()).unwrap();
-        let file = here.nameless(Access::Owner, b"secret").unwrap();
-        assert!(matches!(file, Nameless::Unnamed(_)), "the disk of this test has no unnamed files");
+        let file = here.temp_file(Access::Owner, b"secret").unwrap();
+        assert!(matches!(file, TempKeyFile::Unnamed(_)), "the disk of this test has no unnamed files");
         assert_eq!(names(directory.path()), [""; 0]);
         file.name(&directory.path().join("key")).unwrap();
         assert_eq!(names(directory.path()), ["key"]);
@@ -619,7 +362,7 @@ mod tests {
         let path = directory.path().join("key");
         let here = Directory::open(directory.path()).unwrap();
         for (access, expected) in [(Access::Owner, 0o600), (Access::Everyone, 0o600)] {
-            let Nameless::Unnamed(file) = here.nameless(access, b"secret").unwrap() else {
+            let TempKeyFile::Unnamed(file) = here.temp_file(access, b"secret").unwrap() else {
                 panic!("it has a name")
             };
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(expected)).unwrap();
@@ -630,56 +373,6 @@ mod tests {
             assert_eq!(names(directory.path()), ["key"]);
             fs::remove_file(&path).unwrap();
         }
-    }
-
-    #[test]
-    fn leftovers_are_removed_but_nothing_that_is_in_use() {
-        let directory = TempDir::new().unwrap();
-        let others = [".vanity-ed25519-x", "x.tmp", "key", "vanity-ed25519.tmp"];
-        others.iter().for_each(|name| fs::write(directory.path().join(name), "").unwrap());
-        symlink("key", directory.path().join(".vanity-ed25519-link.tmp")).unwrap();
-        fs::create_dir(directory.path().join(".vanity-ed25519-dir.tmp")).unwrap();
-        let leave = || fs::write(directory.path().join(".vanity-ed25519-aB3xyz.tmp"), "secret").unwrap();
-        leave();
-        let file = temporary(directory.path(), 0o600).unwrap();
-        remove_leftovers(directory.path()).unwrap();
-        let left = [
-            ".vanity-ed25519-dir.tmp",
-            ".vanity-ed25519-link.tmp",
-            ".vanity-ed25519-x",
-            "key",
-            "vanity-ed25519.tmp",
-            "x.tmp",
-        ];
-        let mut expected = left.map(str::to_owned).to_vec();
-        expected.push(file.path().file_name().unwrap().to_str().unwrap().to_owned());
-        expected.sort();
-        assert_eq!(names(directory.path()), expected);
-        Nameless::Temporary(file).name(&directory.path().join("new")).unwrap();
-        assert!(directory.path().join("new").exists());
-    }
-
-    /// Two processes at once: one makes files, the other takes whatever it can for leftovers.
-    #[test]
-    fn no_process_takes_what_another_is_writing() {
-        let directory = TempDir::new().unwrap();
-        let path = directory.path();
-        let done = std::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                        remove_leftovers(path).unwrap();
-                    }
-                });
-            }
-            for number in 0..500 {
-                let file = temporary(path, 0o600).unwrap();
-                Nameless::Temporary(file).name(&path.join(number.to_string())).unwrap();
-            }
-            done.store(true, std::sync::atomic::Ordering::Relaxed);
-        });
-        assert_eq!(names(path).len(), 500);
     }
 
     #[test]
@@ -709,12 +402,5 @@ mod tests {
         assert!(matches!(error, FileError::Write(..)), "{error}");
         assert!(error.to_string().starts_with(&format!("cannot write '{}'", path.display())), "{error}");
         assert_eq!(names(directory.path()), [""; 0]);
-    }
-
-    #[test]
-    fn a_bare_name_is_in_the_working_directory() {
-        assert_eq!(parent(Path::new("key")), Path::new("."));
-        assert_eq!(parent(Path::new("a/key")), Path::new("a"));
-        assert_eq!(parent(Path::new("/key")), Path::new("/"));
     }
 }

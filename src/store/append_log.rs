@@ -19,12 +19,12 @@ const NOT_FOLLOWED_NOR_WAITED_FOR: i32 = {
 };
 
 /// The path of such a file, which may be missing as yet.
-pub struct Lines(PathBuf);
+pub struct AppendLog(PathBuf);
 
 /// The file, held against other processes of this program until it is dropped.
-pub struct HeldLines(File);
+pub struct HeldLog(File);
 
-impl Lines {
+impl AppendLog {
     /// Says where the file is, and opens nothing.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
@@ -44,7 +44,7 @@ impl Lines {
     ///
     /// What the operating system answers, or that the path is something else than a file with this name alone: what is
     /// appended through a link would change a file somewhere else.
-    pub fn hold(&self) -> io::Result<HeldLines> {
+    pub fn hold(&self) -> io::Result<HeldLog> {
         if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(NO_FILE));
         }
@@ -69,11 +69,11 @@ impl Lines {
             }
         }
         patiently(|| file.try_lock());
-        Ok(HeldLines(file))
+        Ok(HeldLog(file))
     }
 }
 
-impl HeldLines {
+impl HeldLog {
     /// The lines of the file, without their ends. Of a longer one only the first `longest` bytes are given.
     ///
     /// # Errors
@@ -126,12 +126,12 @@ fn next_line(file: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u
 mod tests {
     use super::*;
 
-    fn text(held: &mut HeldLines, longest: usize) -> Vec<String> {
+    fn text(held: &mut HeldLog, longest: usize) -> Vec<String> {
         held.read(longest).unwrap().map(|line| String::from_utf8(line.unwrap()).unwrap()).collect()
     }
 
-    fn lines(directory: &tempfile::TempDir) -> Lines {
-        Lines::new(directory.path().join("lines"))
+    fn lines(directory: &tempfile::TempDir) -> AppendLog {
+        AppendLog::new(directory.path().join("lines"))
     }
 
     #[test]

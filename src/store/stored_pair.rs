@@ -8,12 +8,11 @@
 use std::path::Path;
 use std::{fmt, fs, io};
 
-use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
-
-use super::encode::{ED25519, ENCRYPTED_PRIVATE_KEY, OCTET_STRING_32, PRIVATE_KEY};
-use super::file::{Access, KeyFile, read_key_file, write_new};
+use super::error::FileError;
 use super::name::{file_name, parts_of_name, public_file};
-use super::{FileError, Format, Passphrase, PublicKey, Seed};
+use super::new_file::{Access, write_new};
+use super::read::{KeyFile, read_key_file};
+use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
 
 /// A key pair in a directory whose private file was opened, and whose public file, if there is one, belongs to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,17 +27,6 @@ pub struct StoredPair {
     pub comment: Option<String>,
     /// The public line without a line end, unless the public file is missing.
     pub line: Option<String>,
-}
-
-/// How a private key is stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Storage {
-    /// In the clear.
-    Clear,
-    /// Encrypted; the file shows its public key, or opens with the passphrase.
-    Encrypted,
-    /// Encrypted as a whole, and there is no passphrase to open it: its name, the ledger and the public file agree on the key.
-    Unopened,
 }
 
 /// Why the files of a name are not a key pair that counts.
@@ -98,7 +86,10 @@ impl StoredPair {
         if let Some(mode) = open_to_others {
             return Err(Flaw::OpenToOthers(mode));
         }
-        let private = Private::read(&content, passphrase)?;
+        let private = PrivateText::read(&content, passphrase).map_err(|error| match error {
+            DecodeError::NotAKey => Flaw::NoKey,
+            DecodeError::WrongPassphrase => Flaw::Closed,
+        })?;
         let line = match read_key_file(&public_file(&private_file)) {
             Ok(file) => Some(String::from_utf8_lossy(&file.content).trim_end().to_owned()),
             Err(error)
@@ -109,7 +100,7 @@ impl StoredPair {
             Err(_) => return Err(Flaw::PublicFile),
         };
         if private.storage == Storage::Unopened
-            && (line.is_none() || Format::for_path(&private_file) != Format::Pkcs8)
+            && (line.is_none() || Format::of_file_name(&private_file) != Format::Pkcs8)
         {
             return Err(Flaw::Unproved);
         }
@@ -123,7 +114,7 @@ impl StoredPair {
         if of_line.is_some_and(|of_line| of_line != public_key) {
             return Err(Flaw::PublicFile);
         }
-        let Private { storage, comment, .. } = private;
+        let PrivateText { storage, comment, .. } = private;
         Ok(Self { name: name.to_owned(), public_key, storage, comment, line })
     }
 
@@ -155,64 +146,6 @@ fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-impl PublicKey {
-    /// Returns the key of a public line, whatever its comment.
-    #[must_use]
-    pub fn of_line(line: &str) -> Option<Self> {
-        let key = ssh_key::PublicKey::from_openssh(line).ok()?;
-        key.key_data().ed25519().map(|key| Self(key.0))
-    }
-}
-
-/// What a private file shows.
-struct Private {
-    public_key: Option<PublicKey>,
-    storage: Storage,
-    comment: Option<String>,
-}
-
-impl Private {
-    fn read(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
-        let text = std::str::from_utf8(content).map_err(|_| Flaw::NoKey)?;
-        if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
-            return Self::of_openssh(&key).ok_or(Flaw::NoKey);
-        }
-        let (label, document) = SecretDocument::from_pem(text).map_err(|_| Flaw::NoKey)?;
-        let (document, storage) = match label {
-            PRIVATE_KEY => (document, Storage::Clear),
-            ENCRYPTED_PRIVATE_KEY => {
-                let encrypted =
-                    EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).map_err(|_| Flaw::NoKey)?;
-                let Some(passphrase) = passphrase else {
-                    return Ok(Self { public_key: None, storage: Storage::Unopened, comment: None });
-                };
-                let opened = encrypted.decrypt(passphrase.bytes()).map_err(|_| Flaw::Closed)?;
-                (opened, Storage::Encrypted)
-            }
-            _ => return Err(Flaw::NoKey),
-        };
-        let public_key = Some(of_pkcs8(document.as_bytes()).ok_or(Flaw::NoKey)?);
-        Ok(Self { public_key, storage, comment: None })
-    }
-
-    fn of_openssh(key: &ssh_key::PrivateKey) -> Option<Self> {
-        let shown = PublicKey(key.public_key().key_data().ed25519()?.0);
-        if key.is_encrypted() {
-            return Some(Self { public_key: Some(shown), storage: Storage::Encrypted, comment: None });
-        }
-        let derived = Seed::new(key.key_data().ed25519()?.private.to_bytes()).public_key();
-        let comment = Some(key.comment().as_str_lossy().to_owned());
-        (derived == shown).then_some(Self { public_key: Some(shown), storage: Storage::Clear, comment })
-    }
-}
-
-/// The public key of a PKCS#8 document with an Ed25519 seed.
-fn of_pkcs8(document: &[u8]) -> Option<PublicKey> {
-    let info = PrivateKeyInfoRef::try_from(document).ok()?;
-    let seed = info.private_key.as_bytes().strip_prefix(&OCTET_STRING_32)?;
-    (info.algorithm.oid == ED25519).then_some(Seed::new(seed.try_into().ok()?).public_key())
-}
-
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -242,8 +175,9 @@ mod tests {
     use tempfile::TempDir;
     use zeroize::Zeroizing;
 
-    use super::super::{Cipher, Destination, Protection};
+    use super::super::destination::Destination;
     use super::*;
+    use crate::key::{Cipher, Protection, Seed};
 
     fn passphrase(text: &str) -> Passphrase {
         Passphrase::new(Zeroizing::new(text.into())).unwrap()
@@ -355,20 +289,5 @@ mod tests {
         let dangling =
             |_: &TempDir, path: &Path| replace(&public_file(path), &|path| symlink("x", path).unwrap());
         assert!(flaw(1, openssh, dangling).starts_with("its public file does not hold"));
-    }
-
-    /// A file in OpenSSH's form shows one public key and holds the seed of another.
-    #[test]
-    fn a_key_whose_parts_do_not_belong_together_is_none() {
-        let [one, other] = [7, 8].map(|byte| Seed::new([byte; 32]));
-        let text = one.private_text(Format::Openssh, "", None).unwrap();
-        let key = ssh_key::PrivateKey::from_openssh(text.as_bytes()).unwrap();
-        assert!(Private::of_openssh(&key).is_some());
-        let pair = ssh_key::private::Ed25519Keypair {
-            public: ssh_key::public::Ed25519PublicKey(one.public_key().0),
-            private: ssh_key::private::Ed25519PrivateKey::from_bytes(other.bytes()),
-        };
-        let key = ssh_key::PrivateKey::new(pair.into(), "").unwrap();
-        assert!(Private::of_openssh(&key).is_none());
     }
 }

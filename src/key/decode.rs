@@ -1,0 +1,120 @@
+//! What private key files and public lines show, read back from their text.
+//!
+//! Only OpenSSH's form shows the public key of an encrypted file without its passphrase. Encrypted PKCS#8 has to
+//! be opened with it.
+
+use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
+
+use super::encode::{ED25519, ENCRYPTED_PRIVATE_KEY, OCTET_STRING_32, PRIVATE_KEY};
+use super::protect::Passphrase;
+use super::seed::{PublicKey, Seed};
+
+/// How a private key is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Storage {
+    /// In the clear.
+    Clear,
+    /// Encrypted; the text shows its public key, or opens with the passphrase.
+    Encrypted,
+    /// Encrypted as a whole, and there is no passphrase to open it.
+    Unopened,
+}
+
+/// What the text of a private key file shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PrivateText {
+    /// The public key that follows from the seed, or that stands beside the encrypted seed; `None` if
+    /// [`Storage::Unopened`].
+    pub public_key: Option<PublicKey>,
+    /// How the seed is stored.
+    pub storage: Storage,
+    /// The comment, if the text shows one.
+    pub comment: Option<String>,
+}
+
+/// Why text is not the private key that it should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecodeError {
+    /// It is not a whole Ed25519 private key, or its parts do not belong together.
+    NotAKey,
+    /// The passphrase does not open it.
+    WrongPassphrase,
+}
+
+impl PrivateText {
+    /// Reads either form. Encrypted PKCS#8 is opened if there is a `passphrase`.
+    ///
+    /// # Errors
+    ///
+    /// A [`DecodeError`].
+    pub fn read(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, DecodeError> {
+        let text = std::str::from_utf8(content).map_err(|_| DecodeError::NotAKey)?;
+        if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
+            return Self::of_openssh(&key).ok_or(DecodeError::NotAKey);
+        }
+        let (label, document) = SecretDocument::from_pem(text).map_err(|_| DecodeError::NotAKey)?;
+        let (document, storage) = match label {
+            PRIVATE_KEY => (document, Storage::Clear),
+            ENCRYPTED_PRIVATE_KEY => {
+                let encrypted = EncryptedPrivateKeyInfoRef::try_from(document.as_bytes())
+                    .map_err(|_| DecodeError::NotAKey)?;
+                let Some(passphrase) = passphrase else {
+                    return Ok(Self { public_key: None, storage: Storage::Unopened, comment: None });
+                };
+                let opened =
+                    encrypted.decrypt(passphrase.bytes()).map_err(|_| DecodeError::WrongPassphrase)?;
+                (opened, Storage::Encrypted)
+            }
+            _ => return Err(DecodeError::NotAKey),
+        };
+        let public_key = Some(of_pkcs8(document.as_bytes()).ok_or(DecodeError::NotAKey)?);
+        Ok(Self { public_key, storage, comment: None })
+    }
+
+    fn of_openssh(key: &ssh_key::PrivateKey) -> Option<Self> {
+        let shown = PublicKey(key.public_key().key_data().ed25519()?.0);
+        if key.is_encrypted() {
+            return Some(Self { public_key: Some(shown), storage: Storage::Encrypted, comment: None });
+        }
+        let derived = Seed::new(key.key_data().ed25519()?.private.to_bytes()).public_key();
+        let comment = Some(key.comment().as_str_lossy().to_owned());
+        (derived == shown).then_some(Self { public_key: Some(shown), storage: Storage::Clear, comment })
+    }
+}
+
+/// Returns the public key of a PKCS#8 document with an Ed25519 seed.
+fn of_pkcs8(document: &[u8]) -> Option<PublicKey> {
+    let info = PrivateKeyInfoRef::try_from(document).ok()?;
+    let seed = info.private_key.as_bytes().strip_prefix(&OCTET_STRING_32)?;
+    (info.algorithm.oid == ED25519).then_some(Seed::new(seed.try_into().ok()?).public_key())
+}
+
+impl PublicKey {
+    /// Returns the key of a public line, whatever its comment.
+    #[must_use]
+    pub fn of_line(line: &str) -> Option<Self> {
+        let key = ssh_key::PublicKey::from_openssh(line).ok()?;
+        key.key_data().ed25519().map(|key| Self(key.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Format;
+
+    /// A file in OpenSSH's form shows one public key and holds the seed of another.
+    #[test]
+    fn a_key_whose_parts_do_not_belong_together_is_none() {
+        let [one, other] = [7, 8].map(|byte| Seed::new([byte; 32]));
+        let text = one.private_text(Format::Openssh, "", None).unwrap();
+        let key = ssh_key::PrivateKey::from_openssh(text.as_bytes()).unwrap();
+        assert!(PrivateText::of_openssh(&key).is_some());
+        let pair = ssh_key::private::Ed25519Keypair {
+            public: ssh_key::public::Ed25519PublicKey(one.public_key().0),
+            private: ssh_key::private::Ed25519PrivateKey::from_bytes(other.bytes()),
+        };
+        let key = ssh_key::PrivateKey::new(pair.into(), "").unwrap();
+        assert!(PrivateText::of_openssh(&key).is_none());
+    }
+}

@@ -1,0 +1,42 @@
+//! The forms of a private key file.
+
+use std::path::Path;
+
+/// A form of the private key file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// PKCS#8 version 1 in PEM (RFC 8410): read by every OpenSSL, and by OpenSSH from 9.8 on.
+    Pkcs8,
+    /// OpenSSH's own form, which also carries the comment: read by every OpenSSH.
+    Openssh,
+}
+
+impl Format {
+    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
+    #[must_use]
+    pub fn of_file_name(path: &Path) -> Self {
+        match path.extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
+            _ => Self::Openssh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_says_its_form() {
+        for (name, format) in [
+            ("key.pem", Format::Pkcs8),
+            ("a/B.PEM", Format::Pkcs8),
+            ("id_ed25519", Format::Openssh),
+            ("key.pem.bak", Format::Openssh),
+            ("a.pem/key", Format::Openssh),
+            (".pem", Format::Openssh),
+        ] {
+            assert_eq!(Format::of_file_name(Path::new(name)), format, "{name}");
+        }
+    }
+}

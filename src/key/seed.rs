@@ -1,0 +1,152 @@
+//! The seed, the public key that follows from it, and what of it people see.
+//!
+//! The derivation here is the slow, certain one (ed25519-dalek, constant-time). Every key is derived by it once
+//! more before anything is printed or written about that key, so an engine that computes wrongly is caught here.
+
+use ed25519_dalek::SigningKey;
+use sha2::{Digest as _, Sha256, Sha512};
+use ssh_key::Fingerprint;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::escape::blanked;
+use crate::wire::{self, Body, Bytes, Subject};
+
+/// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.
+// Boxed, so that moving a seed leaves no copy behind.
+pub struct Seed(Box<Zeroizing<[u8; 32]>>);
+
+impl Seed {
+    /// The seed made of these bytes. The caller wipes its own copy.
+    #[must_use]
+    pub fn new(mut bytes: [u8; 32]) -> Self {
+        let seed = Self(Box::new(Zeroizing::new(bytes)));
+        bytes.zeroize();
+        seed
+    }
+
+    /// The secret bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The public key, derived by ed25519-dalek: the answer that every engine must agree with.
+    #[must_use]
+    pub fn public_key(&self) -> PublicKey {
+        // The signing key wipes itself on drop.
+        PublicKey(SigningKey::from_bytes(self.bytes()).verifying_key().to_bytes())
+    }
+}
+
+/// The first half of SHA-512(seed), **not yet clamped** (RFC 8032, section 5.1.5, step 1).
+#[must_use]
+pub fn scalar_bytes(seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+    let mut hash = Sha512::digest(seed);
+    let mut scalar = Zeroizing::new([0; 32]);
+    scalar.copy_from_slice(&hash[..32]);
+    hash.as_mut_slice().zeroize();
+    scalar
+}
+
+/// A public key: 32 bytes, y with x's sign on top.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PublicKey(pub [u8; 32]);
+
+impl PublicKey {
+    /// The 68 base64 characters that a pattern is looked for in.
+    #[must_use]
+    pub fn text(&self) -> wire::Text {
+        wire::text(&self.0)
+    }
+
+    /// The `authorized_keys` line, without a line end: `ssh-ed25519 AAAA... comment`.
+    ///
+    /// Control and formatting characters of the comment become spaces: a line break would begin a second
+    /// entry of `authorized_keys`, and others steer the terminals on which the line is shown.
+    #[must_use]
+    pub fn line(&self, comment: &str) -> String {
+        let text = self.text();
+        let text = std::str::from_utf8(&text).unwrap_or_else(|_| unreachable!("base64 is ASCII"));
+        let mut line = format!("{} {text}", wire::ALGORITHM);
+        if !comment.is_empty() {
+            line.push(' ');
+            line.push_str(&blanked(comment));
+        }
+        line
+    }
+
+    /// The fingerprint as `ssh-keygen -l` shows it: `SHA256:` and 43 base64 characters.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        Fingerprint::Sha256(self.blob_hash()).to_string()
+    }
+
+    /// The bytes that are shown where a subject is searched.
+    #[must_use]
+    pub fn bytes(&self, subject: Subject) -> Bytes {
+        match subject {
+            Subject::Key => self.0,
+            Subject::Fingerprint => self.blob_hash(),
+        }
+    }
+
+    /// The characters that are searched: of the text, or of the fingerprint as [`Self::fingerprint`] has it.
+    #[must_use]
+    pub fn body(&self, subject: Subject) -> Body {
+        match subject {
+            Subject::Key => *wire::body(&self.text()),
+            Subject::Fingerprint => {
+                let fingerprint = self.fingerprint();
+                *fingerprint.as_bytes().last_chunk().unwrap_or_else(|| unreachable!("43 characters and more"))
+            }
+        }
+    }
+
+    /// SHA-256 of the blob, what a fingerprint is made of.
+    pub(crate) fn blob_hash(&self) -> [u8; 32] {
+        Sha256::digest(wire::blob(&self.0)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use curve25519_dalek::EdwardsPoint;
+
+    use super::super::rfc8032_vectors;
+    use super::*;
+
+    #[test]
+    fn the_rfc_8032_seeds_have_their_public_keys() {
+        for (seed, public) in rfc8032_vectors::pairs() {
+            assert_eq!(Seed::new(seed).public_key(), PublicKey(public), "seed {seed:02x?}");
+        }
+    }
+
+    #[test]
+    fn the_scalar_bytes_clamped_times_the_base_point_are_the_public_key() {
+        for (seed, public) in rfc8032_vectors::pairs() {
+            let point = EdwardsPoint::mul_base_clamped(*scalar_bytes(&seed));
+            assert_eq!(point.compress().to_bytes(), public, "seed {seed:02x?}");
+        }
+        let mut seed = [0; 32];
+        for round in 0..100 {
+            let scalar = scalar_bytes(&seed);
+            assert_eq!(*scalar, SigningKey::from_bytes(&seed).to_scalar_bytes(), "round {round}");
+            let point = EdwardsPoint::mul_base_clamped(*scalar).compress().to_bytes();
+            assert_eq!(Seed::new(seed).public_key(), PublicKey(point), "round {round}");
+            seed = point;
+        }
+    }
+
+    /// The line and fingerprint that ssh-keygen prints for test 1 of RFC 8032.
+    #[test]
+    fn a_known_key_has_its_known_line_and_fingerprint() {
+        let key = PublicKey(rfc8032_vectors::pairs()[0].1);
+        let bare = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";
+        assert_eq!(key.line(""), bare);
+        assert_eq!(key.line("me@here"), format!("{bare} me@here"));
+        assert_eq!(key.line("a\nssh-rsa b\0"), format!("{bare} a ssh-rsa b "));
+        assert_eq!(key.line("a\u{9b}1m\u{202e}b\u{2028}größe"), format!("{bare} a 1m b größe"));
+        assert_eq!(key.fingerprint(), "SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8");
+    }
+}

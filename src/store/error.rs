@@ -1,0 +1,163 @@
+//! Why key files were not written.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::escape::escaped_path;
+use crate::key::{COMPUTES_WRONGLY, PublicKey};
+
+/// The advice where a directory takes no files.
+const ANOTHER_DIRECTORY: &str = "choose a directory that you may write to, on a disk with room";
+
+/// Why a file was not written.
+#[derive(Debug)]
+pub enum FileError {
+    /// The name is taken; what is there was not touched.
+    Exists(PathBuf),
+    /// There is no file; what the operating system answered.
+    Write(PathBuf, io::Error),
+    /// The file is complete and has its name, but its directory could not be synced; what the
+    /// operating system answered.
+    Unsynced(PathBuf, io::Error),
+    /// The same of several new files in this directory.
+    UnsyncedDirectory(PathBuf, io::Error),
+}
+
+impl FileError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Exists(_) => {
+                "choose another name, or move the existing file away; keys are never overwritten".to_owned()
+            }
+            Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
+            Self::Unsynced(path, _) => {
+                format!(
+                    "'{}' is complete, but copy it to another disk before you trust this one",
+                    escaped_path(path)
+                )
+            }
+            Self::UnsyncedDirectory(..) => {
+                "its newest files are complete, but copy them to another disk before you trust this one"
+                    .to_owned()
+            }
+        })
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists(path) => write!(f, "'{}' already exists", escaped_path(path)),
+            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", escaped_path(path)),
+            Self::Unsynced(path, source) => {
+                write!(f, "cannot sync the directory of '{}': {source}", escaped_path(path))
+            }
+            Self::UnsyncedDirectory(path, source) => {
+                write!(f, "cannot sync the directory '{}': {source}", escaped_path(path))
+            }
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Exists(_) => None,
+            Self::Write(_, source) | Self::Unsynced(_, source) | Self::UnsyncedDirectory(_, source) => {
+                Some(source)
+            }
+        }
+    }
+}
+
+/// Why a key pair cannot be kept, or was not.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The path is empty, or ends in `/`, `.` or `..`.
+    NoFileName(PathBuf),
+    /// The file's path is that of a directory.
+    IsDirectory(PathBuf),
+    /// The directory does not exist.
+    NoDirectory(PathBuf),
+    /// What should be a directory is something else.
+    NotADirectory(PathBuf),
+    /// The directory does not take new files; what the operating system answered.
+    Unusable(PathBuf, io::Error),
+    /// The private file exists already or could not be written.
+    File(FileError),
+    /// The private key **is** kept; its public line is not.
+    PublicFile {
+        /// Where the private key is.
+        private_file: PathBuf,
+        /// The public line, without a line end.
+        line: String,
+        /// What happened to the public file.
+        source: FileError,
+    },
+    /// The public key is not the one of the seed; nothing was written.
+    WrongKey(PublicKey),
+}
+
+impl StoreError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoFileName(_) => "give the name of a new file".to_owned(),
+            Self::IsDirectory(path) => {
+                format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
+            }
+            Self::NoDirectory(_) => "make it first, or choose another directory".to_owned(),
+            Self::NotADirectory(_) => "choose another directory".to_owned(),
+            Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
+            Self::File(error) => return error.hint(),
+            Self::PublicFile { private_file, line, .. } => {
+                format!(
+                    "the private key is kept, in {}; its public line is: {line}",
+                    escaped_path(private_file)
+                )
+            }
+            Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFileName(path) => write!(f, "'{}' does not name a file", escaped_path(path)),
+            Self::IsDirectory(path) => write!(f, "'{}' is a directory", escaped_path(path)),
+            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", escaped_path(path)),
+            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", escaped_path(path)),
+            Self::Unusable(path, source) => {
+                write!(f, "cannot create files in '{}': {source}", escaped_path(path))
+            }
+            Self::File(error) => error.fmt(f),
+            Self::PublicFile { private_file, source, .. } => {
+                write!(f, "the private key is in '{}', but {source}", escaped_path(private_file))
+            }
+            Self::WrongKey(public) => {
+                write!(f, "the seed does not belong to the key {}", public.line(""))
+            }
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unusable(_, source) => Some(source),
+            Self::PublicFile { source, .. } => Some(source),
+            Self::File(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<FileError> for StoreError {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}

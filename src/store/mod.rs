@@ -1,0 +1,28 @@
+//! Durable private files: complete under their final name, or not there at all.
+//!
+//! `new_file` begins with a page that shows what can happen at each step and why nothing is lost. A
+//! [`Destination`] keeps one pair of files, a [`Group`] many at once, and both write nothing over an existing name.
+//! A directory of pairs can be opened again ([`StoredPair`]), and an [`AppendLog`] in it grows by whole lines.
+
+mod append_log;
+mod destination;
+mod directory;
+mod error;
+mod group;
+mod lock;
+mod name;
+mod new_file;
+mod read;
+mod stored_pair;
+mod temporary;
+
+pub use append_log::{AppendLog, HeldLog};
+pub use destination::Destination;
+pub use error::{FileError, StoreError};
+pub use group::{Group, Kept};
+pub use name::{file_label, parts_of_name};
+pub use stored_pair::{Flaw, StoredPair};
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Reads the files of keys.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+/// The most that a file of a key may have, in bytes: a comment is no longer than an argument can be.
+const LARGEST: u64 = 1 << 20;
+
+/// A file of a key, as it was read.
+pub(super) struct KeyFile {
+    pub(super) content: Zeroizing<Vec<u8>>,
+    /// Its mode, if that lets others than its owner at it.
+    pub(super) open_to_others: Option<u32>,
+}
+
+/// Reads a file of a key. In a directory of keys anything may have the name of one: a pipe is not waited for, and a device or
+/// a file that is too large is not read.
+///
+/// # Errors
+///
+/// What the operating system answers, or [`io::ErrorKind::InvalidData`] with what the file is instead.
+pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    match () {
+        () if found.is_dir() => return other("it is a directory"),
+        () if !found.is_file() => return other("it is not a regular file"),
+        () if found.len() > LARGEST => return other("it is too large for a key"),
+        () => {}
+    }
+    #[cfg(unix)]
+    let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
+    #[cfg(not(unix))]
+    let mode = 0o600;
+    // Room for one byte more, so that reading to the end never makes a copy elsewhere.
+    let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
+    file.take(found.len()).read_to_end(&mut content)?;
+    Ok(KeyFile { content, open_to_others: Some(mode).filter(|mode| mode & 0o077 != 0) })
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_of_a_key_is_not_read() {
+        let directory = TempDir::new().unwrap();
+        let path = |name| directory.path().join(name);
+        fs::write(path("key"), "secret").unwrap();
+        fs::write(path("empty"), "").unwrap();
+        symlink("key", path("link")).unwrap();
+        let read = |name| read_key_file(&path(name)).unwrap().content;
+        assert_eq!(**read("key"), *b"secret");
+        assert_eq!(**read("link"), *b"secret");
+        assert_eq!(**read("empty"), *b"");
+
+        fs::File::create(path("largest")).unwrap().set_len(LARGEST).unwrap();
+        assert_eq!(read("largest").len() as u64, LARGEST);
+
+        fs::File::create(path("large")).unwrap().set_len(LARGEST + 1).unwrap();
+        symlink("/dev/zero", path("endless")).unwrap();
+        assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        for name in ["large", "endless", "pipe", ".", "gone"] {
+            assert!(read_key_file(&path(name)).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Temporary files with names, where a file system has no files without them, and those that killed processes left.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use tempfile::{Builder, NamedTempFile};
+
+/// What the names of temporary files begin and end with.
+pub(super) const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
+
+/// Makes a locked temporary file with this mode, less the bits of the umask.
+pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode; // Files take the access rules of their directory.
+    loop {
+        // The crate's error names the temporary file, which means nothing to anyone.
+        let file = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()))?;
+        if is_ours(&file)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Locks a new temporary file. Returns whether it still has its name: another process may have taken it for a leftover
+/// before it was locked.
+#[cfg(unix)]
+fn is_ours(file: &NamedTempFile) -> io::Result<bool> {
+    use std::fs::TryLockError;
+    use std::os::unix::fs::MetadataExt as _;
+    if let Err(TryLockError::WouldBlock) = file.as_file().try_lock() {
+        return Ok(false);
+    }
+    Ok(file.as_file().metadata()?.nlink() > 0)
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Removes the temporary files that killed processes have left in a directory: those whose lock is free. What cannot be
+/// opened, locked or removed stays.
+///
+/// # Errors
+///
+/// The directory cannot be read.
+pub(super) fn remove_leftovers(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let [start, end] = TEMPORARY.map(str::as_bytes);
+        let name = name.as_encoded_bytes();
+        if name.starts_with(start) && name.ends_with(end) {
+            remove_leftover(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn remove_leftover(path: &Path) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let Ok(file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else { return };
+    if file.metadata().is_ok_and(|found| found.is_file()) && file.try_lock().is_ok() {
+        // Another process may have removed it just before.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Elsewhere an open file can be removed, too, so leftovers stay.
+#[cfg(not(unix))]
+fn remove_leftover(_: &Path) {}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::super::new_file::TempKeyFile;
+    use super::super::tests::names;
+    use super::*;
+
+    #[test]
+    fn leftovers_are_removed_but_nothing_that_is_in_use() {
+        let directory = TempDir::new().unwrap();
+        let others = [".vanity-ed25519-x", "x.tmp", "key", "vanity-ed25519.tmp"];
+        others.iter().for_each(|name| fs::write(directory.path().join(name), "").unwrap());
+        symlink("key", directory.path().join(".vanity-ed25519-link.tmp")).unwrap();
+        fs::create_dir(directory.path().join(".vanity-ed25519-dir.tmp")).unwrap();
+        let leave = || fs::write(directory.path().join(".vanity-ed25519-aB3xyz.tmp"), "secret").unwrap();
+        leave();
+        let file = temporary(directory.path(), 0o600).unwrap();
+        remove_leftovers(directory.path()).unwrap();
+        let left = [
+            ".vanity-ed25519-dir.tmp",
+            ".vanity-ed25519-link.tmp",
+            ".vanity-ed25519-x",
+            "key",
+            "vanity-ed25519.tmp",
+            "x.tmp",
+        ];
+        let mut expected = left.map(str::to_owned).to_vec();
+        expected.push(file.path().file_name().unwrap().to_str().unwrap().to_owned());
+        expected.sort();
+        assert_eq!(names(directory.path()), expected);
+        TempKeyFile::Temporary(file).name(&directory.path().join("new")).unwrap();
+        assert!(directory.path().join("new").exists());
+    }
+
+    /// Two processes at once: one makes files, the other takes whatever it can for leftovers.
+    #[test]
+    fn no_process_takes_what_another_is_writing() {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        remove_leftovers(path).unwrap();
+                    }
+                });
+            }
+            for number in 0..500 {
+                let file = temporary(path, 0o600).unwrap();
+                TempKeyFile::Temporary(file).name(&path.join(number.to_string())).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert_eq!(names(path).len(), 500);
+    }
+}
