@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::escape::escaped_path;
-use crate::pattern::{Pattern, PatternError, Reason, Style};
+use crate::pattern::{Matcher, Pattern, PatternError, Reason, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::duplicates::{self, Place};
@@ -113,7 +113,7 @@ impl List {
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
-                self.needed += pattern.as_ref().map_or(0, Pattern::bytes);
+                self.needed += pattern.as_ref().map_or(0, Matcher::bytes_for);
                 if self.needed > MOST_MEMORY {
                     let (most, number) = (MOST_MEMORY >> 20, line.number);
                     let problem =

@@ -1,7 +1,7 @@
 //! The GPU engine: batches of up to millions of keys on every graphics processor, whose few survivors are proved here.
 //!
 //! A worker draws a key from its seeds for every batch; the device takes the batch's seeds from ChaCha20 under it, and nothing else ever
-//! does. What passes the device's screen ([`crate::pattern::Screen`]) comes back with its place, from which its seed is
+//! does. What passes the device's filter ([`crate::pattern::DeviceFilter`]) comes back with its place, from which its seed is
 //! derived once more. A survivor that curve25519-dalek does not derive from it, and a call that fails, cost the device its place in the
 //! search: it is reported by name, and the fastest engine of the processor goes on in its stead.
 
@@ -17,7 +17,7 @@ use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
 use crate::hash::chacha::ChaCha20;
 use crate::key::{Seed, rfc8032_vectors};
-use crate::pattern::{Matcher, Screen};
+use crate::pattern::{DeviceFilter, Matcher};
 use crate::simd::{Row, Scalar};
 use crate::sys::wipe;
 
@@ -182,7 +182,7 @@ impl Gpu {
             card,
             line: None,
             keys: card.unit(),
-            screen: None,
+            filter: None,
             seeds: Vec::new(),
             spare: None,
         }
@@ -252,7 +252,7 @@ pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipel
     let settings = Settings {
         windows: numbers.map(|numbers| numbers.map(|number| number as u32)).collect(),
         depth,
-        screen_numbers: Screen::NUMBERS.to_vec(),
+        filter_numbers: DeviceFilter::NUMBERS.to_vec(),
     };
     let first = table.layout()[1].first as u32;
     Pipeline::new(device, &settings, table.rows(), first, numbers_of_edwards().map(|number| number.0))
@@ -304,8 +304,8 @@ struct OnCard<'a> {
     line: Option<Line<'a>>,
     /// Keys in the next batch.
     keys: usize,
-    /// The matcher whose screen the device has.
-    screen: Option<u64>,
+    /// The matcher whose filter the device has.
+    filter: Option<u64>,
     /// Seeds that were given.
     seeds: Vec<[u8; 32]>,
     /// What works in its stead, once the device is dropped.
@@ -351,9 +351,9 @@ impl OnCard<'_> {
             Some(line) => line,
             None => self.card.pipeline.line(self.card.most)?,
         };
-        if self.screen != Some(matcher.number()) {
-            line.set_screen(&matcher.screen().words())?;
-            self.screen = Some(matcher.number());
+        if self.filter != Some(matcher.number()) {
+            line.set_filter(&matcher.device_filter().words())?;
+            self.filter = Some(matcher.number());
         }
         let tried = match seeds.key() {
             Some(key) => {

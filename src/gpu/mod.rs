@@ -42,8 +42,8 @@ pub struct Settings {
     pub windows: Vec<[u32; 3]>,
     /// Keys of a work item, which share an inversion.
     pub depth: u32,
-    /// What `kernel/screen.cl` refers to, by name.
-    pub screen_numbers: Vec<(&'static str, u64)>,
+    /// What `kernel/filter.cl` refers to, by name.
+    pub filter_numbers: Vec<(&'static str, u64)>,
 }
 
 /// A device.

@@ -17,7 +17,7 @@ const SHARE: u32 = 16;
 /// Words of a survivor: its place and its key.
 pub(super) const SURVIVOR: usize = 1 + WORDS;
 
-/// One in so many keys may survive the screen before all of them are read instead.
+/// One in so many keys may survive the filter before all of them are read instead.
 const SURVIVORS: usize = 64;
 
 /// A device with its kernels and its table.
@@ -94,7 +94,7 @@ impl Pipeline {
             survivors: queue.memory(1 + room * SURVIVOR)?,
             place: queue.memory(PLACE)?,
             sums: queue.memory(2 * most.div_ceil(self.depth as usize))?,
-            screen: None,
+            filter: None,
             pipeline: self,
             queue,
             most,
@@ -117,7 +117,7 @@ pub struct Line<'a> {
     survivors: Memory,
     place: Memory,
     sums: Memory,
-    screen: Option<Memory>,
+    filter: Option<Memory>,
     most: usize,
     room: usize,
     /// Keys of the batch.
@@ -200,34 +200,34 @@ impl Line<'_> {
         unsafe { self.queue.launch("derive", self.total / self.pipeline.depth as usize, &args) }
     }
 
-    /// What [`Self::survivors`] lets through from now on: the words of a screen.
+    /// What [`Self::survivors`] lets through from now on: the words of a filter.
     ///
     /// # Errors
     ///
     /// The device fails.
-    pub(crate) fn set_screen(&mut self, words: &[u32]) -> Result<(), GpuError> {
+    pub(crate) fn set_filter(&mut self, words: &[u32]) -> Result<(), GpuError> {
         let memory = self.queue.memory(words.len())?;
         self.queue.write(&memory, words)?;
-        self.screen = Some(memory);
+        self.filter = Some(memory);
         Ok(())
     }
 
-    /// The keys of the batch that pass the screen; all of them before there is one.
+    /// The keys of the batch that pass the filter; all of them before there is one.
     ///
     /// # Errors
     ///
     /// The device fails.
     pub fn survivors(&mut self) -> Result<Survivors, GpuError> {
-        let Some(screen) = &self.screen else { return Ok(Survivors::All(self.keys()?)) };
+        let Some(filter) = &self.filter else { return Ok(Survivors::All(self.keys()?)) };
         self.queue.write(&self.survivors, &[0])?;
         let args = [
             Arg::Memory(&self.keys),
             Arg::Word(self.total as u32),
-            Arg::Memory(screen),
+            Arg::Memory(filter),
             Arg::Memory(&self.survivors),
             Arg::Word(self.room as u32),
         ];
-        // SAFETY: there are `total` keys and room for `room` survivors; a screen's places lie within its words.
+        // SAFETY: there are `total` keys and room for `room` survivors; a filter's places lie within its words.
         unsafe { self.queue.launch("search", self.total, &args) }?;
         let mut count = [0];
         self.queue.read(&self.survivors, &mut count)?;

@@ -22,7 +22,7 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     define("SIGN_POSITION", &SIGN_POSITION);
     define("FNV_OFFSET", &unsigned(FNV[0]));
     define("FNV_PRIME", &unsigned(FNV[1]));
-    for (name, value) in &settings.screen_numbers {
+    for (name, value) in &settings.filter_numbers {
         define(name, &unsigned(*value));
     }
     if with_ptx {
@@ -40,7 +40,7 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
         include_str!("kernel/field.cl"),
         include_str!("kernel/scalar.cl"),
         include_str!("kernel/point.cl"),
-        include_str!("kernel/screen.cl"),
+        include_str!("kernel/filter.cl"),
     ] {
         text += part;
     }

@@ -27,7 +27,7 @@ pub(super) fn settings() -> Settings {
     Settings {
         windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
         depth: 32,
-        screen_numbers: crate::pattern::Screen::NUMBERS.to_vec(),
+        filter_numbers: crate::pattern::DeviceFilter::NUMBERS.to_vec(),
     }
 }
 

@@ -7,84 +7,27 @@
 //! whatever sets of symbols they are made of. `quads` looks at four characters everywhere, folded into classes, for lists of
 //! literals of any length, and says where. What is cheapest, either or both, is reckoned from the shares that they let pass.
 
-mod anchored;
-mod quads;
-mod rows;
-
-use std::ops::RangeInclusive;
-
-use super::chance::Place;
 use super::classes::Classes;
+use super::costs::{LOOK_UP_AT_A_PLACE, LOOK_UP_EVERYWHERE};
 use super::folded::Folded;
-use super::literal::Literal;
+use super::quad_filter::QuadFilter;
+use super::run::{Run, Starts};
+use super::stage::EachText;
+use super::window_filter::WindowFilter;
+use crate::pattern::odds::Place;
+use crate::pattern::syntax::Literal;
 use crate::simd::Scalar;
-use crate::wire::{BODY_LEN, Bytes, Subject, Symbols};
-use quads::Quads;
-pub(super) use rows::{ROW_WORDS, Rows, WINDOWS};
-
-/// Characters to look for, each as the symbols it may be, and the positions where the first may stand.
-#[derive(Clone)]
-pub(super) struct Run {
-    pub(super) symbols: Vec<Symbols>,
-    pub(super) starts: RangeInclusive<usize>,
-}
-
-/// A set of positions: bit p stands for position p.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Starts(u64);
-
-impl Starts {
-    pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
-
-    /// `first` alone.
-    pub(super) fn only(first: usize) -> Self {
-        Self(1 << first)
-    }
-
-    pub(super) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(super) fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// These and each following one.
-    pub(super) fn and_next(self) -> Self {
-        Self((self.0 | self.0 << 1) & Self::ALL.0)
-    }
-
-    /// The bits, the low half first.
-    pub(super) fn halves(self) -> [u32; 2] {
-        [self.0 as u32, (self.0 >> 32) as u32]
-    }
-
-    /// The positions in ascending order.
-    pub(super) fn each(self) -> impl Iterator<Item = usize> {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let next = (left != 0).then(|| left.trailing_zeros() as usize);
-            left &= left.wrapping_sub(1);
-            next
-        })
-    }
-}
+use crate::wire::{Bytes, Subject};
 
 /// Tells bytes that show no literal.
-pub(super) struct Filter {
+pub(super) struct LiteralFilter {
     subject: Subject,
     /// Without any row where they do not pay.
-    rows: Rows,
-    quads: Option<Quads>,
+    rows: WindowFilter,
+    quads: Option<QuadFilter>,
 }
 
-/// About what the exact look-ups at all places take in nanoseconds, for each number of characters that is looked up and both signs.
-const EVERYWHERE: f64 = 400.0;
-
-/// About what they take where the quads have said at which places.
-const AT_A_PLACE: f64 = 15.0;
-
-impl Filter {
+impl LiteralFilter {
     /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups`
     /// at each place, for `most` characters at most.
     pub(super) fn new<'a>(
@@ -94,22 +37,24 @@ impl Filter {
         look_ups: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
-        let everywhere = EVERYWHERE * look_ups as f64;
-        let rows = rows(subject, literals.clone());
-        let quads = Quads::new(subject, classes, most, literals);
-        let there = quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * AT_A_PLACE * look_ups as f64);
-        let by_quads = quads.as_ref().map_or(f64::INFINITY, Quads::cost);
+        let everywhere = LOOK_UP_EVERYWHERE * look_ups as f64;
+        let rows = windows_of(subject, literals.clone());
+        let quads = QuadFilter::new(subject, classes, most, literals);
+        let there =
+            quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * LOOK_UP_AT_A_PLACE * look_ups as f64);
+        let by_quads = quads.as_ref().map_or(f64::INFINITY, QuadFilter::cost);
         let share = rows.share_passing();
         let without_rows = everywhere.min(by_quads + there);
         let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + there);
-        let (rows, share) = if with_rows < without_rows { (rows, share) } else { (Rows::none(), 1.0) };
+        let (rows, share) =
+            if with_rows < without_rows { (rows, share) } else { (WindowFilter::none(), 1.0) };
         let quads = quads.filter(|_| share * by_quads + there < share * everywhere);
         Self { subject, rows, quads }
     }
 
     /// Calls `each` for parts of `batch`, in ascending order, with some places, the texts there, and where in each a literal may
     /// begin. What is left out shows none. Of a key the highest bit has to be 0; both signs are thought of.
-    pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: Each) {
+    pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: EachText) {
         match &self.quads {
             None => self.rows.survivors(batch, &mut |place| {
                 let text = Folded::new(Scalar::plain(), classes.of_values(), self.subject, &batch[place]);
@@ -129,47 +74,30 @@ impl Filter {
     }
 }
 
-/// What takes places, the texts there, and where literals may begin.
-type Each<'a> = &'a mut dyn FnMut(&[usize], &[Folded], &[Starts]);
-
 /// The most literals whose runs are marked one by one. More would leave little to reject, and take some microseconds each.
 const MOST_RUNS: usize = 4096;
 
-/// Rows of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
-pub(super) fn rows<'a>(subject: Subject, literals: impl Iterator<Item = Literal<'a>> + Clone) -> Rows {
+/// WindowFilter of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
+pub(super) fn windows_of<'a>(
+    subject: Subject,
+    literals: impl Iterator<Item = Literal<'a>> + Clone,
+) -> WindowFilter {
     if literals.clone().nth(MOST_RUNS).is_none() {
-        return Rows::new(subject, literals.map(|literal| literal.run()));
+        return WindowFilter::new(subject, literals.map(|literal| Run::of(&literal)));
     }
     let mut common: [Option<Run>; 2] = [None, None];
     for literal in literals {
         let end = match literal.place() {
-            Place::Anywhere => return Rows::none(),
+            Place::Anywhere => return WindowFilter::none(),
             Place::Start => 0,
             Place::End => 1,
         };
         match &mut common[end] {
             Some(common) => common.widen(&literal, end == 1),
-            None => common[end] = Some(literal.run()),
+            None => common[end] = Some(Run::of(&literal)),
         }
     }
-    Rows::new(subject, common.into_iter().flatten())
-}
-
-impl Run {
-    /// Makes it a run that is shown where either is: as long as the shorter one, of the symbols of both.
-    fn widen(&mut self, literal: &Literal, at_end: bool) {
-        let len = literal.len().min(self.symbols.len());
-        if at_end {
-            self.symbols.drain(..self.symbols.len() - len);
-            self.starts = BODY_LEN - len..=BODY_LEN - len;
-        } else {
-            self.symbols.truncate(len);
-        }
-        let from = if at_end { literal.len() - len } else { 0 };
-        for (at, symbols) in self.symbols.iter_mut().enumerate() {
-            *symbols = symbols.or(literal.symbols(from + at));
-        }
-    }
+    WindowFilter::new(subject, common.into_iter().flatten())
 }
 
 #[cfg(test)]
@@ -181,7 +109,7 @@ mod tests {
 
     use super::*;
     use crate::pattern::{Kind, Style};
-    use crate::wire::{ALPHABET, SYMBOL_BITS, with_sign};
+    use crate::wire::{ALPHABET, SYMBOL_BITS, Symbols, with_sign};
 
     fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
         random.next_u32() as usize % end
@@ -233,15 +161,15 @@ mod tests {
             let typed: Vec<_> = (0..count).map(|_| random_literal(&mut random, least, subject)).collect();
             let literals = || typed.iter().map(|(text, style)| Literal::of(text, *style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let rows = || Rows::new(subject, literals().map(|literal| literal.run()));
-            let quads = || Quads::new(subject, &classes, 6, literals());
+            let rows = || WindowFilter::new(subject, literals().map(|literal| Run::of(&literal)));
+            let quads = || QuadFilter::new(subject, &classes, 6, literals());
             let anchored = || literals().filter(|literal| literal.place() != Place::Anywhere);
             let mut common =
-                literals().filter(|literal| literal.place() == Place::End).map(|literal| literal.run());
+                literals().filter(|literal| literal.place() == Place::End).map(|literal| Run::of(&literal));
             if let Some(mut run) = common.next() {
                 let ends = || anchored().filter(|literal| literal.place() == Place::End);
                 ends().for_each(|literal| run.widen(&literal, true));
-                for (literal, other) in ends().zip(ends().map(|literal| literal.run())) {
+                for (literal, other) in ends().zip(ends().map(|literal| Run::of(&literal))) {
                     let skipped = literal.len() - run.symbols.len();
                     let start = other.starts.start() + skipped;
                     assert_eq!(run.starts, start..=start);
@@ -250,12 +178,12 @@ mod tests {
                 }
             }
             let filters = [
-                Filter { subject, rows: rows(), quads: None },
-                Filter { subject, rows: Rows::none(), quads: quads() },
-                Filter { subject, rows: rows(), quads: quads() },
-                Filter::new(subject, &classes, 5, 1, literals()),
+                LiteralFilter { subject, rows: rows(), quads: None },
+                LiteralFilter { subject, rows: WindowFilter::none(), quads: quads() },
+                LiteralFilter { subject, rows: rows(), quads: quads() },
+                LiteralFilter::new(subject, &classes, 5, 1, literals()),
             ];
-            let run = literals().nth(below(&mut random, count)).unwrap().run();
+            let run = Run::of(&literals().nth(below(&mut random, count)).unwrap());
             for start in run.starts.clone() {
                 let Some(bytes) = showing(subject, &run, start, &mut random) else { continue };
                 for (number, filter) in filters.iter().enumerate() {
@@ -291,14 +219,14 @@ mod tests {
         {
             let literals = || list.iter().map(|text| Literal::of(text, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let filter = Filter {
+            let filter = LiteralFilter {
                 subject: Subject::Key,
-                rows: Rows::none(),
-                quads: Quads::new(Subject::Key, &classes, 6, literals()),
+                rows: WindowFilter::none(),
+                quads: QuadFilter::new(Subject::Key, &classes, 6, literals()),
             };
             for literal in literals() {
-                for start in literal.run().starts {
-                    let Some(bytes) = showing(Subject::Key, &literal.run(), start, &mut random) else {
+                for start in Run::of(&literal).starts {
+                    let Some(bytes) = showing(Subject::Key, &Run::of(&literal), start, &mut random) else {
                         continue;
                     };
                     if !literal.stands(&bytes, start) && !literal.stands(&with_sign(bytes), start) {
@@ -325,18 +253,18 @@ mod tests {
                 let style = Style { kind, case_sensitive: true, ..Style::default() };
                 let literal = Literal::of(text, style);
                 let classes = Classes::new(literal.characters());
-                let key = showing(Subject::Key, &literal.run(), 41, &mut random).unwrap();
+                let key = showing(Subject::Key, &Run::of(&literal), 41, &mut random).unwrap();
                 assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
                 for filter in [
-                    Filter {
+                    LiteralFilter {
                         subject: Subject::Key,
-                        rows: Rows::new(Subject::Key, std::iter::once(literal.run())),
+                        rows: WindowFilter::new(Subject::Key, std::iter::once(Run::of(&literal))),
                         quads: None,
                     },
-                    Filter {
+                    LiteralFilter {
                         subject: Subject::Key,
-                        rows: Rows::none(),
-                        quads: Quads::new(Subject::Key, &classes, 4, std::iter::once(literal)),
+                        rows: WindowFilter::none(),
+                        quads: QuadFilter::new(Subject::Key, &classes, 4, std::iter::once(literal)),
                     },
                 ] {
                     let mut passed = false;
@@ -374,7 +302,7 @@ mod tests {
             }
             let literals = || words.iter().map(|word: &String| Literal::of(word, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let quads = Quads::new(Subject::Key, &classes, 6, literals()).unwrap();
+            let quads = QuadFilter::new(Subject::Key, &classes, 6, literals()).unwrap();
             let mut told = 0;
             quads.survivors(&batch, &mut |_, _, starts| {
                 told += starts.iter().map(|starts| starts.each().count()).sum::<usize>();
@@ -382,15 +310,5 @@ mod tests {
             let share = told as f64 / (quads.hits() * batch.len() as f64);
             assert!((0.5..2.0).contains(&share), "{count} of {len} letters, {kind:?}: {share}");
         }
-    }
-
-    #[test]
-    fn starts_are_a_set_of_positions() {
-        assert_eq!(Starts::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
-        let last = Starts::only(41).or(Starts::only(42));
-        assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
-        assert_eq!(Starts(0b101).and_next(), Starts(0b1111));
-        assert_eq!(last.and_next(), last);
-        assert_eq!(last.and(Starts::only(42).or(Starts::only(7))), Starts::only(42));
     }
 }

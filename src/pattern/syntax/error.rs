@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::automaton::SIZE_LIMIT;
 use crate::escape::escaped_char;
+use crate::pattern::odds::SIZE_LIMIT;
 use crate::wire::{self, Subject};
 
 /// A pattern that cannot be searched.
@@ -51,12 +51,12 @@ pub enum Reason {
 }
 
 impl PatternError {
-    pub(super) fn new(reason: Reason, at: Range<usize>) -> Self {
+    pub(crate) fn new(reason: Reason, at: Range<usize>) -> Self {
         Self { subject: Subject::Key, reason, at }
     }
 
     /// The same about another subject.
-    pub(super) fn about(self, subject: Subject) -> Self {
+    pub(crate) fn about(self, subject: Subject) -> Self {
         Self { subject, ..self }
     }
 

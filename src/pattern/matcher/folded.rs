@@ -1,5 +1,7 @@
 //! Texts folded into classes: a byte for each character, the number of its class.
 
+use super::classes::Classes;
+use crate::pattern::syntax::Literal;
 use crate::simd::Fours;
 use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Subject};
 
@@ -69,8 +71,15 @@ impl Folded {
     }
 }
 
+/// Returns the classes of `count` characters of a literal, up to 8, from `from` on, as [`Folded::window`] has them of a text
+/// that shows it.
+pub(super) fn literal_window(literal: &Literal, classes: &Classes, from: usize, count: usize) -> u64 {
+    let class = |byte: &u8| classes.of(literal.accepts(*byte).first().unwrap_or_default());
+    window(literal.text()[from..from + count].iter().map(class))
+}
+
 /// Up to 8 classes as a number, the first one lowest.
-pub(super) fn window(classes: impl DoubleEndedIterator<Item = u8>) -> u64 {
+fn window(classes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     classes.rev().fold(0, |window, class| window << 8 | u64::from(class))
 }
 
@@ -79,7 +88,6 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::pattern::classes::Classes;
     use crate::simd::{Best, Scalar, with_best};
     use crate::wire::{Symbols, with_sign};
 

@@ -1,4 +1,4 @@
-// Which keys may match: the tests of a screen (pattern/screen.rs has them and the layout of its words).
+// Which keys may match: the tests of a device filter (pattern/matcher/device_filter.rs has them and the layout of its words).
 //
 // Characters are read from a stream of bits, the highest bit of the first byte first, after the two zero bits that a key's header
 // leaves. Keys are tried with both signs of x, fingerprints are those of both.
@@ -113,19 +113,19 @@ FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
 }
 
 // Whether any sieve lets the bytes through, which a sieve does if all of its tests do.
-CALLED uint passes(const uint *bytes, GLOBAL const uint *screen, uint from)
+CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
 {
     uint stream[9];
-    stream_of(stream, bytes, screen[0]);
-    GLOBAL const uint *sieve = screen + 2;
-    for (uint number = 0; number < screen[1]; number++, sieve += 4) {
+    stream_of(stream, bytes, filter[0]);
+    GLOBAL const uint *sieve = filter + 2;
+    for (uint number = 0; number < filter[1]; number++, sieve += 4) {
         uint passed = 1;
         for (uint row = 0; passed && row < sieve[0]; row++)
-            passed = passes_row(bytes, screen + sieve[1] + row * ROW_WORDS);
+            passed = passes_row(bytes, filter + sieve[1] + row * ROW_WORDS);
         if (passed && sieve[2])
-            passed = passes_marks(stream, screen + sieve[2], from);
+            passed = passes_marks(stream, filter + sieve[2], from);
         if (passed && sieve[3])
-            passed = passes_walk(stream, screen + sieve[3]);
+            passed = passes_walk(stream, filter + sieve[3]);
         if (passed)
             return 1;
     }
@@ -133,7 +133,7 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *screen, uint from)
 }
 
 // The keys that may match, each with its place: survivors[0] counts them, and those for which there is room follow.
-KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *screen, GLOBAL uint *survivors, uint room)
+KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *filter, GLOBAL uint *survivors, uint room)
 {
     uint at = ITEM;
     if (at >= total)
@@ -141,15 +141,15 @@ KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *screen, GL
     uint key[8], digest[8];
     UNROLL for (int word = 0; word < 8; word++)
         key[word] = keys[WORD(at, word)];
-    uint is_fingerprint = screen[0] == 0, passed = 0;
+    uint is_fingerprint = filter[0] == 0, passed = 0;
     for (uint sign = 0; !passed && sign < 2; sign++) {
         key[7] |= sign << 31;
         if (is_fingerprint) {
             fingerprint(digest, key);
-            passed = passes(digest, screen, 0);
+            passed = passes(digest, filter, 0);
         } else {
             // The sign touches only what holds the character at SIGN_POSITION.
-            passed = passes(key, screen, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0);
+            passed = passes(key, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0);
         }
     }
     if (!passed)

@@ -2,15 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use super::Pattern;
-use super::chance::Place;
+use super::bloom::Bloom;
 use super::classes::Classes;
-use super::filter::{self, Filter, Rows, Starts};
-use super::folded::Folded;
-use super::index::{self, Index};
-use super::literal::Literal;
-use super::marks::Marks;
-use super::matcher::PatternId;
+use super::folded::{Folded, literal_window};
+use super::literal_filter::{LiteralFilter, windows_of};
+use super::lookup::{Lookup, prefix_hash};
+use super::run::Starts;
+use super::stage::EachPlace;
+use super::window_filter::WindowFilter;
+use crate::pattern::odds::Place;
+use crate::pattern::syntax::{Literal, Pattern, PatternId};
 use crate::simd::Scalar;
 use crate::wire::{BODY_LEN, Bytes, Subject, Symbols, with_sign};
 
@@ -19,8 +20,8 @@ pub(super) struct Literals<'a> {
     patterns: &'a [Pattern],
     subject: Subject,
     classes: Classes,
-    filter: Filter,
-    index: Index,
+    filter: LiteralFilter,
+    index: Lookup,
     /// Whether there are words, whose runs begin one character before them.
     words: bool,
     /// Where a literal may begin.
@@ -34,16 +35,17 @@ impl<'a> Literals<'a> {
         let each = || ids.iter().map(|id| literal(*id));
         let classes = Classes::new(distinct_sets(each()));
         let most = most_characters(each(), BY_CHANCE);
-        let index = Index::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
-        let filter = Filter::new(subject, &classes, most, index.look_ups(), each());
-        let starts = each().fold(Starts::default(), |starts, literal| starts.or(literal.starts()));
+        let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
+        let filter = LiteralFilter::new(subject, &classes, most, index.look_ups(), each());
+        let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
         let words = each().any(|literal| literal.delimiters().is_some());
         Self { patterns, subject, classes, filter, index, words, starts }
     }
 
     /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
-        let (either_sign, keys, follow) = (self.subject == Subject::Key, self.index.keys(), self.words);
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+        let (either_sign, keys, follow) =
+            (self.subject == Subject::Key, self.index.prefix_hashes(), self.words);
         let allowed = self.starts;
         self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
             for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
@@ -70,20 +72,20 @@ impl<'a> Literals<'a> {
     }
 
     /// What a device tests first, if that pays.
-    pub(super) fn rows(&self) -> Rows {
-        filter::rows(self.subject, self.each())
+    pub(super) fn rows(&self) -> WindowFilter {
+        windows_of(self.subject, self.each())
     }
 
     /// Adds what a device looks up: where literals may begin, a bit for each number of characters that is looked up, the shift and
     /// the words of their marks, and between these the class of every symbol.
     pub(super) fn write(&self, words: &mut Vec<u32>) {
         let most = most_characters(self.each(), BY_CHANCE_ON_A_DEVICE);
-        let mut marks = Marks::new(self.each().count().max(LEAST_ON_A_DEVICE));
+        let mut marks = Bloom::new(self.each().count().max(LEAST_ON_A_DEVICE));
         let mut counts = 0;
         for literal in self.each() {
             let count = literal.len().min(most);
             counts |= 1 << count;
-            marks.put(index::key(literal.window(&self.classes, 0, count), count));
+            marks.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
         }
         let mut bitmap = Vec::new();
         let shift = marks.write(&mut bitmap);
@@ -105,7 +107,7 @@ impl<'a> Literals<'a> {
         let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.subject, bytes);
         for start in self.starts.each() {
             let mut flow = ControlFlow::Continue(());
-            self.index.keys().any_at(&text, start, false, |key| {
+            self.index.prefix_hashes().any_at(&text, start, false, |key| {
                 let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
                 flow = self.index.ids_of(key).filter(shown).try_for_each(&mut each);
                 flow.is_break()

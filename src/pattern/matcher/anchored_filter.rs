@@ -1,30 +1,28 @@
 //! Literals that stand at one end: one look-up of their characters there.
 
-use super::Starts;
-use crate::pattern::chance::Place;
-use crate::pattern::classes::Classes;
-use crate::pattern::folded::Folded;
-use crate::pattern::literal::Literal;
-use crate::pattern::marks::{Marks, spread};
+use super::bloom::{Bloom, spread};
+use super::classes::Classes;
+use super::costs::LOOK_UP_END;
+use super::folded::{Folded, literal_window};
+use super::run::Starts;
+use crate::pattern::odds::Place;
+use crate::pattern::syntax::Literal;
 use crate::wire::{BODY_LEN, SIGN_POSITION, Subject};
-
-/// About what a look-up costs in nanoseconds, where the marks are in a cache.
-const COST: f64 = 6.0;
 
 /// Which end, and of how many characters.
 pub(super) type Window = (bool, usize);
 
 /// The literals with the same window.
-pub(super) struct Anchored {
+pub(super) struct AnchoredFilter {
     subject: Subject,
     window: Window,
-    marks: Marks,
+    marks: Bloom,
     /// Where the literals begin.
     starts: Starts,
     literals: usize,
 }
 
-impl Anchored {
+impl AnchoredFilter {
     /// The window of a literal that stands at one end: its first `most` characters, or at the end its last; `None` of others.
     pub(super) fn window_of(literal: &Literal, most: usize) -> Option<Window> {
         let count = literal.len().min(most);
@@ -37,13 +35,13 @@ impl Anchored {
 
     /// For so many literals.
     pub(super) fn new(subject: Subject, window: Window, literals: usize) -> Self {
-        Self { subject, window, marks: Marks::new(literals), starts: Starts::default(), literals }
+        Self { subject, window, marks: Bloom::new(literals), starts: Starts::default(), literals }
     }
 
     pub(super) fn mark(&mut self, classes: &Classes, literal: &Literal) {
         let (at_end, count) = self.window;
         let (from, start) = if at_end { (literal.len() - count, BODY_LEN - literal.len()) } else { (0, 0) };
-        self.marks.put(spread(literal.window(classes, from, count)));
+        self.marks.put(spread(literal_window(literal, classes, from, count)));
         self.starts = self.starts.or(Starts::only(start));
     }
 
@@ -54,7 +52,7 @@ impl Anchored {
     }
 
     pub(super) fn cost(&self) -> f64 {
-        COST
+        LOOK_UP_END
     }
 
     /// Adds to `starts` where a literal may begin in each of `texts`; in a key, with either sign.

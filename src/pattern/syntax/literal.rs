@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
-use super::chance::{self, Place, Shape};
-use super::classes::Classes;
-use super::filter::{Run, Starts};
-use super::{Automaton, Kind, PatternError, Reason, Style, folded};
+use super::error::{PatternError, Reason};
+use super::style::{Kind, Style};
+use crate::pattern::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
 
 /// The digit that a letter also matches with `--leet`.
@@ -35,19 +34,19 @@ const HEADER_SIGN: &str = "AAAAC3";
 
 /// A typed text and how it is read.
 #[derive(Clone, Copy)]
-pub(super) struct Literal<'a> {
+pub(crate) struct Literal<'a> {
     text: &'a [u8],
     style: Style,
 }
 
 impl<'a> Literal<'a> {
     /// Without checks.
-    pub(super) fn of(text: &'a str, style: Style) -> Self {
+    pub(crate) fn of(text: &'a str, style: Style) -> Self {
         Self { text: text.as_bytes(), style }
     }
 
     /// Checks that some key can show the text.
-    pub(super) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
+    pub(crate) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
         let literal = Self::of(text, style);
         if literal.repeats_header(text) {
             return Err(PatternError::new(Reason::Header, 0..text.chars().count()));
@@ -82,27 +81,27 @@ impl<'a> Literal<'a> {
     }
 
     /// The text.
-    pub(super) fn text(&self) -> &'a [u8] {
+    pub(crate) fn text(&self) -> &'a [u8] {
         self.text
     }
 
     /// 0 to 3, for each way in which single characters are read.
-    pub(super) fn reading(&self) -> usize {
+    pub(crate) fn reading(&self) -> usize {
         usize::from(self.style.case_sensitive) | usize::from(self.style.leet) << 1
     }
 
     /// How many characters the text has.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
     /// The symbols that character `at` of the text matches.
-    pub(super) fn symbols(&self, at: usize) -> Symbols {
+    pub(crate) fn symbols(&self, at: usize) -> Symbols {
         self.accepts(self.text[at])
     }
 
     /// The symbols that a typed character matches.
-    pub(super) fn accepts(&self, typed: u8) -> Symbols {
+    pub(crate) fn accepts(&self, typed: u8) -> Symbols {
         let mut symbols = Symbols::of(typed);
         if !self.style.case_sensitive {
             symbols = symbols.or(Symbols::of(typed.to_ascii_lowercase()));
@@ -115,21 +114,15 @@ impl<'a> Literal<'a> {
         symbols
     }
 
-    /// The classes of `count` characters, up to 8, from `from` on, as a text that shows the literal has them when it is folded.
-    pub(super) fn window(&self, classes: &Classes, from: usize, count: usize) -> u64 {
-        let class = |byte: &u8| classes.of(self.accepts(*byte).first().unwrap_or_default());
-        folded::window(self.text[from..from + count].iter().map(class))
-    }
-
     /// The symbols on both sides of a word; of another kind, none.
-    pub(super) fn delimiters(&self) -> Option<Symbols> {
+    pub(crate) fn delimiters(&self) -> Option<Symbols> {
         let delimiters =
             || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
         (self.style.kind == Kind::Word).then(delimiters)
     }
 
     /// Whether `bytes` show the literal from character `start` on.
-    pub(super) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
+    pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
         let subject = self.style.subject;
         let end = start + self.text.len();
         let shows = |position: usize, symbols: Symbols| {
@@ -147,35 +140,14 @@ impl<'a> Literal<'a> {
         may_stand && (start..end).all(|position| shows(position, self.symbols(position - start)))
     }
 
-    /// Where its first character may stand.
-    pub(super) fn starts(&self) -> Starts {
-        match self.place() {
-            Place::Anywhere => Starts::ALL,
-            Place::Start => Starts::only(0),
-            Place::End => Starts::only(BODY_LEN - self.text.len()),
-        }
-    }
-
-    /// What is shown where the literal matches, and where that may begin. A word has its delimiters with it.
-    pub(super) fn run(&self) -> Run {
-        let symbols = self.characters();
-        let last = BODY_LEN - symbols.len();
-        let starts = match self.place() {
-            Place::Start => 0..=0,
-            Place::End => last..=last,
-            Place::Anywhere => 0..=last,
-        };
-        Run { symbols, starts }
-    }
-
     /// The symbols of every character; of a word, the delimiters' at both ends as well.
-    pub(super) fn characters(&self) -> Vec<Symbols> {
+    pub(crate) fn characters(&self) -> Vec<Symbols> {
         let text = self.text.iter().map(|byte| self.accepts(*byte));
         self.delimiters().into_iter().chain(text).chain(self.delimiters()).collect()
     }
 
     /// Where those stand.
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         match self.style.kind {
             Kind::Prefix => Place::Start,
             Kind::Suffix => Place::End,
@@ -184,9 +156,9 @@ impl<'a> Literal<'a> {
     }
 
     /// The exact chance that a text with these symbols at its positions matches.
-    pub(super) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
+    pub(crate) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
         let symbols = self.characters();
-        if let Some(chance) = chance::of(&Shape { symbols: &symbols, place: self.place() }, positions) {
+        if let Some(chance) = of_one(&Shape { symbols: &symbols, place: self.place() }, positions) {
             return Ok(chance);
         }
         let automaton = Automaton::of(&self.hir());
@@ -195,7 +167,7 @@ impl<'a> Literal<'a> {
     }
 
     /// The pattern as a regular expression.
-    pub(super) fn hir(&self) -> Hir {
+    pub(crate) fn hir(&self) -> Hir {
         let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
         let delimiter = || one_of(DELIMITERS.iter().copied());
         Hir::concat(match self.style.kind {
@@ -207,7 +179,7 @@ impl<'a> Literal<'a> {
     }
 
     /// Where the text stands, compared character by character.
-    pub(super) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         let len = self.text.len();
         let is_delimiter =
             |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|b| DELIMITERS.contains(b));

@@ -3,7 +3,8 @@
 //! A walk is a chain of loads, each of which has to wait for the one before. Eight of them side by side hide that. The sign of
 //! a key shows in the last character but one; up to there both signs have the same walk.
 
-use super::automaton::{Automaton, DEAD, MATCHED, START};
+use super::stage::EachPlace;
+use crate::pattern::odds::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
 
 /// Walks side by side.
@@ -13,7 +14,7 @@ const LANES: usize = 8;
 const VALUES: u32 = 1 << SYMBOL_BITS;
 
 /// An automaton whose states are the places of their rows, one successor for each value of a symbol.
-pub(super) struct Walk {
+pub(super) struct DfaScan {
     subject: Subject,
     /// The states that follow; those after [`DEAD`] and [`MATCHED`] are themselves.
     next: Vec<u32>,
@@ -24,7 +25,7 @@ pub(super) struct Walk {
 /// The values of the characters of eight texts, by position.
 type Values = [[u8; LANES]; 4 * QUADS];
 
-impl Walk {
+impl DfaScan {
     pub(super) fn new(subject: Subject, automaton: &Automaton) -> Self {
         let mut next = Vec::new();
         for state in [DEAD, MATCHED] {
@@ -53,7 +54,7 @@ impl Walk {
     }
 
     /// Calls `each` with the place of everything in `batch` that matches, in ascending order; a key with either sign.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         for (number, some) in batch.chunks(LANES).enumerate() {
             let matches = self.eight(&values(self.subject, some), self.subject == Subject::Key);
             for (lane, _) in matches.iter().take(some.len()).enumerate().filter(|(_, matches)| **matches) {

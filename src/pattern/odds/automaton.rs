@@ -14,24 +14,24 @@ use regex_syntax::hir::Hir;
 use crate::wire::Symbols;
 
 /// The most bytes the determiniser may take: some thousand states. It gives up on more after about 20 ms.
-pub(super) const SIZE_LIMIT: usize = 512 << 10;
+pub(crate) const SIZE_LIMIT: usize = 512 << 10;
 
 /// The most bytes an NFA may take. A body has 43 characters, so an expression that needs more holds
 /// repetitions of no use.
 const NFA_LIMIT: usize = 256 << 10;
 
 /// The state from which no match can be reached.
-pub(super) const DEAD: u32 = 0;
+pub(crate) const DEAD: u32 = 0;
 
 /// The state in which a match has been seen.
-pub(super) const MATCHED: u32 = 1;
+pub(crate) const MATCHED: u32 = 1;
 
 /// The state before the first character, and the first with a row in the table.
-pub(super) const START: u32 = 2;
+pub(crate) const START: u32 = 2;
 
 /// Recognises the bodies that one pattern matches.
 #[derive(Clone)]
-pub(super) struct Automaton {
+pub(crate) struct Automaton {
     /// The base64 symbols of each column; empty for the columns of other bytes.
     symbols: Vec<Symbols>,
     /// The successor states, a row of columns for each state from [`START`] on.
@@ -43,22 +43,22 @@ pub(super) struct Automaton {
 /// The automaton would have been larger than [`SIZE_LIMIT`], its NFA larger than [`NFA_LIMIT`], or it needs
 /// what automata cannot do.
 #[derive(Debug)]
-pub(super) struct TooComplex;
+pub(crate) struct TooComplex;
 
 /// The NFA of an expression that may begin anywhere.
-pub(super) fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
+pub(crate) fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
     let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT));
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| TooComplex)
 }
 
 impl Automaton {
     /// Builds the automaton of an expression.
-    pub(super) fn of(hir: &Hir) -> Result<Self, TooComplex> {
+    pub(crate) fn of(hir: &Hir) -> Result<Self, TooComplex> {
         Self::new(&nfa(hir)?)
     }
 
     /// Builds the automaton of an NFA made by [`nfa`].
-    pub(super) fn new(nfa: &NFA) -> Result<Self, TooComplex> {
+    pub(crate) fn new(nfa: &NFA) -> Result<Self, TooComplex> {
         let config = dense::Config::new()
             .start_kind(StartKind::Unanchored)
             .accelerate(false)
@@ -105,22 +105,22 @@ impl Automaton {
     }
 
     /// The bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.next) + size_of_val(&*self.accepts_end) + size_of_val(&*self.symbols)
     }
 
     /// How many states there are from [`START`] on.
-    pub(super) fn states(&self) -> u32 {
+    pub(crate) fn states(&self) -> u32 {
         self.accepts_end.len() as u32
     }
 
     /// Whether the text may end in a state from [`START`] on.
-    pub(super) fn accepts(&self, state: u32) -> bool {
+    pub(crate) fn accepts(&self, state: u32) -> bool {
         self.accepts_end[(state - START) as usize]
     }
 
     /// What follows a state from [`START`] on when the symbol with this value comes.
-    pub(super) fn after(&self, state: u32, value: u8) -> u32 {
+    pub(crate) fn after(&self, state: u32, value: u8) -> u32 {
         let row = self.next.chunks_exact(self.symbols.len()).nth((state - START) as usize);
         let column = self.symbols.iter().position(|symbols| symbols.has(value));
         row.zip(column).map_or(DEAD, |(row, column)| row[column])
@@ -131,7 +131,7 @@ impl Automaton {
     ///
     /// One pass of dynamic programming: the probability mass of every state, position by position. All
     /// terms are positive, so the relative rounding error stays within some hundred units in the last place.
-    pub(super) fn chance(&self, positions: &[Symbols]) -> f64 {
+    pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
         let mut mass = vec![0.0; self.accepts_end.len()];
         let mut next = mass.clone();
         mass[0] = 1.0;
@@ -162,7 +162,7 @@ impl Automaton {
     }
 
     /// Whether some string of `len` bytes, of base64 or not, would match.
-    pub(super) fn matches_some_bytes(&self, len: usize) -> bool {
+    pub(crate) fn matches_some_bytes(&self, len: usize) -> bool {
         let mut reached = vec![false; self.accepts_end.len()];
         reached[0] = true;
         for _ in 0..len {

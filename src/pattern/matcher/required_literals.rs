@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use super::filter::Run;
+use super::run::Run;
 use crate::wire::{BODY_LEN, Symbols};
 
 /// Repetitions that are written out.
@@ -173,8 +173,8 @@ fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Form, Kind, Pattern, Style};
     use super::*;
+    use crate::pattern::syntax::{Form, Kind, Pattern, Style};
 
     /// The runs of an expression: each character, or how many it may be, and the first and last place.
     fn runs_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {

@@ -1,6 +1,6 @@
 //! What a matcher tells a device, as plain words: the tests that rule most keys out before any of them leaves it.
 //!
-//! A screen is a list of sieves, and lets a key pass if one of them does. A sieve has up to three tests, and lets a key pass if all
+//! A filter is a list of sieves, and lets a key pass if one of them does. A sieve has up to three tests, and lets a key pass if all
 //! of them do: rows of windows (`filter/rows.rs`), marks of the first characters of literals (`index.rs`), and the walk of an
 //! expression (`walk.rs`). What passes may match; the matcher decides.
 //!
@@ -11,13 +11,13 @@
 //!                    where the marks begin, where the walk begins, or 0 for none
 //! ```
 
-use super::filter::{ROW_WORDS, Rows, WINDOWS};
+use super::bloom::SPREAD;
 use super::literals::MOST_COUNT;
-use super::marks::SPREAD;
+use super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
 use crate::wire::Subject;
 
 /// The tests of a list of patterns.
-pub struct Screen {
+pub struct DeviceFilter {
     subject: Subject,
     /// The number of rows, and the words of each kind of test.
     sieves: Vec<(usize, [Vec<u32>; 3])>,
@@ -27,8 +27,8 @@ pub struct Screen {
 const HEAD: usize = 2;
 const SIEVE: usize = 4;
 
-impl Screen {
-    /// What those who read a screen have to know, by the names that they use.
+impl DeviceFilter {
+    /// What those who read a filter have to know, by the names that they use.
     pub const NUMBERS: [(&str, u64); 4] = [
         ("ROW_WINDOWS", WINDOWS as u64),
         ("ROW_WORDS", ROW_WORDS as u64),
@@ -43,7 +43,7 @@ impl Screen {
     /// Adds a sieve of these rows, and of marks and a walk if they are written.
     pub(super) fn add(
         &mut self,
-        rows: Option<&Rows>,
+        rows: Option<&WindowFilter>,
         marks: impl FnOnce(&mut Vec<u32>),
         walk: impl FnOnce(&mut Vec<u32>),
     ) {

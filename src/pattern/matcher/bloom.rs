@@ -14,7 +14,7 @@ const NUMBERS_IN_A_WORD: usize = 4;
 pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The set.
-pub(super) struct Marks {
+pub(super) struct Bloom {
     words: Zeros<u64>,
     /// The highest bits of a spread number are its word.
     shift: u32,
@@ -23,7 +23,7 @@ pub(super) struct Marks {
 
 /// The set, borrowed for many questions.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(super) struct BloomView<'a> {
     words: &'a [u64],
     shift: u32,
 }
@@ -35,7 +35,7 @@ pub(super) fn spread(number: u64) -> u64 {
     (product >> 64) as u64 ^ product as u64
 }
 
-impl Marks {
+impl Bloom {
     /// For so many numbers.
     pub(super) fn new(numbers: usize) -> Self {
         // Two words at least, so that there is a highest bit.
@@ -57,8 +57,8 @@ impl Marks {
 
     /// The set as it is asked.
     #[inline(always)]
-    pub(super) fn view(&self) -> View<'_> {
-        View { words: &self.words, shift: self.shift }
+    pub(super) fn view(&self) -> BloomView<'_> {
+        BloomView { words: &self.words, shift: self.shift }
     }
 
     /// About what share of the numbers that were not put in is found all the same.
@@ -67,7 +67,7 @@ impl Marks {
     }
 }
 
-impl View<'_> {
+impl BloomView<'_> {
     /// Whether a number that was [`spread`] may be in the set.
     #[inline(always)]
     pub(super) fn may_have(self, spread: u64) -> bool {
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_was_put_in_is_found_and_little_else() {
         for count in [1, 5, 1000, 50_000u64] {
-            let mut marks = Marks::new(count as usize);
+            let mut marks = Bloom::new(count as usize);
             (0..count).for_each(|number| marks.put(spread(number)));
             assert!((0..count).all(|number| marks.view().may_have(spread(number))));
             let others =

@@ -1,10 +1,9 @@
 //! Which literals may begin with the characters that are seen: one look-up for the first few of them.
 
+use super::bloom::{Bloom, BloomView, spread};
 use super::classes::Classes;
-use super::folded::Folded;
-use super::literal::Literal;
-use super::marks::{Marks, View, spread};
-use super::matcher::PatternId;
+use super::folded::{Folded, literal_window};
+use crate::pattern::syntax::{Literal, PatternId};
 use crate::sys::Zeros;
 use crate::wire::{BODY_LEN, SIGN_POSITION};
 
@@ -12,11 +11,11 @@ use crate::wire::{BODY_LEN, SIGN_POSITION};
 const COUNT: u32 = 56;
 
 /// The literals of a list by their first characters, folded into classes.
-pub(super) struct Index {
+pub(super) struct Lookup {
     /// How many characters the look-ups are for, each number that some literal needs.
     counts: Vec<usize>,
     /// The keys that there are. Most look-ups end here.
-    marks: Marks,
+    marks: Bloom,
     /// Where the entries begin whose highest bits are the place in this list, and where the last of them end.
     directory: Zeros<u32>,
     /// The highest bits of a key are its place in the directory.
@@ -25,7 +24,7 @@ pub(super) struct Index {
     entries: Zeros<[u32; 2]>,
 }
 
-impl Index {
+impl Lookup {
     /// Of each literal the first `most` characters are looked up, up to 7.
     pub(super) fn new<'a>(
         classes: &Classes,
@@ -39,12 +38,12 @@ impl Index {
             .map(|(id, literal)| {
                 let count = literal.len().min(most);
                 present[count] = true;
-                (key(literal.window(classes, 0, count), count), id as u32)
+                (prefix_hash(literal_window(&literal, classes, 0, count), count), id as u32)
             })
             .collect();
         entries.sort_unstable();
         let mut directory = Zeros::<u32>::new((u64::MAX >> shift) as usize + 2);
-        let mut marks = Marks::new(entries.len());
+        let mut marks = Bloom::new(entries.len());
         for (key, _) in &entries {
             marks.put(*key);
             directory[(key >> shift) as usize + 1] += 1;
@@ -67,8 +66,8 @@ impl Index {
 
     /// The keys that there may be.
     #[inline(always)]
-    pub(super) fn keys(&self) -> Keys<'_> {
-        Keys { counts: &self.counts, marks: self.marks.view() }
+    pub(super) fn prefix_hashes(&self) -> PrefixHashes<'_> {
+        PrefixHashes { counts: &self.counts, marks: self.marks.view() }
     }
 
     /// All literals.
@@ -87,12 +86,12 @@ impl Index {
 
 /// The keys of an index, borrowed for many questions.
 #[derive(Clone, Copy)]
-pub(super) struct Keys<'a> {
+pub(super) struct PrefixHashes<'a> {
     counts: &'a [usize],
-    marks: View<'a>,
+    marks: BloomView<'a>,
 }
 
-impl Keys<'_> {
+impl PrefixHashes<'_> {
     /// Whether any key for which there may be literals at `start` of a text does; in a key, with either sign.
     #[inline(always)]
     pub(super) fn any_at(
@@ -111,14 +110,14 @@ impl Keys<'_> {
 
     #[inline(always)]
     fn ask(self, window: u64, count: usize, does: &mut impl FnMut(u64) -> bool) -> bool {
-        let key = key(window, count);
-        self.marks.may_have(key) && does(key)
+        let hash = prefix_hash(window, count);
+        self.marks.may_have(hash) && does(hash)
     }
 }
 
 /// Windows of different counts have different keys, too.
 #[inline(always)]
-pub(super) fn key(window: u64, count: usize) -> u64 {
+pub(super) fn prefix_hash(window: u64, count: usize) -> u64 {
     spread(window | (count as u64) << COUNT)
 }
 
@@ -132,14 +131,14 @@ mod tests {
         let words = ["ab", "cd", "abcd", "abcdef", "xbcdefg"];
         let literals = || words.iter().map(|word| Literal::of(word, Style::default()));
         let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-        let index = Index::new(&classes, 4, literals().enumerate());
+        let index = Lookup::new(&classes, 4, literals().enumerate());
         assert_eq!(index.look_ups(), 2, "one for two characters, one for four");
         let mut ids: Vec<PatternId> = index.ids().collect();
         ids.sort_unstable();
         assert_eq!(ids, [0, 1, 2, 3, 4]);
         for (literal, others) in literals().zip([vec![0], vec![1], vec![2, 3], vec![2, 3], vec![4]]) {
             let count = literal.len().min(4);
-            let found = index.ids_of(key(literal.window(&classes, 0, count), count));
+            let found = index.ids_of(prefix_hash(literal_window(&literal, &classes, 0, count), count));
             assert_eq!(found.collect::<Vec<_>>(), others);
         }
     }

@@ -7,16 +7,16 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
-use super::automaton::{self, Automaton, TooComplex};
-use super::walk::Walk;
-use super::{PatternError, Reason, Style};
+use super::error::{PatternError, Reason};
+use super::style::Style;
+use crate::pattern::odds::{Automaton, TooComplex, nfa};
 use crate::wire::{self, Subject, Symbols};
 
 /// The deepest nesting of groups.
 const NEST_LIMIT: u32 = 50;
 
 #[derive(Clone)]
-pub(super) struct Regex {
+pub(crate) struct Regex {
     hir: Hir,
     automaton: Automaton,
     plain: PikeVM,
@@ -24,7 +24,7 @@ pub(super) struct Regex {
 
 impl Regex {
     /// Compiles an expression that some key can match.
-    pub(super) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
+    pub(crate) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
         let header = match style.subject {
             Subject::Key => wire::FIXED,
             Subject::Fingerprint => wire::FINGERPRINT_HEADER,
@@ -47,34 +47,34 @@ impl Regex {
 
     fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
         let too_complex = |_| PatternError::new(Reason::TooComplex, 0..text.chars().count());
-        let nfa = automaton::nfa(&hir).map_err(too_complex)?;
+        let nfa = nfa(&hir).map_err(too_complex)?;
         let automaton = Automaton::new(&nfa).map_err(too_complex)?;
         let plain = PikeVM::new_from_nfa(nfa).map_err(|_| too_complex(TooComplex))?;
         Ok(Self { hir, automaton, plain })
     }
 
     /// The parsed expression.
-    pub(super) fn hir(&self) -> &Hir {
+    pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }
 
-    /// About the bytes that a search needs for it.
-    pub(super) fn bytes(&self) -> usize {
-        self.plain.get_nfa().memory_usage() + self.automaton.bytes() + Walk::bytes(&self.automaton)
+    /// Returns about the bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.plain.get_nfa().memory_usage() + self.automaton.bytes()
     }
 
-    pub(super) fn automaton(&self) -> &Automaton {
+    pub(crate) fn automaton(&self) -> &Automaton {
         &self.automaton
     }
 
     /// The exact chance that a body with these symbols at its positions matches.
-    pub(super) fn chance(&self, positions: &[Symbols]) -> f64 {
+    pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
         self.automaton.chance(positions)
     }
 
     /// Where the expression matches, by simulating its NFA: slow, and nothing in common with the automaton
     /// but the parser.
-    pub(super) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         self.plain.find(&mut self.plain.create_cache(), Input::new(body)).map(|found| found.range())
     }
 

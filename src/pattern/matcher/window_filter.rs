@@ -25,14 +25,16 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::Run;
+use super::costs::{ALL_WINDOWS, COPY_PASSING, FEW_WINDOWS, WRONG_GUESS};
+use super::run::Run;
+use super::stage::EachPlace;
 use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Subject, Symbols};
 
 /// The rows: windows that are three bytes apart begin at byte 0, 1 or 2.
 const ROWS: usize = 3;
 
 /// The windows of a row. The last one of the last row ends at byte 30, so that none holds byte 31 with the sign.
-pub(in super::super) const WINDOWS: usize = 10;
+pub(super) const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
@@ -43,7 +45,7 @@ const WINDOW_BITS: usize = 16;
 const VALUES: usize = 1 << WINDOW_BITS;
 
 /// The words of a row for a device.
-pub(in super::super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
+pub(super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
 
 /// The most windows that are worth a list. The first from a list takes 3 ns and each further one 2 ns, where all of a
 /// row, whose places stand in the program text, take 8 ns.
@@ -53,21 +55,13 @@ const FEW: usize = 3;
 /// tests, of 140 ns or more. But the rows know of each other's bits, and a later one rejects less than its own share.
 const MOST_PASS: f64 = 0.8;
 
-/// What a row costs in nanoseconds, with all of its windows and with a few.
-const ALL_COST: f64 = 8.0;
-const FEW_COST: f64 = 3.0;
-
-/// What it costs when the processor foresees the wrong end of a test, and to copy what passes.
-const COST_OF_WRONG_GUESS: f64 = 20.0;
-const COST_OF_PASSING: f64 = 10.0;
-
 /// The rows that are worth it.
-pub(in super::super) struct Rows {
+pub(super) struct WindowFilter {
     /// The row that lets the least through first.
-    rows: Vec<Row>,
+    rows: Vec<WindowRow>,
 }
 
-impl Rows {
+impl WindowFilter {
     /// Lets everything pass.
     pub(super) fn none() -> Self {
         Self { rows: Vec::new() }
@@ -78,16 +72,16 @@ impl Rows {
     }
 
     /// Lets everything pass that shows one of `runs`.
-    pub(in super::super) fn new(subject: Subject, runs: impl Iterator<Item = Run> + Clone) -> Self {
-        let mut rows: Vec<Row> =
-            (0..ROWS).filter_map(|first| Row::new(subject, first, runs.clone())).collect();
+    pub(super) fn new(subject: Subject, runs: impl Iterator<Item = Run> + Clone) -> Self {
+        let mut rows: Vec<WindowRow> =
+            (0..ROWS).filter_map(|first| WindowRow::new(subject, first, runs.clone())).collect();
         rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
         Self { rows }
     }
 
     /// The share of random bytes that pass, as if the rows knew nothing of each other.
-    pub(in super::super) fn share_passing(&self) -> f64 {
-        self.rows.iter().map(Row::share_passing).product()
+    pub(super) fn share_passing(&self) -> f64 {
+        self.rows.iter().map(WindowRow::share_passing).product()
     }
 
     /// What this test costs, in nanoseconds.
@@ -97,7 +91,7 @@ impl Rows {
 
     /// Adds what a device needs of each row, [`ROW_WORDS`] words: how many windows are looked at, the byte at which each of them
     /// begins, and the bitmap. Returns the number of rows.
-    pub(in super::super) fn write(&self, words: &mut Vec<u32>) -> usize {
+    pub(super) fn write(&self, words: &mut Vec<u32>) -> usize {
         for row in &self.rows {
             let windows = row.windows();
             words.push(windows.len() as u32);
@@ -108,7 +102,7 @@ impl Rows {
     }
 
     /// The places of everything that may show a run, in ascending order, and what is there.
-    pub(in super::super) fn passing(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
+    pub(super) fn passing(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
         let (mut places, mut passing) = (Vec::new(), Vec::new());
         self.survivors(batch, &mut |place| {
             places.push(place);
@@ -118,7 +112,7 @@ impl Rows {
     }
 
     /// Calls `each` with the place of everything that may show a run, in ascending order.
-    pub(in super::super) fn survivors(&self, batch: &[Bytes], each: &mut dyn FnMut(usize)) {
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         match &self.rows[..] {
             [] => (0..batch.len()).for_each(each),
             [row, others @ ..] => row.survivors(batch, &mut |place| {
@@ -131,7 +125,7 @@ impl Rows {
 }
 
 /// Windows three bytes apart.
-struct Row {
+struct WindowRow {
     subject: Subject,
     /// The byte at which the first window begins.
     first: usize,
@@ -142,7 +136,7 @@ struct Row {
     marks: u32,
 }
 
-impl Row {
+impl WindowRow {
     /// The row that begins at byte `first`, with all runs marked; `None` if it would let too many keys through.
     fn new(subject: Subject, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
         let mut row =
@@ -160,7 +154,7 @@ impl Row {
         Some(row)
     }
 
-    /// Marks `run` at the position `start`, in the window that has the fewest values then; `None` if it touches
+    /// Bloom `run` at the position `start`, in the window that has the fewest values then; `None` if it touches
     /// no window. Among equals, windows that are tested anyway come first, and later ones next: those are still
     /// touched from later positions.
     fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
@@ -210,8 +204,8 @@ impl Row {
 
     fn cost(&self) -> f64 {
         let share = self.share_passing();
-        let test = if self.marked.len() > FEW { ALL_COST } else { FEW_COST };
-        test + COST_OF_PASSING * share + COST_OF_WRONG_GUESS * share.min(1.0 - share)
+        let test = if self.marked.len() > FEW { ALL_WINDOWS } else { FEW_WINDOWS };
+        test + COPY_PASSING * share + WRONG_GUESS * share.min(1.0 - share)
     }
 
     /// The first bytes of the windows that are looked at.
@@ -230,7 +224,7 @@ impl Row {
 
     /// Calls `each` with the place of every key that passes. The kind of row is asked once for all keys: asked for
     /// each, compilers mix up the three kinds, and a key takes 26 ns.
-    fn survivors(&self, keys: &[Bytes], each: &mut dyn FnMut(usize)) {
+    fn survivors(&self, keys: &[Bytes], each: EachPlace) {
         match self.first {
             _ if self.marked.len() <= FEW => {
                 for (place, key) in keys.iter().enumerate() {
@@ -247,7 +241,7 @@ impl Row {
 
     /// The same for all windows of the row that begins at byte `FIRST`. Adding up the bits of a key makes bit tests
     /// and additions with carry of it: 7.5 ns a key, against 9.0 where they are OR-ed together.
-    fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: &mut dyn FnMut(usize)) {
+    fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: EachPlace) {
         for (place, key) in keys.iter().enumerate() {
             if (0..WINDOWS).map(|window| self.bit(key, FIRST + 3 * window)).sum::<u64>() > 0 {
                 each(place);
@@ -315,8 +309,8 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
-    use super::super::super::{Kind, Literal, Style};
     use super::*;
+    use crate::pattern::syntax::{Kind, Literal, Style};
 
     /// The share by which rows are chosen, against a count.
     #[test]
@@ -326,8 +320,8 @@ mod tests {
         // In all windows of a row, and in a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
             let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
-            let rows: Vec<Row> = (0..ROWS)
-                .filter_map(|first| Row::new(Subject::Key, first, std::iter::once(literal.run())))
+            let rows: Vec<WindowRow> = (0..ROWS)
+                .filter_map(|first| WindowRow::new(Subject::Key, first, std::iter::once(Run::of(&literal))))
                 .collect();
             for row in &rows {
                 let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;

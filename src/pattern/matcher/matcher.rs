@@ -5,17 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use regex_syntax::hir::Hir;
 
-use super::automaton::Automaton;
-use super::filter::Rows;
+use super::device_filter::DeviceFilter;
+use super::dfa_scan::DfaScan;
 use super::literals::Literals;
-use super::regex::Regex;
-use super::screen::Screen;
-use super::walk::Walk;
-use super::{Form, Pattern, required};
+use super::required_literals;
+use super::window_filter::WindowFilter;
+use crate::pattern::odds::Automaton;
+use crate::pattern::syntax::{Form, Pattern, PatternId, Regex};
 use crate::wire::{Bytes, Subject};
-
-/// The place of a pattern in the list that a [`Matcher`] was built from.
-pub type PatternId = usize;
 
 /// The largest share of random bytes that the filter of expressions may let pass: it has to spare more walks than it costs.
 const MOST_PASS: f64 = 0.5;
@@ -30,11 +27,11 @@ pub struct Matcher<'a> {
     subject: Subject,
     literals: Option<Literals<'a>>,
     /// The expressions, each with its automaton.
-    regexes: Vec<(PatternId, Walk)>,
+    regexes: Vec<(PatternId, DfaScan)>,
     /// What the first so many of them show.
-    filter: Option<(Rows, usize)>,
+    filter: Option<(WindowFilter, usize)>,
     /// The automata of the others, as few as possible.
-    blind: Vec<Walk>,
+    blind: Vec<DfaScan>,
 }
 
 impl<'a> Matcher<'a> {
@@ -55,25 +52,25 @@ impl<'a> Matcher<'a> {
     /// The patterns have different subjects, or there is no pattern of an id.
     #[must_use]
     pub fn of(patterns: &'a [Pattern], ids: impl IntoIterator<Item = PatternId>) -> Self {
-        let subject = patterns.first().map_or(Subject::default(), |first| first.style.subject);
+        let subject = patterns.first().map_or(Subject::default(), |first| first.style().subject);
         let (mut literals, mut seeing, mut blind) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
-            assert!(patterns[id].style.subject == subject, "a list has one subject");
+            assert!(patterns[id].style().subject == subject, "a list has one subject");
             match patterns[id].form() {
                 Form::Literal(_) => literals.push(id),
-                Form::Regex(regex) => match required::runs(regex.hir()) {
+                Form::Regex(regex) => match required_literals::runs(regex.hir()) {
                     Some(runs) => seeing.push((id, regex, runs)),
                     None => blind.push((id, regex)),
                 },
             }
         }
-        let rows = Rows::new(subject, seeing.iter().flat_map(|(_, _, runs)| runs.clone()));
+        let rows = WindowFilter::new(subject, seeing.iter().flat_map(|(_, _, runs)| runs.clone()));
         let filter = (!seeing.is_empty() && rows.share_passing() < MOST_PASS).then_some((rows, seeing.len()));
         let mut regexes: Vec<_> = seeing.iter().map(|(id, regex, _)| (*id, *regex)).collect();
         regexes.append(&mut blind);
         let filtered = filter.as_ref().map_or(0, |(_, count)| *count);
         let unfiltered: Vec<&Regex> = regexes[filtered..].iter().map(|(_, regex)| *regex).collect();
-        let walk = |automaton: &Automaton| Walk::new(subject, automaton);
+        let walk = |automaton: &Automaton| DfaScan::new(subject, automaton);
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
@@ -82,6 +79,15 @@ impl<'a> Matcher<'a> {
             blind: united(&unfiltered).iter().map(walk).collect(),
             regexes: regexes.into_iter().map(|(id, regex)| (id, walk(regex.automaton()))).collect(),
             filter,
+        }
+    }
+
+    /// Returns about the bytes that a matcher needs for a regular expression; 0 for any other pattern.
+    #[must_use]
+    pub fn bytes_for(pattern: &Pattern) -> usize {
+        match pattern.form() {
+            Form::Literal(_) => 0,
+            Form::Regex(regex) => regex.bytes() + DfaScan::bytes(regex.automaton()),
         }
     }
 
@@ -99,23 +105,23 @@ impl<'a> Matcher<'a> {
 
     /// What a device can tell of keys by itself.
     #[must_use]
-    pub fn screen(&self) -> Screen {
-        let mut screen = Screen::new(self.subject);
+    pub fn device_filter(&self) -> DeviceFilter {
+        let mut filter = DeviceFilter::new(self.subject);
         if let Some(literals) = &self.literals {
-            screen.add(Some(&literals.rows()), |words| literals.write(words), |_| {});
+            filter.add(Some(&literals.rows()), |words| literals.write(words), |_| {});
         }
         let (rows, count) = self.filter.as_ref().map_or((None, 0), |(rows, count)| (Some(rows), *count));
         if count > MOST_WALKS {
-            screen.add(rows, |_| {}, |_| {});
+            filter.add(rows, |_| {}, |_| {});
         } else {
             for (_, walk) in &self.regexes[..count] {
-                screen.add(rows, |_| {}, |words| walk.write(words));
+                filter.add(rows, |_| {}, |words| walk.write(words));
             }
         }
         for walk in &self.blind {
-            screen.add(None, |_| {}, |words| walk.write(words));
+            filter.add(None, |_| {}, |words| walk.write(words));
         }
-        screen
+        filter
     }
 
     /// The places of everything in `batch` that matches a pattern, in ascending order. The highest bit of a key, the sign of

@@ -14,18 +14,16 @@
 
 use std::collections::BTreeMap;
 
-use super::anchored::Anchored;
-use super::{Each, Run, Starts};
-use crate::pattern::chance::Place;
-use crate::pattern::classes::{Classes, UNUSED};
-use crate::pattern::folded::Folded;
-use crate::pattern::literal::Literal;
+use super::anchored_filter::AnchoredFilter;
+use super::classes::{Classes, UNUSED};
+use super::costs::{FOLD_TEXT, LOOK_AT_QUADS};
+use super::folded::Folded;
+use super::run::{Run, Starts};
+use super::stage::EachText;
+use crate::pattern::odds::Place;
+use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Fours, Words as _, prefetch, with_best};
 use crate::wire::{Bytes, QUADS, Subject};
-
-/// About what folding a text costs in nanoseconds, and what looking at all of its quads does.
-const COST_OF_FOLDING: f64 = 6.0;
-const COST: f64 = 20.0;
 
 /// The quads of a text: the last pair of characters is half empty.
 const PAIRS: usize = 2 * QUADS;
@@ -46,7 +44,7 @@ const LARGE_BATCH: usize = 512;
 const TOGETHER: usize = 32;
 
 /// The marks.
-pub(in super::super) struct Quads {
+pub(super) struct QuadFilter {
     subject: Subject,
     /// What folds texts.
     best: Best,
@@ -63,24 +61,24 @@ pub(in super::super) struct Quads {
     /// How many quads of random bytes are marked, on average.
     hits: f64,
     /// The literals that stand at one end.
-    anchored: Vec<Anchored>,
+    anchored: Vec<AnchoredFilter>,
 }
 
-impl Quads {
+impl QuadFilter {
     /// `None` for lists with a literal of one character, which nearly everything shows.
-    pub(in super::super) fn new<'a>(
+    pub(super) fn new<'a>(
         subject: Subject,
         classes: &Classes,
         most: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Option<Self> {
         let movable = literals.clone().filter(|literal| literal.place() == Place::Anywhere);
-        let movable = movable.map(|literal| literal.run());
+        let movable = movable.map(|literal| Run::of(&literal));
         if movable.clone().any(|run| run.symbols.len() == 1) {
             return None;
         }
         let anchored = anchored(subject, classes, most, literals);
-        let hits = anchored.iter().map(Anchored::hits).sum();
+        let hits = anchored.iter().map(AnchoredFilter::hits).sum();
         let marks_unused = movable.clone().any(|run| run.symbols.len() < 5) && classes.has_unused();
         let count = classes.count() - u8::from(classes.has_unused() && !marks_unused);
         let pairs = u16::from(count) * u16::from(count);
@@ -103,14 +101,14 @@ impl Quads {
     }
 
     /// How many places of random bytes have to be looked at, on average.
-    pub(in super::super) fn hits(&self) -> f64 {
+    pub(super) fn hits(&self) -> f64 {
         self.hits
     }
 
     /// What this test costs, in nanoseconds.
     pub(super) fn cost(&self) -> f64 {
-        let of_quads = if self.bitmap.is_none() { 0.0 } else { COST };
-        COST_OF_FOLDING + of_quads + self.anchored.iter().map(Anchored::cost).sum::<f64>()
+        let of_quads = if self.bitmap.is_none() { 0.0 } else { LOOK_AT_QUADS };
+        FOLD_TEXT + of_quads + self.anchored.iter().map(AnchoredFilter::cost).sum::<f64>()
     }
 
     fn mark_all(&mut self, classes: &Classes, runs: impl Iterator<Item = Run>) {
@@ -135,7 +133,7 @@ impl Quads {
         self.bitmap = Some(bitmap);
     }
 
-    /// Marks the quad that begins `shift` characters after the run, and gives the share of quads that were not marked before.
+    /// Bloom the quad that begins `shift` characters after the run, and gives the share of quads that were not marked before.
     fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize) -> f64 {
         let mut all = vec![(0u32, 1.0)];
         for at in shift..shift + 4 {
@@ -168,8 +166,8 @@ impl Quads {
         added
     }
 
-    /// Calls `each` as [`super::Filter::survivors`] does.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: Each) {
+    /// Calls `each` as [`super::literal_filter::LiteralFilter::survivors`] does.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachText) {
         with_best!(self.best, simd => simd.run(
             #[inline(always)]
             || self.survivors_by(simd, batch, each)
@@ -177,7 +175,7 @@ impl Quads {
     }
 
     #[inline(always)]
-    fn survivors_by<S: Fours>(&self, simd: S, batch: &[Bytes], each: Each) {
+    fn survivors_by<S: Fours>(&self, simd: S, batch: &[Bytes], each: EachText) {
         if batch.len() >= LARGE_BATCH {
             self.fetch_marks();
         }
@@ -240,7 +238,7 @@ impl Quads {
         let odd = odd | odd >> 2 & 1 << 9;
         let quads = every_fourth(even) | every_fourth(odd) << 2;
         let [before, there, after] = self.around.map(|is| if is { quads } else { 0 });
-        Starts(before >> 1 | there | after << 1).and(Starts::ALL)
+        Starts::of_bits(before >> 1 | there | after << 1)
     }
 }
 
@@ -274,15 +272,17 @@ fn anchored<'a>(
     classes: &Classes,
     most: usize,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
-) -> Vec<Anchored> {
+) -> Vec<AnchoredFilter> {
     let mut groups = BTreeMap::<_, usize>::new();
-    for window in literals.clone().filter_map(|literal| Anchored::window_of(&literal, most)) {
+    for window in literals.clone().filter_map(|literal| AnchoredFilter::window_of(&literal, most)) {
         *groups.entry(window).or_default() += 1;
     }
-    let mut groups: BTreeMap<_, _> =
-        groups.into_iter().map(|(window, count)| (window, Anchored::new(subject, window, count))).collect();
+    let mut groups: BTreeMap<_, _> = groups
+        .into_iter()
+        .map(|(window, count)| (window, AnchoredFilter::new(subject, window, count)))
+        .collect();
     for literal in literals {
-        let group = Anchored::window_of(&literal, most).and_then(|window| groups.get_mut(&window));
+        let group = AnchoredFilter::window_of(&literal, most).and_then(|window| groups.get_mut(&window));
         if let Some(group) = group {
             group.mark(classes, &literal);
         }

@@ -1,0 +1,65 @@
+//! The odds that a key matches any of several patterns.
+
+use regex_syntax::hir::Hir;
+
+use super::odds::{Automaton, Bounds, MOST_CHARACTERS, Odds, Shape, of_any};
+use super::syntax::{Form, Kind, Pattern};
+use crate::wire::{BODY_LEN, Subject};
+
+/// The most expressions whose common automaton is built.
+const MOST_EXPRESSIONS: usize = 32;
+
+/// The chance that a key matches at least one of `patterns`: exact for lists of literals up to 800,000 characters, and for short
+/// lists with expressions while their common automaton has no more than 512 KiB; else bounds. `None` of no patterns.
+#[must_use]
+pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option<Bounds> {
+    let subject = patterns.clone().next()?.style().subject;
+    let (literals, others): (Vec<&Pattern>, Vec<&Pattern>) =
+        patterns.clone().partition(|pattern| pattern.style().kind != Kind::Regex);
+    let of_literals = chance_of_any(&literals, subject);
+    if let (Some(chance), []) = (of_literals, &others[..]) {
+        return Odds::new(chance).map(Bounds::exact);
+    }
+    if literals.len() + others.len() <= MOST_EXPRESSIONS {
+        let hirs = patterns.clone().map(|pattern| match pattern.form() {
+            Form::Literal(literal) => literal.hir(),
+            Form::Regex(regex) => regex.hir().clone(),
+        });
+        if let Ok(automaton) = Automaton::of(&Hir::alternation(hirs.collect())) {
+            return Odds::new(automaton.chance(&subject.positions())).map(Bounds::exact);
+        }
+    }
+    let probability = |pattern: &Pattern| pattern.odds().probability();
+    let of_one = patterns.clone().map(probability).fold(0.0, f64::max);
+    let of_others: f64 = others.iter().map(|pattern| probability(pattern)).sum();
+    let of_all =
+        of_literals.unwrap_or_else(|| literals.iter().map(|pattern| probability(pattern)).sum()) + of_others;
+    let of_some = of_literals.or_else(|| chance_of_any(&likeliest(literals.clone()), subject)).unwrap_or(0.0);
+    let at_least = Odds::new(of_one.max(of_some))?;
+    Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
+}
+
+/// Of too many literals, so many are taken, those that most keys show: however long, they are not too many.
+const LIKELIEST: usize = MOST_CHARACTERS / (BODY_LEN + 1);
+
+/// Some literals, for a lower bound.
+fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {
+    if literals.len() > LIKELIEST {
+        let probability = |pattern: &Pattern| pattern.odds().probability();
+        literals.select_nth_unstable_by(LIKELIEST, |a, b| probability(b).total_cmp(&probability(a)));
+        literals.truncate(LIKELIEST);
+    }
+    literals
+}
+
+/// The exact chance that a key shows one of these literals, if it can be had quickly.
+fn chance_of_any(literals: &[&Pattern], subject: Subject) -> Option<f64> {
+    let characters: usize = literals.iter().map(|pattern| pattern.text().len()).sum();
+    if characters > MOST_CHARACTERS {
+        return None;
+    }
+    let shapes: Vec<_> =
+        literals.iter().map(|pattern| (pattern.literal().characters(), pattern.literal().place())).collect();
+    let shapes = shapes.iter().map(|(symbols, place)| Shape { symbols, place: *place });
+    of_any(shapes, &subject.positions())
+}

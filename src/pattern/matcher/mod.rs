@@ -1,0 +1,57 @@
+//! Many patterns against batches of keys, in stages: the cheapest test first, the exact one last.
+//!
+//! ```text
+//!                       batch of 32-byte keys or fingerprints
+//!          ┌───────────────────────┴──────────────────────────┐
+//!       literals                                       regular expressions
+//!          │                                   ┌──────────────┴──────────────┐
+//!   window_filter   3 to 8 ns a row      window_filter                  without runs
+//!          │  if it pays                       │  if it pays, runs by         │
+//!    quad_filter    26 ns and more             │  required_literals           │
+//!  anchored_filter  6 ns for each end          │                              │
+//!          │  if they pay                      │                              │
+//!       lookup      15 ns a place           dfa_scan                       dfa_scan
+//!    (bloom, then the literals)          each expression          one automaton for many
+//!          └───────────────────────┬──────────────────────────┘
+//!                    candidates: places in the batch
+//! ```
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | `matcher` | compiles a list of patterns and runs the stages |
+//! | `stage` | the contract that every stage keeps: it may let too much pass, and never too little |
+//! | `costs` | what each stage was measured to cost; `literal_filter` chooses by it |
+//! | `run` | what a match shows: runs of characters, and where they may begin |
+//! | `window_filter` | looks at windows of two bytes, without reading characters |
+//! | `classes`, `folded` | characters that no literal tells apart, folded into classes in vectors |
+//! | `quad_filter` | looks at four folded characters everywhere |
+//! | `anchored_filter` | looks at one end of a folded text, for prefixes and suffixes |
+//! | `literal_filter` | chooses among these three |
+//! | `lookup`, `bloom`, `literals` | finds the literals that begin with the characters seen, and compares them |
+//! | `required_literals` | what every match of an expression shows |
+//! | `dfa_scan` | runs eight texts side by side through an automaton |
+//! | `device_filter` | the same stages as plain words, for a graphics processor |
+//!
+//! A candidate is a claim. The search derives its key again and compares it with [`Pattern::find`](super::Pattern::find),
+//! which shares no code with this folder.
+
+mod anchored_filter;
+mod bloom;
+mod classes;
+mod costs;
+mod device_filter;
+mod dfa_scan;
+mod folded;
+mod literal_filter;
+mod literals;
+mod lookup;
+#[expect(clippy::module_inception, reason = "the file holds the type")]
+mod matcher;
+mod quad_filter;
+mod required_literals;
+mod run;
+mod stage;
+mod window_filter;
+
+pub use device_filter::DeviceFilter;
+pub use matcher::Matcher;

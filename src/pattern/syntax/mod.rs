@@ -1,0 +1,17 @@
+//! Typed text becomes a [`Pattern`], or an error with the place and the reason.
+//!
+//! A literal is checked character by character, a regular expression is compiled. A pattern that no key can ever
+//! match is refused.
+
+mod error;
+mod literal;
+mod pattern;
+mod regex;
+mod style;
+
+pub use error::{PatternError, Reason};
+pub(crate) use literal::Literal;
+pub(crate) use pattern::Form;
+pub use pattern::{Pattern, PatternId};
+pub(crate) use regex::Regex;
+pub use style::{KINDS, Kind, Style};

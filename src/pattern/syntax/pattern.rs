@@ -1,0 +1,104 @@
+//! One pattern: its text, how it is read, and its exact odds.
+
+use std::ops::Range;
+
+use super::error::{PatternError, Reason};
+use super::literal::Literal;
+use super::regex::Regex;
+use super::style::{Kind, Style};
+use crate::pattern::odds::Odds;
+use crate::wire::Body;
+
+/// One thing to look for.
+///
+/// ```
+/// use vanity_ed25519::pattern::{Kind, Pattern, Style};
+///
+/// let pattern = Pattern::new("abc", Style { kind: Kind::Prefix, ..Style::default() })?;
+/// // One of `a`, `A` among the 16 first characters, then two of 64 each, twice.
+/// assert_eq!(pattern.odds().expected_attempts(), 16.0 * 32.0 * 32.0);
+/// # Ok::<(), vanity_ed25519::pattern::PatternError>(())
+/// ```
+#[derive(Clone)]
+pub struct Pattern {
+    text: Box<str>,
+    style: Style,
+    odds: Odds,
+    /// Of [`Kind::Regex`] only.
+    regex: Option<Box<Regex>>,
+}
+
+impl Pattern {
+    /// Reads a pattern and computes its odds.
+    ///
+    /// # Errors
+    ///
+    /// The text is empty or malformed, or no key can ever match it: the error names the place and the
+    /// reason.
+    pub fn new(text: &str, style: Style) -> Result<Self, PatternError> {
+        let about = |error: PatternError| error.about(style.subject);
+        if text.is_empty() {
+            return Err(about(PatternError::new(Reason::Empty, 0..0)));
+        }
+        let (regex, chance) = if style.kind == Kind::Regex {
+            let regex = Regex::new(text, style).map_err(about)?;
+            let chance = regex.chance(&style.subject.positions());
+            (Some(Box::new(regex)), chance)
+        } else {
+            let literal = Literal::new(text, style).map_err(about)?;
+            (None, literal.chance(&style.subject.positions()).map_err(about)?)
+        };
+        let odds = Odds::new(chance).ok_or_else(|| about(PatternError::new(Reason::NeverMatches, 0..1)))?;
+        Ok(Self { text: text.into(), style, odds, regex })
+    }
+
+    /// The pattern as it was typed.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is read.
+    #[must_use]
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// The exact chance that a random key matches.
+    #[must_use]
+    pub fn odds(&self) -> Odds {
+        self.odds
+    }
+
+    /// Where the pattern matches in `body`, by plain comparison.
+    ///
+    /// This is the slow certain test: it shares no code with [`Matcher`], and every hit is proved with it.
+    #[must_use]
+    pub fn find(&self, body: &Body) -> Option<Range<usize>> {
+        match self.form() {
+            Form::Literal(literal) => literal.find(body),
+            Form::Regex(regex) => regex.find(body),
+        }
+    }
+
+    /// The literal; of a regular expression, its text.
+    pub(crate) fn literal(&self) -> Literal<'_> {
+        Literal::of(&self.text, self.style)
+    }
+
+    pub(crate) fn form(&self) -> Form<'_> {
+        match &self.regex {
+            Some(regex) => Form::Regex(regex),
+            None => Form::Literal(self.literal()),
+        }
+    }
+}
+
+/// The place of a pattern in its list.
+pub type PatternId = usize;
+
+/// What a pattern is compiled to.
+pub(crate) enum Form<'a> {
+    Literal(Literal<'a>),
+    Regex(&'a Regex),
+}
