@@ -193,7 +193,7 @@ more 6 'sshd lets a key of the program in' 1 tests tools a_real_server
 more 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
 more 7 'a fault in each lane of each back end, through the whole program' 'all lanes' tests faulty a_fault_in_one_lane beside_a_fault
 shown 7 'devices that fail or compute wrong keys; what they find; what was secret on them is overwritten' all \
-    gpu_unit engine::gpu side_by_side
+    gpu_unit engine::gpu hybrid
 searches=$(of 300 10000)
 more 8 'what searches try is geometric, every engine: mean within 3 %, p > 0.001' "$searches searches each" \
     with VANITY_SEARCHES="$searches" unit the_attempts_of_searches

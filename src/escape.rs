@@ -49,6 +49,15 @@ pub fn escaped_os(text: &OsStr) -> String {
     out
 }
 
+/// Returns text so, in quotes, cut off after so many characters.
+#[must_use]
+pub fn quoted_start(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("'{}'...", escaped(&text[..end])),
+        None => format!("'{}'", escaped(text)),
+    }
+}
+
 /// Returns a path so.
 #[must_use]
 pub fn escaped_path(path: &Path) -> String {

@@ -9,7 +9,7 @@
 //! use vanity_ed25519::engine;
 //! use vanity_ed25519::key::Format;
 //! use vanity_ed25519::pattern::{Pattern, Style};
-//! use vanity_ed25519::search::{Find, Observer, Progress, Quota, Search, Stop};
+//! use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
 //!
 //! /// Keeps the key that is found, the last if there are several.
 //! struct Keep(Option<String>);
@@ -38,7 +38,7 @@
 //!     engine: &*engine,
 //!     patterns: &patterns,
 //!     threads: NonZeroUsize::MIN,
-//!     quota: Quota::Each(1),
+//!     goal: Goal::Keys(Quota::Each(1)),
 //!     timeout: None,
 //!     prepare: None,
 //! };
@@ -78,18 +78,22 @@
 #[doc(hidden)]
 pub mod cli;
 pub mod curve;
-#[doc(hidden)]
-pub mod deliver;
 pub mod engine;
 #[doc(hidden)]
 pub mod escape;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod hash;
+#[doc(hidden)]
+pub mod job;
 pub mod key;
 #[doc(hidden)]
 pub mod ledger;
+#[doc(hidden)]
+pub mod notice;
 pub mod pattern;
+#[doc(hidden)]
+pub mod plan;
 #[doc(hidden)]
 pub mod report;
 pub mod search;

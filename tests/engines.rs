@@ -261,7 +261,7 @@ fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
     let names: Vec<&str> = require::engines(LONG).iter().map(|engine| engine.name()).collect();
     let fastest = match names[..] {
         // Both together may be faster than either.
-        [engine::GPU, processor, ..] => vec![engine::GPU, engine::SIDE_BY_SIDE, processor],
+        [engine::GPU, processor, ..] => vec![engine::GPU, engine::HYBRID, processor],
         [first, ..] => vec![first],
         [] => panic!("no engine"),
     };

@@ -16,7 +16,8 @@ use proptest::prelude::*;
 use regex_syntax::hir::{Class, HirKind};
 use tempfile::TempDir;
 use terminal::Typist;
-use vanity_ed25519::cli::{self, Plan};
+use vanity_ed25519::cli;
+use vanity_ed25519::plan::Plan;
 use vanity_ed25519::report::{self, Paint};
 
 /// One of each kind, the worst first: what sets the title, clears the screen, colours (as the program never does),
@@ -369,7 +370,8 @@ proptest! {
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
         match cli::plan(line) {
             Err(refusal) => check_text(&report::refusal(&refusal, Paint::PLAIN)),
-            Ok(Plan::Print(said)) => check_text(std::str::from_utf8(&said).unwrap()),
+            Ok(Plan::Print(printed)) => check_text(std::str::from_utf8(&printed).unwrap()),
+            Ok(Plan::Help(text, _)) => check_text(&text.plain),
             Ok(_) => {}
         }
     }

@@ -15,10 +15,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{Ran, check_pair, names, objects, of_type, run, text};
 use tempfile::TempDir;
-use vanity_ed25519::cli::{self, Plan};
+use vanity_ed25519::cli;
 use vanity_ed25519::engine::{Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::key::Seed;
+use vanity_ed25519::notice::Notice;
 use vanity_ed25519::pattern::Matcher;
+use vanity_ed25519::plan::{EngineChoice, Plan, SearchPlan};
 
 #[path = "../src/main.rs"]
 #[allow(dead_code, reason = "its own `main`")]
@@ -70,7 +72,7 @@ impl Engine for Faulty {
         Box::new(FaultyWorker { inner: self.inner.worker(), fault: self.fault })
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Notice> {
         assert!(self.fault != Fault::Notes, "the engine has no notes");
         Vec::new()
     }
@@ -128,13 +130,12 @@ fn as_the_program() {
     let arguments: Vec<String> =
         std::iter::once("vanity-ed25519").chain(arguments.lines()).map(str::to_owned).collect();
     let status = main::carry_out(|| {
-        cli::plan(arguments.into_iter().map(Into::into)).map(|plan| match plan {
-            Plan::Search(search) => {
-                let engine = Box::new(Faulty { inner: search.engine, fault });
-                Plan::Search(cli::Search { engine, ..search })
-            }
-            _ => panic!("no search"),
-        })
+        let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into))? else {
+            panic!("no search")
+        };
+        let inner = search.engine.select(f64::INFINITY)?;
+        let engine = EngineChoice::Given(Box::new(Faulty { inner, fault }));
+        Ok(Plan::Search(SearchPlan { engine, ..search }))
     });
     std::process::exit(status.into());
 }

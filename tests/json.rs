@@ -217,7 +217,7 @@ fn the_schema_is_one_and_describes_every_field() {
         .collect();
     let mut expected: Vec<&str> = vanity_ed25519::engine::names().collect();
     // What `auto` may make of several.
-    expected.insert(1, vanity_ed25519::engine::SIDE_BY_SIDE);
+    expected.insert(1, vanity_ed25519::engine::HYBRID);
     assert_eq!(engines, expected);
     let most = vanity_ed25519::search::MAX_THREADS;
     assert_eq!(schema["$defs"]["threads"]["maximum"], most);

@@ -13,7 +13,7 @@ use crate::{program, require};
 use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
 use vanity_ed25519::key::{Format, PublicKey, Seed};
-use vanity_ed25519::store::{Destination, Kept};
+use vanity_ed25519::store::{Destination, Kept, NewPair};
 
 /// Comments of every kind, each met by some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];
@@ -35,7 +35,17 @@ fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'stati
     let destination = Destination::File(directory.join(format!("key_{i}")));
     destination.prepare().unwrap();
     let text = seed.private_text(format, comment, None).unwrap();
-    let kept = destination.keep(&seed, &public, "label", comment, Some(format), &text).unwrap().unwrap();
+    let kept = destination
+        .keep(&NewPair {
+            seed: &seed,
+            public_key: &public,
+            label: "label",
+            comment,
+            format,
+            private_text: &text,
+        })
+        .unwrap()
+        .unwrap();
     (public, comment, kept)
 }
 

@@ -19,7 +19,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
-use vanity_ed25519::search::{Find, Observer, Progress, Quota, Search, Stop};
+use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
 
 /// Twenty letters: no machine finds them.
 const NEVER: &str = "abcdefghijabcdefghij";
@@ -207,7 +207,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         engine: &engine,
         patterns: &patterns,
         threads: NonZeroUsize::new(2).unwrap(),
-        quota: Quota::Each(50),
+        goal: Goal::Keys(Quota::Each(50)),
         timeout: None,
         prepare: None,
     };

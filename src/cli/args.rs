@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::plan::ColorChoice;
 use crate::{engine, simd};
-use clap::{ArgAction, ArgGroup, ColorChoice, CommandFactory as _, Parser};
+use clap::{ArgAction, ArgGroup, CommandFactory as _, Parser};
 
 const NAME: &str = "vanity-ed25519";
 
@@ -233,7 +234,7 @@ pub(super) struct Args {
         hide_possible_values = true,
         help_heading = "What is shown"
     )]
-    pub color: ColorChoice,
+    pub color: clap::ColorChoice,
 
     /// Print help (-h: in short)
     #[arg(short = 'h', long, action = ArgAction::Help, help_heading = "About")]
@@ -271,7 +272,18 @@ pub(super) fn color(args: &[OsString]) -> ColorChoice {
         "" => args.get(at + 1).map(AsRef::as_ref),
         value => value.strip_prefix('='),
     });
-    values.next_back().and_then(|value| ColorChoice::from_str(value, false).ok()).unwrap_or_default()
+    let value = values.next_back().and_then(|value| clap::ColorChoice::from_str(value, false).ok());
+    value.map_or(ColorChoice::Auto, Into::into)
+}
+
+impl From<clap::ColorChoice> for ColorChoice {
+    fn from(choice: clap::ColorChoice) -> Self {
+        match choice {
+            clap::ColorChoice::Auto => Self::Auto,
+            clap::ColorChoice::Always => Self::Always,
+            clap::ColorChoice::Never => Self::Never,
+        }
+    }
 }
 
 /// Version, engines, and what the processor can do.

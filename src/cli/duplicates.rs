@@ -6,6 +6,7 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
+use crate::notice::Notice;
 use crate::pattern::{Kind, Pattern};
 
 use super::values::shortened;
@@ -25,7 +26,7 @@ pub(super) fn remove(
     places: &[Place],
     files: &[String],
     case_sensitive: bool,
-) -> Option<String> {
+) -> Option<Notice> {
     let again = repetitions(patterns, places, case_sensitive);
     let &(second, first) = again.first()?;
     let example = format!(
@@ -44,12 +45,12 @@ pub(super) fn remove(
     let mut repeated: Vec<usize> = again.into_iter().map(|(_, first)| first).collect();
     repeated.sort_unstable();
     repeated.dedup();
-    Some(match repeated.len() {
-        1 => format!("note: 1 pattern occurs more than once and is searched once: {example}"),
-        many => format!(
-            "note: {many} patterns occur more than once and are searched once, the first of them {example}"
-        ),
-    })
+    Some(Notice::note(match repeated.len() {
+        1 => format!("1 pattern occurs more than once and is searched once: {example}"),
+        many => {
+            format!("{many} patterns occur more than once and are searched once, the first of them {example}")
+        }
+    }))
 }
 
 /// The index of every pattern that has occurred before, in ascending order, and of its first occurrence.

@@ -5,8 +5,8 @@
 
 use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
-use super::Complaint;
 use super::values::quoted;
+use crate::plan::Complaint;
 
 /// The longest line that is read, in bytes: far more than any pattern needs, and little enough to be copied.
 const LONGEST: usize = 64 << 10;

@@ -12,7 +12,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
-use super::{Complaint, Refusal};
+use crate::notice::Notice;
+use crate::plan::{Complaint, Refusal};
 
 /// How many bad patterns are shown; the others are counted.
 const SHOWN: usize = 10;
@@ -29,10 +30,10 @@ const MOST_MEMORY: usize = 256 << 20;
 /// The size from which on a file is worth threads: compiling it takes longer than they take to start.
 const LONG_FILE: usize = 64 << 10;
 
-/// Patterns, and what there is to tell of them.
+/// Patterns, and what is printed about them.
 pub(super) struct Patterns {
     pub patterns: Vec<Pattern>,
-    pub notes: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 /// Reads every pattern of the arguments and of the files. A list is compiled by as many threads.
@@ -147,7 +148,7 @@ impl List {
         let bad = self.bad;
         if bad == 0 {
             let note = duplicates::remove(&mut self.patterns, &self.places, &self.files, case_sensitive);
-            return Ok(Patterns { patterns: self.patterns, notes: note.into_iter().collect() });
+            return Ok(Patterns { patterns: self.patterns, notices: note.into_iter().collect() });
         }
         Complaint::say_hints_once(&mut self.complaints);
         if bad > SHOWN {

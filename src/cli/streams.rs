@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Complaint;
+use crate::plan::Complaint;
 
 /// Refuses a stdout that throws the private key away.
 pub(super) fn check() -> Result<(), Complaint> {

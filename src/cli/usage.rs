@@ -6,42 +6,33 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::escape::{escaped, escaped_char, is_active};
+use crate::plan::Usage;
 
 /// The first stand-in, and how many there are: plane 15 of Unicode, which is for private use.
 const FIRST: u32 = 0xf_0000;
 const MOST: usize = 0xfffe;
 
-/// What clap says of a command line that it does not understand.
-pub struct Usage {
-    /// Without colours.
-    pub plain: String,
-    /// With clap's colours.
-    pub painted: String,
-}
-
-impl Usage {
-    /// Returns the complaint about `typed`, which `read` refuses with `error`.
-    pub(super) fn new<T>(
-        error: &clap::Error,
-        typed: &[OsString],
-        read: impl Fn(&[OsString]) -> Result<T, clap::Error>,
-    ) -> Self {
-        let mut stand_ins = StandIns::default();
-        let harmless: Vec<OsString> = typed.iter().map(|typed| stand_ins.replace(typed).into()).collect();
-        match read(&harmless) {
-            Err(error) if error.use_stderr() => {
-                let said = error.render();
-                Self {
-                    plain: stand_ins.restore(&said.to_string()),
-                    painted: stand_ins.restore(&said.ansi().to_string()),
-                }
+/// Returns what clap says of the command line `typed`, which `read` refuses with `error`.
+pub(super) fn usage<T>(
+    error: &clap::Error,
+    typed: &[OsString],
+    read: impl Fn(&[OsString]) -> Result<T, clap::Error>,
+) -> Usage {
+    let mut stand_ins = StandIns::default();
+    let harmless: Vec<OsString> = typed.iter().map(|typed| stand_ins.replace(typed).into()).collect();
+    match read(&harmless) {
+        Err(error) if error.use_stderr() => {
+            let said = error.render();
+            Usage {
+                plain: stand_ins.restore(&said.to_string()),
+                painted: stand_ins.restore(&said.ansi().to_string()),
             }
-            // With stand-ins it is understood: bytes that are no text were what was wrong.
-            _ => {
-                let said = error.render().to_string();
-                let plain: String = said.lines().map(|line| format!("{}\n", escaped(line))).collect();
-                Self { painted: plain.clone(), plain }
-            }
+        }
+        // With stand-ins it is understood: bytes that are no text were what was wrong.
+        _ => {
+            let said = error.render().to_string();
+            let plain: String = said.lines().map(|line| format!("{}\n", escaped(line))).collect();
+            Usage { painted: plain.clone(), plain }
         }
     }
 }

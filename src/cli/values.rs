@@ -5,13 +5,13 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::escape::{escaped, escaped_os, is_active};
+use crate::escape::{escaped, escaped_os, is_active, quoted_start};
 use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
 use crate::wire::Subject;
 use bytesize::ByteSize;
 
-use super::Complaint;
+use crate::plan::Complaint;
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -142,10 +142,10 @@ pub(super) fn quoted_os(text: &OsStr) -> String {
     format!("'{}'", escaped_os(text))
 }
 
-/// Text in quotes, cut off where it would fill the screen.
+/// How much of a long text is shown, in characters.
+const SHOWN: usize = 48;
+
+/// Returns text in quotes, cut off where it would fill the screen.
 pub(super) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(48) {
-        Some((end, _)) => format!("{}...", quoted(&text[..end])),
-        None => quoted(text),
-    }
+    quoted_start(text, SHOWN)
 }

@@ -142,9 +142,9 @@ impl<F: Field> Engine for Batched<F> {
 }
 
 impl<F: Field> Batched<F> {
-    fn together(&self) -> Together<'_, F> {
+    fn together(&self) -> BatchWorker<'_, F> {
         let keys = batch_size();
-        Together {
+        BatchWorker {
             field: self.field,
             batch: Batch::new(self.field, &self.table, keys),
             seeds: vec![[0; 32]; keys],
@@ -160,7 +160,7 @@ fn batch_size() -> usize {
     if large { KEYS[0] } else { KEYS[1] }
 }
 
-struct Together<'a, F: Field> {
+struct BatchWorker<'a, F: Field> {
     field: F,
     batch: Batch<'a, F>,
     seeds: Vec<[u8; 32]>,
@@ -170,7 +170,7 @@ struct Together<'a, F: Field> {
     digests: [Vec<[u8; 32]>; 2],
 }
 
-impl<F: Field> Together<'_, F> {
+impl<F: Field> BatchWorker<'_, F> {
     /// The public keys of the seeds.
     fn derive(&mut self) {
         let simd = self.field.simd();
@@ -221,7 +221,7 @@ pub(super) fn candidates<S: Words>(
     }
 }
 
-impl<F: Field> Worker for Together<'_, F> {
+impl<F: Field> Worker for BatchWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         self.derive();

@@ -17,6 +17,7 @@ use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
 use crate::hash::chacha::ChaCha20;
 use crate::key::{Seed, rfc8032_vectors};
+use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
 use crate::simd::{Row, Scalar};
 use crate::sys::wipe;
@@ -173,11 +174,11 @@ impl Gpu {
     }
 
     /// A worker for the device that has the fewest.
-    fn on_card(&self) -> OnCard<'_> {
+    fn on_card(&self) -> GpuWorker<'_> {
         let free = |card: &&Card| card.workers.load(Relaxed);
         let card = self.cards.iter().min_by_key(free).unwrap_or_else(|| unreachable!("there is a device"));
         card.workers.fetch_add(1, Relaxed);
-        OnCard {
+        GpuWorker {
             gpu: self,
             card,
             line: None,
@@ -290,14 +291,14 @@ impl Engine for Gpu {
         WORKERS * self.cards.len()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notices(&self) -> Vec<Notice> {
         let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        notes.iter().map(|note| format!("warning: {note}")).collect()
+        notes.into_iter().map(Notice::warning).collect()
     }
 }
 
 /// One thread that keeps a device busy.
-struct OnCard<'a> {
+struct GpuWorker<'a> {
     gpu: &'a Gpu,
     card: &'a Card,
     /// Its buffers there, from the first batch on.
@@ -312,13 +313,13 @@ struct OnCard<'a> {
     spare: Option<Box<dyn Worker + 'a>>,
 }
 
-impl Drop for OnCard<'_> {
+impl Drop for GpuWorker<'_> {
     fn drop(&mut self) {
         self.card.workers.fetch_sub(1, Relaxed);
     }
 }
 
-impl Worker for OnCard<'_> {
+impl Worker for GpuWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         if let Some(spare) = &mut self.spare {
             return spare.batch(matcher, seeds, hits);
@@ -340,7 +341,7 @@ impl Worker for OnCard<'_> {
     }
 }
 
-impl OnCard<'_> {
+impl GpuWorker<'_> {
     fn on_card(
         &mut self,
         matcher: &Matcher,

@@ -10,10 +10,10 @@
 mod batch;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "gpu")]
+mod hybrid;
 mod reference;
 mod self_test;
-#[cfg(feature = "gpu")]
-mod side_by_side;
 
 use std::fmt;
 
@@ -26,6 +26,7 @@ use zeroize::Zeroizing;
 
 use crate::escape::escaped;
 use crate::key::{PublicKey, Seed};
+use crate::notice::Notice;
 use crate::pattern::Matcher;
 use crate::wire;
 
@@ -42,8 +43,8 @@ pub trait Engine: Send + Sync {
         threads
     }
 
-    /// What has happened since it was asked the last time, and should be known to whoever waits: a line each.
-    fn notes(&self) -> Vec<String> {
+    /// Returns what has happened since it was asked the last time, and should be known to people who wait.
+    fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
 }
@@ -148,7 +149,7 @@ pub const AUTO: &str = "auto";
 pub const GPU: &str = "gpu";
 
 /// The name of graphics processors and the processor together, which [`AUTO`] may take.
-pub const SIDE_BY_SIDE: &str = "gpu+cpu";
+pub const HYBRID: &str = "gpu+cpu";
 
 /// The name of the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
@@ -223,7 +224,7 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
     }
     if name == AUTO {
         #[cfg(feature = "gpu")]
-        return side_by_side::build(sizing);
+        return hybrid::build(sizing);
         #[cfg(not(feature = "gpu"))]
         return of_the_processor(sizing);
     }

@@ -6,7 +6,6 @@
 mod decode;
 mod encode;
 mod format;
-mod prompt;
 mod protect;
 pub(crate) mod rfc8032_vectors;
 mod seed;
@@ -15,6 +14,5 @@ pub use decode::{DecodeError, PrivateText, Storage};
 pub(crate) use encode::COMPUTES_WRONGLY;
 pub use encode::EncodeError;
 pub use format::Format;
-pub use prompt::{Interrupted, Terminal};
 pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
 pub use seed::{PublicKey, Seed, scalar_bytes};

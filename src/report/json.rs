@@ -5,7 +5,8 @@ use crate::pattern::{Odds, Pattern};
 use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
-use super::{Delivered, Several};
+use super::odds::Several;
+use crate::job::Delivered;
 use crate::ledger::Count;
 
 /// Returns an object as a line. Nothing in it can steer a terminal.

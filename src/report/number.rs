@@ -2,24 +2,13 @@
 
 use std::time::Duration;
 
+use crate::notice::grouped;
+
 /// Digits that mean something in an estimate.
 const DIGITS: i32 = 3;
 
 /// From here on a count is written with a power of ten.
 const LARGEST_PLAIN: f64 = 1e15;
-
-/// A whole number with commas: `1,203,100`.
-pub(super) fn exact(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
 
 /// A large number to three digits: `860,000`, `1.5`, `4.13e21`.
 pub(super) fn rough(number: f64) -> String {
@@ -32,7 +21,7 @@ pub(super) fn rough(number: f64) -> String {
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     let unit = 10f64.powi(number.log10().floor() as i32 + 1 - DIGITS);
-    exact(((number / unit).round() * unit).round() as u64)
+    grouped(((number / unit).round() * unit).round() as u64)
 }
 
 /// A chance: `63 %`, `0.4 %`, `below 0.01 %`, `above 99.9 %`.
@@ -66,7 +55,7 @@ pub(super) fn time(seconds: f64) -> String {
     if amount >= 1e6 {
         format!("{amount:.1e} {name}")
     } else if amount >= 10.0 || name == "ms" {
-        format!("{} {name}", exact(amount.round() as u64))
+        format!("{} {name}", grouped(amount.round() as u64))
     } else {
         format!("{amount:.1} {name}")
     }
@@ -87,10 +76,10 @@ mod tests {
 
     #[test]
     fn counts() {
-        assert_eq!(exact(0), "0");
-        assert_eq!(exact(999), "999");
-        assert_eq!(exact(1_203_100), "1,203,100");
-        assert_eq!(exact(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_203_100), "1,203,100");
+        assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
         assert_eq!(rough(1.0), "1");
         assert_eq!(rough(1.5), "1.5");
         assert_eq!(rough(26.4), "26.4");

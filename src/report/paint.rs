@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::io::IsTerminal;
 use std::ops::Range;
 
+use crate::plan::ColorChoice;
 use anstyle::{AnsiColor, Style};
-use clap::ColorChoice;
 
 /// Paints for one stream, or does not.
 #[derive(Clone, Copy)]

@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use super::{End, Find, Observer, Progress, Quota, Search, SearchError, Signal, Stop};
+use super::find::{End, Find, Observer, Progress, SearchError};
+use super::request::{Goal, Search};
+use super::stop::{Signal, Stop};
 use crate::engine::Engine;
 use crate::pattern::Pattern;
 
@@ -90,7 +92,7 @@ impl Measure<'_> {
             engine,
             patterns: self.patterns,
             threads: self.threads,
-            quota: Quota::Endless,
+            goal: Goal::Measurement,
             timeout: Some(time),
             prepare: None,
         };

@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::{Find, WORKER_STACK};
+use super::find::Find;
 use crate::key::{EncodeError, Seed};
 use crate::sys::WipeStack;
 
 /// Makes the private key's text of a seed.
 pub type Preparation = Box<dyn FnOnce(&Seed) -> Result<Zeroizing<String>, EncodeError> + Send>;
+
+/// Bytes of a whole stack of a thread of the search, whatever the surroundings say (`RUST_MIN_STACK`).
+pub(super) const WORKER_STACK: usize = 2 << 20;
 
 /// How often a worker that waits for its find looks whether it has to give it up.
 const LOOK: Duration = Duration::from_millis(20);

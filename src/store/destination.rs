@@ -9,11 +9,11 @@ use std::{fs, io};
 
 use super::directory::{create_directory, try_directory};
 use super::error::{FileError, StoreError};
-use super::group::{Group, Kept};
+use super::group::{Group, Kept, NewPair};
 use super::name::{parent, public_file};
 use super::new_file::{Access, write_new};
 use super::temporary::remove_leftovers;
-use crate::key::{Format, PublicKey, Seed};
+use crate::key::Format;
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,42 +54,31 @@ impl Destination {
     }
 
     /// Keeps a key pair: returns when both files are durable. A [`Stream`](Self::Stream) keeps nothing
-    /// and answers `None`. The `label` (a pattern, of any characters) begins the names in a
-    /// [`Directory`](Self::Directory). Without a `format` it is the one of [`format`](Self::format).
-    /// The `text` is what [`Seed::private_text`] made of seed and comment in that form.
+    /// and answers `None`.
     ///
     /// # Errors
     ///
     /// A [`StoreError`]. Nothing is left on disk, unless the error says that the private key is there.
-    pub fn keep(
-        &self,
-        seed: &Seed,
-        public: &PublicKey,
-        label: &str,
-        comment: &str,
-        format: Option<Format>,
-        text: &str,
-    ) -> Result<Option<Kept>, StoreError> {
+    pub fn keep(&self, pair: &NewPair) -> Result<Option<Kept>, StoreError> {
         let private_file = match self {
             Self::Stream => return Ok(None),
             Self::File(path) => path.clone(),
             Self::Directory(path) => {
-                let format = self.format(format);
                 let mut group = Group::new(path)?;
-                group.add(seed, public, label, comment, format, text)?;
+                group.add(pair)?;
                 group.sync()?;
                 let (kept, outcome) = group.name();
                 return outcome.map(|()| kept.into_iter().next().map(|(_, kept)| kept));
             }
         };
-        if seed.public_key() != *public {
-            return Err(StoreError::WrongKey(*public));
+        let &NewPair { seed, public_key, comment, format, private_text, .. } = pair;
+        if seed.public_key() != *public_key {
+            return Err(StoreError::WrongKey(*public_key));
         }
-        let format = self.format(format);
         let public_file = public_file(&private_file);
-        let line = public.line(comment);
+        let line = public_key.line(comment);
 
-        write_new(&private_file, Access::Owner, text.as_bytes())?;
+        write_new(&private_file, Access::Owner, private_text.as_bytes())?;
         match write_new(&public_file, Access::Everyone, format!("{line}\n").as_bytes()) {
             Ok(()) => Ok(Some(Kept { private_file, public_file, format })),
             Err(source) => Err(StoreError::PublicFile { private_file, line, source }),
@@ -158,6 +147,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::key::{PublicKey, Seed};
 
     #[test]
     fn errors_have_their_causes() {
@@ -180,6 +170,17 @@ mod tests {
         ] {
             assert_eq!(error.source().map(ToString::to_string).as_deref(), cause, "{error}");
         }
+    }
+
+    /// Keeps what would take many words to write.
+    fn keep(
+        destination: &Destination,
+        (seed, public_key): (&Seed, &PublicKey),
+        [label, comment, private_text]: [&str; 3],
+        format: Option<Format>,
+    ) -> Result<Option<Kept>, StoreError> {
+        let format = destination.format(format);
+        destination.keep(&NewPair { seed, public_key, label, comment, format, private_text })
     }
 
     fn key() -> (Seed, PublicKey) {
@@ -206,7 +207,7 @@ mod tests {
             let destination = Destination::File(path.clone());
             destination.prepare().unwrap();
             let text = seed.private_text(format, "me", None).unwrap();
-            let kept = destination.keep(&seed, &public, "label", "me", chosen, &text).unwrap().unwrap();
+            let kept = keep(&destination, (&seed, &public), ["label", "me", &text], chosen).unwrap().unwrap();
             let public_file = directory.path().join(format!("{name}.pub"));
             assert_eq!(kept, Kept { private_file: path.clone(), public_file: public_file.clone(), format });
             assert_eq!(fs::read_to_string(&path).unwrap(), *text);
@@ -221,7 +222,7 @@ mod tests {
     fn a_stream_keeps_nothing() {
         let (seed, public) = key();
         Destination::Stream.prepare().unwrap();
-        assert_eq!(Destination::Stream.keep(&seed, &public, "", "", None, "text").unwrap(), None);
+        assert_eq!(keep(&Destination::Stream, (&seed, &public), ["", "", "text"], None).unwrap(), None);
         assert_eq!(Destination::Stream.format(None), Format::Pkcs8);
     }
 
@@ -300,13 +301,13 @@ mod tests {
         for byte in 0..5 {
             let seed = Seed::new([byte; 32]);
             let kept =
-                destination.keep(&seed, &seed.public_key(), "../x", "", None, "text").unwrap().unwrap();
+                keep(&destination, (&seed, &seed.public_key()), ["../x", "", "text"], None).unwrap().unwrap();
             assert_eq!(kept.private_file.parent(), Some(directory.path()));
             assert_eq!(kept.format, Format::Openssh);
         }
         assert_eq!(count(directory.path()), 10);
         let seed = Seed::new([0; 32]);
-        let error = destination.keep(&seed, &seed.public_key(), "../x", "", None, "text").unwrap_err();
+        let error = keep(&destination, (&seed, &seed.public_key()), ["../x", "", "text"], None).unwrap_err();
         assert!(matches!(error, StoreError::File(FileError::Exists(_))), "{error}");
         assert_eq!(count(directory.path()), 10);
     }
@@ -317,7 +318,8 @@ mod tests {
         let path = directory.path().join("key");
         let (seed, public) = key();
         fs::write(directory.path().join("key.pub"), "old").unwrap();
-        let error = Destination::File(path.clone()).keep(&seed, &public, "", "me", None, "text").unwrap_err();
+        let error =
+            keep(&Destination::File(path.clone()), (&seed, &public), ["", "me", "text"], None).unwrap_err();
         assert!(error.to_string().starts_with(&format!("the private key is in '{}'", path.display())));
         assert!(error.hint().unwrap().ends_with(&public.line("me")));
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
@@ -332,7 +334,7 @@ mod tests {
         let destination = Destination::Directory(directory.path().join("keys"));
         destination.prepare().unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
-        let error = destination.keep(&seed, &public, "x", "", None, "text").unwrap_err();
+        let error = keep(&destination, (&seed, &public), ["x", "", "text"], None).unwrap_err();
         assert!(matches!(error, StoreError::Unusable(..)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
@@ -343,7 +345,7 @@ mod tests {
         let destination = Destination::File(directory.path().join("key"));
         let (seed, mut public) = key();
         public.0[31] ^= 0x80;
-        let error = destination.keep(&seed, &public, "", "", None, "text").unwrap_err();
+        let error = keep(&destination, (&seed, &public), ["", "", "text"], None).unwrap_err();
         assert!(matches!(error, StoreError::WrongKey(_)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }

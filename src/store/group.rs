@@ -25,6 +25,22 @@ pub struct Kept {
     pub format: Format,
 }
 
+/// A key pair that is to be kept.
+pub struct NewPair<'a> {
+    /// The seed.
+    pub seed: &'a Seed,
+    /// Its public key.
+    pub public_key: &'a PublicKey,
+    /// What the names of the files begin with in a directory: a pattern, of any characters.
+    pub label: &'a str,
+    /// The comment on the public line.
+    pub comment: &'a str,
+    /// The form of the private key.
+    pub format: Format,
+    /// What [`Seed::private_text`] made of the seed and the comment in that form.
+    pub private_text: &'a str,
+}
+
 /// Pairs of files on their way into a directory. Those that have not got their names when it is dropped are removed.
 pub struct Group<'a> {
     directory: Directory<'a>,
@@ -68,21 +84,13 @@ impl<'a> Group<'a> {
         Ok(Self { directory, pairs: Vec::new(), added: 0 })
     }
 
-    /// Writes a pair of files that have no names yet. The private file holds `text`, the public one the line with the
-    /// `comment`. The `label` (a pattern, of any characters) begins their names.
+    /// Writes a pair of files that have no names yet.
     ///
     /// # Errors
     ///
     /// A [`StoreError`]. Nothing is left of this pair then; the others stay.
-    pub fn add(
-        &mut self,
-        seed: &Seed,
-        public: &PublicKey,
-        label: &str,
-        comment: &str,
-        format: Format,
-        text: &str,
-    ) -> Result<(), StoreError> {
+    pub fn add(&mut self, pair: &NewPair) -> Result<(), StoreError> {
+        let &NewPair { seed, public_key: public, label, comment, format, private_text } = pair;
         if seed.public_key() != *public {
             return Err(StoreError::WrongKey(*public));
         }
@@ -93,7 +101,7 @@ impl<'a> Group<'a> {
             let written = self.directory.temp_file(access, content.as_bytes());
             written.map_err(|source| FileError::Write(path.to_owned(), source))
         };
-        let private = write(&private_file, Access::Owner, text)?;
+        let private = write(&private_file, Access::Owner, private_text)?;
         let public = write(&public_file, Access::Everyone, &format!("{line}\n"))?;
         let kept = Kept { private_file, public_file, format };
         self.pairs.push(Pair { number: self.added, private, public, kept, line });
@@ -166,7 +174,16 @@ mod tests {
 
     fn add(group: &mut Group, byte: u8) -> Result<(), StoreError> {
         let seed = Seed::new([byte; 32]);
-        group.add(&seed, &seed.public_key(), "a/b", "me", Format::Openssh, &format!("text {byte}"))
+        let public_key = &seed.public_key();
+        let private_text = &format!("text {byte}");
+        group.add(&NewPair {
+            seed: &seed,
+            public_key,
+            label: "a/b",
+            comment: "me",
+            format: Format::Openssh,
+            private_text,
+        })
     }
 
     fn count(directory: &TempDir) -> usize {
@@ -228,7 +245,16 @@ mod tests {
         let mut group = Group::new(directory.path()).unwrap();
         add(&mut group, 1).unwrap();
         let other = Seed::new([2; 32]).public_key();
-        let wrong = group.add(&Seed::new([3; 32]), &other, "", "", Format::Pkcs8, "text");
+        let seed = &Seed::new([3; 32]);
+        let format = Format::Pkcs8;
+        let wrong = group.add(&NewPair {
+            seed,
+            public_key: &other,
+            label: "",
+            comment: "",
+            format,
+            private_text: "text",
+        });
         assert!(matches!(wrong, Err(StoreError::WrongKey(_))));
         group.sync().unwrap();
         drop(group);

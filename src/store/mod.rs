@@ -19,7 +19,7 @@ mod temporary;
 pub use append_log::{AppendLog, HeldLog};
 pub use destination::Destination;
 pub use error::{FileError, StoreError};
-pub use group::{Group, Kept};
+pub use group::{Group, Kept, NewPair};
 pub use name::{file_label, parts_of_name};
 pub use stored_pair::{Flaw, StoredPair};
 

@@ -176,6 +176,7 @@ mod tests {
     use zeroize::Zeroizing;
 
     use super::super::destination::Destination;
+    use super::super::group::NewPair;
     use super::*;
     use crate::key::{Cipher, Protection, Seed};
 
@@ -192,8 +193,10 @@ mod tests {
         let seed = Seed::new([byte; 32]);
         let text = seed.private_text(format, "me", protection).unwrap();
         let destination = Destination::Directory(directory.path().to_owned());
-        let kept =
-            destination.keep(&seed, &seed.public_key(), "a/b", "me", Some(format), &text).unwrap().unwrap();
+        let public_key = &seed.public_key();
+        let pair =
+            NewPair { seed: &seed, public_key, label: "a/b", comment: "me", format, private_text: &text };
+        let kept = destination.keep(&pair).unwrap().unwrap();
         kept.private_file.file_name().unwrap().to_str().unwrap().to_owned()
     }
 

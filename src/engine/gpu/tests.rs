@@ -147,7 +147,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         if fault != Injected::Memory {
             assert!(worker.batch(&matcher, &mut OneKey([1; 32]), &mut hits) > 0);
         }
-        assert!(engine.notes().is_empty());
+        assert!(engine.notices().is_empty());
         hits.clear();
 
         *switch.lock().unwrap() = Some(fault);
@@ -159,14 +159,14 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         for hit in &hits {
             assert!(hit.possible().any(|key| key == hit.seed.public_key()), "{fault:?}");
         }
-        let notes = engine.notes();
+        let notes = engine.notices();
         assert_eq!(notes.len(), 1, "{fault:?}: {notes:?}");
-        assert!(notes[0].contains(&name), "{notes:?}");
+        assert!(notes[0].text.contains(&name), "{notes:?}");
         let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
-        assert!(!is_place || notes[0].contains("named a place"), "{notes:?}");
+        assert!(!is_place || notes[0].text.contains("named a place"), "{notes:?}");
         // Nor do others use it.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
-        assert!(engine.notes().is_empty());
+        assert!(engine.notices().is_empty());
     }
 }
 

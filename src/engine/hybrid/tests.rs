@@ -22,8 +22,8 @@ impl Engine for Fixed {
         self.workers
     }
 
-    fn notes(&self) -> Vec<String> {
-        vec!["fixed".to_owned()]
+    fn notices(&self) -> Vec<Notice> {
+        vec![Notice::note("fixed")]
     }
 }
 
@@ -75,14 +75,14 @@ fn is_of_graphics(worker: &mut dyn Worker) -> bool {
 
 #[test]
 fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
-    let both = SideBySide { graphics: fixed(2), processor: Box::new(Reference), there: AtomicUsize::new(0) };
+    let both = Hybrid { graphics: fixed(2), processor: Box::new(Reference), there: AtomicUsize::new(0) };
     assert_eq!(both.workers(3), 5);
     for _ in 0..2 {
         let mut workers: Vec<_> = (0..5).map(|_| both.worker()).collect();
         let found: Vec<bool> = workers.iter_mut().map(|worker| is_of_graphics(&mut **worker)).collect();
         assert_eq!(found, [true, true, false, false, false]);
     }
-    assert_eq!(both.notes(), ["fixed"]);
+    assert_eq!(both.notices(), [Notice::note("fixed")]);
 }
 
 #[test]
@@ -93,8 +93,9 @@ fn what_gets_nowhere_is_not_taken() {
 
 #[test]
 fn a_processor_alone_tells_why_once() {
-    let alone = Alone { processor: Box::new(Reference), note: Mutex::new(Some("why".to_owned())) };
+    let alone =
+        CpuFallback { processor: Box::new(Reference), notice: Mutex::new(Some(Notice::warning("why"))) };
     assert_eq!((alone.name(), alone.workers(3)), (Reference.name(), 3));
-    assert_eq!(alone.notes(), ["why"]);
-    assert!(alone.notes().is_empty());
+    assert_eq!(alone.notices(), [Notice::warning("why")]);
+    assert!(alone.notices().is_empty());
 }

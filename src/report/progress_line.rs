@@ -13,9 +13,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 const MARGIN: u16 = 3;
 
 /// A live line on stderr, if it is a terminal that can move its cursor.
-pub(super) struct Live(ProgressBar);
+pub(super) struct ProgressLine(ProgressBar);
 
-impl Live {
+impl ProgressLine {
     pub(super) fn new() -> Option<Self> {
         let term = Term::stderr();
         if !term.is_term() || super::paint::is_dumb() {

@@ -5,10 +5,16 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use rand_core::{Rng as _, SeedableRng as _};
+use zeroize::Zeroizing;
+
+use std::num::NonZeroUsize;
 
 use super::*;
-use crate::engine::{SeedSource, Worker};
-use crate::pattern::{Kind, Style};
+use crate::engine::{Engine, SeedSource, Worker};
+use crate::key::{PublicKey, Seed};
+use crate::notice::Notice;
+use crate::pattern::{Kind, Pattern, Style};
+use crate::search::{Preparation, Signal};
 use crate::wire::Subject;
 
 fn patterns(typed: &[&str]) -> Vec<Pattern> {
@@ -17,8 +23,9 @@ fn patterns(typed: &[&str]) -> Vec<Pattern> {
 }
 
 fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
+    let goal = Goal::Keys(quota);
     let timeout = Some(Duration::from_secs(60));
-    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), quota, timeout, prepare: None }
+    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout, prepare: None }
 }
 
 /// Remembers what it is told.
@@ -26,7 +33,7 @@ fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, q
 struct Log {
     finds: Vec<(PublicKey, Vec<PatternId>, u64)>,
     ticks: Vec<Duration>,
-    notes: Vec<String>,
+    notices: Vec<Notice>,
     fail_at: Option<usize>,
     /// A signal that comes with the tick of this number.
     stop_at_tick: Option<(Stop, Signal, usize)>,
@@ -56,8 +63,8 @@ impl Observer for Log {
         }
     }
 
-    fn note(&mut self, line: &str) {
-        self.notes.push(line.into());
+    fn notice(&mut self, notice: &Notice) {
+        self.notices.push(notice.clone());
     }
 }
 
@@ -219,20 +226,20 @@ impl Engine for Noting {
         self.0.worker()
     }
 
-    fn notes(&self) -> Vec<String> {
-        if self.1.swap(true, Relaxed) { Vec::new() } else { vec!["a device is gone".into()] }
+    fn notices(&self) -> Vec<Notice> {
+        if self.1.swap(true, Relaxed) { Vec::new() } else { vec![Notice::warning("a device is gone")] }
     }
 }
 
 #[test]
 fn what_has_happened_to_the_engine_is_told_once_and_not_when_measuring() {
     let patterns = patterns(&["^a"]);
-    for (quota, notes) in [(Quota::Each(1), 1), (Quota::Endless, 0)] {
+    for (goal, notes) in [(Goal::Keys(Quota::Each(1)), 1), (Goal::Measurement, 0)] {
         let engine = Noting(reference(), AtomicBool::new(false));
         let mut log = Log::default();
-        let search = Search { timeout: Some(3 * TICK), ..search(&engine, &patterns, 1, quota) };
+        let search = Search { timeout: Some(3 * TICK), goal, ..search(&engine, &patterns, 1, Quota::Any(1)) };
         search.run(&Stop::new(), &mut log).unwrap();
-        assert_eq!((log.notes.len(), engine.notes().len()), (notes, 1 - notes));
+        assert_eq!((log.notices.len(), engine.notices().len()), (notes, 1 - notes));
     }
 }
 
@@ -243,13 +250,13 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
     let shared = Shared {
         search: &search,
-        matcher: Current::new(Matcher::new(&patterns)),
+        matcher: SharedValue::new(Matcher::new(&patterns)),
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
         ended: AtomicBool::new(false),
         give_up: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
-        tally: Mutex::new(Tally::new(&search.quota, 1)),
+        remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
         began: Instant::now(),
     };
     let find = || {
@@ -282,7 +289,8 @@ fn of_what_is_dropped_in_measuring_the_first_finds_are_proved() {
         };
         let engine = Altered { inner: reference(), alter };
         let mut log = Log::default();
-        let outcome = search(&engine, &patterns, 1, Quota::Endless).run(&stop, &mut log);
+        let search = Search { goal: Goal::Measurement, ..search(&engine, &patterns, 1, Quota::Any(1)) };
+        let outcome = search.run(&stop, &mut log);
         assert_eq!(matches!(outcome, Err(SearchError::FalseHit("altered"))), is_noticed, "hit {wrong}");
         assert!(log.finds.is_empty());
     }

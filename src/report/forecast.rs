@@ -1,77 +1,63 @@
 //! What is still to come: how many keys, and how likely it was that the next one, or the last, is here by now.
 
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
-use crate::search::Quota;
+use crate::search::{Quota, Remaining};
 
 /// The finds so far, and the odds of those that are missing.
-pub(super) struct Outlook<'a> {
+pub(super) struct Forecast<'a> {
     patterns: &'a [Pattern],
+    remaining: Remaining,
     wanted: u64,
     found: u64,
     /// The chance of the next find, if anything is missing.
     next: Option<Bounds>,
-    /// The number of attempts at the last find.
+    /// The number of attempts at the last find of any pattern, and of each.
     last_find: u64,
-    /// Where each pattern wants its keys.
-    each: Option<Each>,
-}
-
-/// What each pattern wants.
-struct Each {
-    /// Keys that each pattern still wants.
-    left: Vec<u64>,
-    /// The number of attempts at which each was last found.
-    last: Vec<u64>,
-    /// The patterns, the least likely last.
+    last_of_each: Vec<u64>,
+    /// The patterns that want keys of their own, the least likely last.
     order: Vec<PatternId>,
-    /// Patterns that want a key.
-    missing: usize,
-    /// Patterns that have got theirs since the chance of the next find was last computed.
-    gone: usize,
 }
 
-impl<'a> Outlook<'a> {
-    /// `had` keys were there before, of all that are wanted. Common odds are computed only if they will be told.
-    pub(super) fn new(patterns: &'a [Pattern], quota: &Quota, had: u64, told: bool) -> Self {
-        let (wanted, each) = match quota {
-            Quota::Each(count) => {
-                let each = Each::new(patterns, vec![*count; patterns.len()]);
-                (count.saturating_mul(patterns.len() as u64), Some(each))
-            }
-            Quota::Left(counts) => {
-                let wanted = counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
-                (wanted, Some(Each::new(patterns, counts.clone())))
-            }
-            Quota::Any(count) => (*count, None),
-            Quota::Endless => (0, None),
-        };
-        let next = if told { any_of(patterns.iter()) } else { None };
-        Self { patterns, wanted: wanted.saturating_add(had), found: had, next, last_find: 0, each }
+impl<'a> Forecast<'a> {
+    /// `existing` keys were there before, of all that are wanted. Common odds are computed only if they will be shown.
+    pub(super) fn new(patterns: &'a [Pattern], quota: &Quota, existing: u64, is_shown: bool) -> Self {
+        let remaining = Remaining::new(quota, patterns.len());
+        let mut order = Vec::new();
+        if remaining.is_of_each() {
+            let probability = |id: &PatternId| patterns[*id].odds().probability();
+            order = (0..patterns.len()).filter(|id| remaining.wants(*id)).collect();
+            order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
+        }
+        Self {
+            patterns,
+            wanted: remaining.total().saturating_add(existing),
+            found: existing,
+            next: if is_shown { any_of(patterns.iter()) } else { None },
+            last_find: 0,
+            last_of_each: vec![0; patterns.len()],
+            order,
+            remaining,
+        }
     }
 
     /// Counts a find.
     pub(super) fn count(&mut self, patterns: &[PatternId], attempts: u64) {
         self.last_find = attempts;
-        let Some(each) = &mut self.each else {
+        patterns.iter().for_each(|&id| self.last_of_each[id] = attempts);
+        let left = self.remaining.count(patterns);
+        if !self.remaining.is_of_each() {
             self.found += 1;
             return;
-        };
-        self.found += patterns.len() as u64;
-        for &id in patterns {
-            each.left[id] -= 1;
-            each.last[id] = attempts;
-            if each.left[id] == 0 {
-                each.missing -= 1;
-                each.gone += 1;
-                self.next = self.next.and_then(|next| without(next, self.patterns[id].odds()));
-            }
         }
-        while each.order.pop_if(|id| each.left[*id] == 0).is_some() {}
-        // Now and then anew, so that the bounds stay narrow; all of that together takes no longer than eight times the first.
-        if self.next.is_some() && each.gone * 8 > each.missing {
-            each.gone = 0;
-            let missing = self.patterns.iter().zip(&each.left).filter(|(_, left)| **left > 0);
-            self.next = any_of(missing.map(|(pattern, _)| pattern));
+        self.found += patterns.len() as u64;
+        for id in left {
+            self.next = self.next.and_then(|next| without(next, self.patterns[id].odds()));
+        }
+        while self.order.pop_if(|id| !self.remaining.wants(*id)).is_some() {}
+        // Now and then anew, so that the bounds stay narrow.
+        if self.next.is_some() && (self.remaining.is_due() || self.remaining.is_complete()) {
+            let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
+            self.next = any_of(missing.map(|(_, pattern)| pattern));
         }
     }
 
@@ -94,20 +80,12 @@ impl<'a> Outlook<'a> {
 
     /// The chance that the least likely pattern of several that are missing would have been found by now. The last find comes no sooner.
     pub(super) fn chance_of_last(&self, attempts: u64) -> Option<f64> {
-        let each = self.each.as_ref().filter(|each| each.missing > 1)?;
-        let &rarest = each.order.last()?;
-        let tried = attempts.saturating_sub(each.last[rarest]) as f64;
+        if self.remaining.patterns() < 2 {
+            return None;
+        }
+        let &rarest = self.order.last()?;
+        let tried = attempts.saturating_sub(self.last_of_each[rarest]) as f64;
         Some(self.patterns[rarest].odds().chance_after(tried))
-    }
-}
-
-impl Each {
-    /// Every pattern wants at least one key.
-    fn new(patterns: &[Pattern], left: Vec<u64>) -> Self {
-        let probability = |id: &PatternId| patterns[*id].odds().probability();
-        let mut order: Vec<PatternId> = (0..patterns.len()).collect();
-        order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
-        Self { left, last: vec![0; patterns.len()], order, missing: patterns.len(), gone: 0 }
     }
 }
 
@@ -157,32 +135,32 @@ mod tests {
     #[test]
     fn it_speaks_of_the_next_find_and_of_the_least_likely() {
         let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
-        let mut outlook = Outlook::new(&patterns, &Quota::Each(1), 0, true);
+        let mut forecast = Forecast::new(&patterns, &Quota::Each(1), 0, true);
         let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
         let next = |of: &[Pattern], attempts| {
             Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true))
         };
-        assert_eq!(outlook.chance_of_next(100), next(&patterns, 100.0));
-        assert_eq!(outlook.chance_of_last(100), rarest(1, 100.0));
-        outlook.count(&[0, 1], 50);
-        assert_eq!(outlook.found_of(), (2, 3));
-        assert_eq!(outlook.chance_of_next(150), next(&patterns[2..], 100.0));
-        assert_eq!(outlook.chance_of_last(150), None, "the next one is the last");
-        outlook.count(&[2], 160);
-        assert_eq!((outlook.found_of(), outlook.chance_of_next(200)), ((3, 3), None));
+        assert_eq!(forecast.chance_of_next(100), next(&patterns, 100.0));
+        assert_eq!(forecast.chance_of_last(100), rarest(1, 100.0));
+        forecast.count(&[0, 1], 50);
+        assert_eq!(forecast.found_of(), (2, 3));
+        assert_eq!(forecast.chance_of_next(150), next(&patterns[2..], 100.0));
+        assert_eq!(forecast.chance_of_last(150), None, "the next one is the last");
+        forecast.count(&[2], 160);
+        assert_eq!((forecast.found_of(), forecast.chance_of_next(200)), ((3, 3), None));
     }
 
     #[test]
     fn it_begins_anew_after_each_find() {
         let patterns = patterns(&["ab", "cd"], Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns[..1], &Quota::Each(2), 0, true);
-        outlook.count(&[0], 70);
-        assert_eq!(outlook.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
-        let mut left = Outlook::new(&patterns, &Quota::Left(vec![1, 3]), 5, true);
+        let mut forecast = Forecast::new(&patterns[..1], &Quota::Each(2), 0, true);
+        forecast.count(&[0], 70);
+        assert_eq!(forecast.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
+        let mut left = Forecast::new(&patterns, &Quota::Left(vec![1, 3]), 5, true);
         left.count(&[0, 1], 70);
         assert_eq!(left.found_of(), (7, 9));
         assert_eq!(left.chance_of_next(100), Some((patterns[1].odds().chance_after(30.0), true)));
-        let mut any = Outlook::new(&patterns, &Quota::Any(2), 0, true);
+        let mut any = Forecast::new(&patterns, &Quota::Any(2), 0, true);
         any.count(&[1], 10);
         assert_eq!(any.chance_of_next(10), Some((0.0, true)));
         assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
@@ -194,14 +172,14 @@ mod tests {
         let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let patterns = patterns(&texts, Kind::Prefix);
-        let mut outlook = Outlook::new(&patterns, &Quota::Each(1), 0, true);
-        outlook.count(&[3], 1);
+        let mut forecast = Forecast::new(&patterns, &Quota::Each(1), 0, true);
+        forecast.count(&[3], 1);
         let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
-        let next = outlook.next().unwrap();
+        let next = forecast.next().unwrap();
         assert!(!next.is_exact() && next.at_least <= exact && exact <= next.at_most);
-        assert!(!outlook.chance_of_next(9).unwrap().1);
-        outlook.count(&[5], 2);
-        assert!(outlook.next().unwrap().is_exact());
+        assert!(!forecast.chance_of_next(9).unwrap().1);
+        forecast.count(&[5], 2);
+        assert!(forecast.next().unwrap().is_exact());
     }
 
     #[test]

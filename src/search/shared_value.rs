@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The value in use.
-pub(super) struct Current<T> {
+pub(super) struct SharedValue<T> {
     /// How often it was replaced.
     version: AtomicU64,
     value: Mutex<Arc<T>>,
@@ -16,7 +16,7 @@ pub(super) struct Held<T> {
     value: Arc<T>,
 }
 
-impl<T> Current<T> {
+impl<T> SharedValue<T> {
     pub(super) fn new(value: T) -> Self {
         Self { version: AtomicU64::new(0), value: Mutex::new(Arc::new(value)) }
     }
@@ -55,13 +55,13 @@ mod tests {
 
     #[test]
     fn a_newer_value_is_taken_when_asked_for() {
-        let current = Current::new(1);
-        let mut held = current.latest();
-        current.replace(2);
-        assert_eq!((*held, *current.latest()), (1, 2));
-        current.renew(&mut held);
+        let shared = SharedValue::new(1);
+        let mut held = shared.latest();
+        shared.replace(2);
+        assert_eq!((*held, *shared.latest()), (1, 2));
+        shared.renew(&mut held);
         assert_eq!(*held, 2);
-        current.renew(&mut held);
+        shared.renew(&mut held);
         assert_eq!(*held, 2);
     }
 }

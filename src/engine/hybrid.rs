@@ -9,6 +9,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use super::{Engine, EngineError, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor};
+use crate::notice::Notice;
 use crate::pattern::{Matcher, Pattern, Style};
 use crate::sys::fill_random;
 
@@ -19,7 +20,7 @@ const FEW_ATTEMPTS: f64 = 2e7;
 const TRIAL: Duration = Duration::from_millis(150);
 
 /// Both.
-struct SideBySide {
+struct Hybrid {
     graphics: Box<dyn Engine>,
     processor: Box<dyn Engine>,
     /// Workers of `graphics` that there are.
@@ -38,7 +39,7 @@ pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     match graphics {
         None => processor,
         Some(Err(why)) => processor.map(|processor| -> Box<dyn Engine> {
-            Box::new(Alone { processor, note: Mutex::new(Some(format!("warning: {why}"))) })
+            Box::new(CpuFallback { processor, notice: Mutex::new(Some(Notice::warning(why))) })
         }),
         Some(Ok(graphics)) => Ok(match processor {
             Ok(processor) => fastest(graphics, processor),
@@ -50,7 +51,7 @@ pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
 fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Box<dyn Engine> {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let [of_graphics, of_processor] = [&graphics, &processor].map(|engine| rate(&**engine, threads));
-    let both = SideBySide { graphics, processor, there: AtomicUsize::new(0) };
+    let both = Hybrid { graphics, processor, there: AtomicUsize::new(0) };
     if rate(&both, threads) > of_graphics.max(of_processor) {
         Box::new(both)
     } else if of_graphics > of_processor {
@@ -107,9 +108,9 @@ impl SeedSource for Seeds {
     }
 }
 
-impl Engine for SideBySide {
+impl Engine for Hybrid {
     fn name(&self) -> &'static str {
-        super::SIDE_BY_SIDE
+        super::HYBRID
     }
 
     /// The first that are asked for are those of graphics processors.
@@ -117,7 +118,7 @@ impl Engine for SideBySide {
         let wanted = self.graphics.workers(0);
         let more = |there: usize| (there < wanted).then_some(there + 1);
         match self.there.fetch_update(Relaxed, Relaxed, more) {
-            Ok(_) => Box::new(OfGraphics { worker: self.graphics.worker(), there: &self.there }),
+            Ok(_) => Box::new(GpuShare { worker: self.graphics.worker(), there: &self.there }),
             Err(_) => self.processor.worker(),
         }
     }
@@ -126,18 +127,18 @@ impl Engine for SideBySide {
         self.graphics.workers(threads) + self.processor.workers(threads)
     }
 
-    fn notes(&self) -> Vec<String> {
-        [self.graphics.notes(), self.processor.notes()].concat()
+    fn notices(&self) -> Vec<Notice> {
+        [self.graphics.notices(), self.processor.notices()].concat()
     }
 }
 
 /// The processor, and why graphics processors that are there do not help it.
-struct Alone {
+struct CpuFallback {
     processor: Box<dyn Engine>,
-    note: Mutex<Option<String>>,
+    notice: Mutex<Option<Notice>>,
 }
 
-impl Engine for Alone {
+impl Engine for CpuFallback {
     fn name(&self) -> &'static str {
         self.processor.name()
     }
@@ -150,26 +151,26 @@ impl Engine for Alone {
         self.processor.workers(threads)
     }
 
-    fn notes(&self) -> Vec<String> {
-        let mut notes = self.processor.notes();
-        notes.extend(self.note.lock().unwrap_or_else(PoisonError::into_inner).take());
-        notes
+    fn notices(&self) -> Vec<Notice> {
+        let mut notices = self.processor.notices();
+        notices.extend(self.notice.lock().unwrap_or_else(PoisonError::into_inner).take());
+        notices
     }
 }
 
-/// A worker of graphics processors in [`SideBySide`].
-struct OfGraphics<'a> {
+/// A worker of graphics processors in [`Hybrid`].
+struct GpuShare<'a> {
     worker: Box<dyn Worker + 'a>,
     there: &'a AtomicUsize,
 }
 
-impl Drop for OfGraphics<'_> {
+impl Drop for GpuShare<'_> {
     fn drop(&mut self) {
         self.there.fetch_sub(1, Relaxed);
     }
 }
 
-impl Worker for OfGraphics<'_> {
+impl Worker for GpuShare<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         self.worker.batch(matcher, seeds, hits)
     }

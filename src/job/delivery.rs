@@ -1,0 +1,124 @@
+//! Finds go to their destination first; only then are they reported.
+
+use std::borrow::Cow;
+
+use zeroize::Zeroizing;
+
+use super::error::JobError;
+use super::open::OpenSearch;
+use super::reporter::Reporter;
+use crate::ledger::{Entry, Ledger};
+use crate::notice::Notice;
+use crate::search::{Find, Observer, Preparation, Progress};
+use crate::store::{Group, Kept, NewPair};
+
+/// Where a private key went.
+pub enum Delivered<'a> {
+    /// Into files, by now durable.
+    Files(Kept),
+    /// Into no file: its text goes to stdout with the report.
+    Stdout(&'a str),
+}
+
+/// Keeps finds as the plan says, and has them reported.
+pub(super) struct Delivery<'a, R> {
+    pub(super) search: &'a OpenSearch,
+    pub(super) reporter: &'a mut R,
+}
+
+impl<R: Reporter> Delivery<'_, R> {
+    fn deliver(&mut self, find: &Find) -> Result<(), JobError> {
+        let comment = self.search.comment(find);
+        let text = self.private_text(find)?;
+        let kept = self.search.destination.keep(&self.pair(find, &text)).map_err(JobError::Store)?;
+        if let Some(kept) = kept {
+            let file = kept.private_file.clone();
+            let reported = self.reporter.found(find, comment, Delivered::Files(kept));
+            return reported.map_err(|error| JobError::Unreported(error, file));
+        }
+        self.reporter.found(find, comment, Delivered::Stdout(&text)).map_err(JobError::Lost)
+    }
+
+    /// Returns what is written of a find whose private text is `text`. The files are named after the first pattern.
+    fn pair<'b>(&'b self, find: &'b Find, text: &'b str) -> NewPair<'b> {
+        NewPair {
+            seed: &find.seed,
+            public_key: &find.public_key,
+            label: self.search.patterns[find.patterns[0]].text(),
+            comment: self.search.comment(find),
+            format: self.search.format,
+            private_text: text,
+        }
+    }
+
+    /// Returns the private key's text: encrypted by now, if it has to be.
+    fn private_text<'b>(&self, find: &'b Find) -> Result<Cow<'b, Zeroizing<String>>, JobError> {
+        match &find.prepared {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => prepare(self.search, find)(&find.seed).map(Cow::Owned).map_err(JobError::Encode),
+        }
+    }
+
+    /// Delivers all of them at once: files, then the ledger, then the report. Where something fails, those that are
+    /// kept are still reported.
+    fn deliver_together(&mut self, finds: &[Find], ledger: &Ledger) -> Result<(), JobError> {
+        let mut group = Group::new(ledger.directory()).map_err(JobError::Store)?;
+        let added = finds.iter().try_for_each(|find| {
+            let text = self.private_text(find)?;
+            group.add(&self.pair(find, &text)).map_err(JobError::Store)
+        });
+        let synced = group.sync().map_err(JobError::Store);
+        let held = if group.is_empty() { None } else { Some(ledger.hold()) };
+        let (kept, named) = group.name();
+
+        let entry = |(number, kept): &(usize, Kept)| {
+            let find = &finds[*number];
+            Entry::of(find, &self.search.patterns, self.search.comment(find), kept)
+        };
+        let entries: Vec<Entry> = kept.iter().map(entry).collect();
+        let entered = held.map_or(Ok(()), |held| Ledger::append(&mut held?, &entries));
+
+        let mut unreported = kept.len();
+        for (number, kept) in kept {
+            let find = &finds[number];
+            let file = kept.private_file.clone();
+            let reported = self.reporter.found(find, self.search.comment(find), Delivered::Files(kept));
+            reported.map_err(|error| match unreported {
+                1 => JobError::Unreported(error, file),
+                _ => JobError::SeveralUnreported(error, unreported, ledger.directory().to_owned()),
+            })?;
+            unreported -= 1;
+        }
+        added.and(synced).and(named.map_err(JobError::Store))?;
+        entered.map_err(|error| JobError::Unentered(error, ledger.path().to_owned()))
+    }
+}
+
+impl<R: Reporter> Observer for Delivery<'_, R> {
+    type Error = JobError;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
+        match &self.search.ledger {
+            Some(ledger) => {
+                finds.chunks(Group::most()).try_for_each(|finds| self.deliver_together(finds, ledger))
+            }
+            None => finds.iter().try_for_each(|find| self.deliver(find)),
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.reporter.progress(progress);
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.reporter.notice(notice);
+    }
+}
+
+/// Returns the work that makes a find's private text. With a passphrase it takes long.
+pub(super) fn prepare(search: &OpenSearch, find: &Find) -> Preparation {
+    let format = search.format;
+    let comment = search.comment(find).to_owned();
+    let protection = search.protection.clone();
+    Box::new(move |seed| seed.private_text(format, &comment, protection.as_deref()))
+}

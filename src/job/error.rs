@@ -1,0 +1,126 @@
+//! Why a job ends without its result.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::escape::escaped_path;
+use crate::key::EncodeError;
+use crate::notice::counted;
+use crate::plan::Refusal;
+use crate::search::{SearchError, Signal, Unmeasured};
+use crate::store::StoreError;
+use crate::sys::RandomnessError;
+
+/// Why a job failed.
+#[derive(Debug)]
+pub enum JobError {
+    /// The request is not carried out. Nothing was searched.
+    Refused(Refusal),
+    /// A signal came before there was a result.
+    Signal(Signal),
+    /// Signals cannot be taken.
+    Signals(io::Error),
+    /// The operating system's random generator failed.
+    Randomness(RandomnessError),
+    /// The program panicked, and has said so.
+    Panic,
+    /// The search itself failed.
+    Search(SearchError<Infallible>),
+    /// A find could not be written to its files.
+    Store(StoreError),
+    /// A find could not be encoded.
+    Encode(EncodeError),
+    /// A find is kept, but not in the ledger at this path.
+    Unentered(io::Error, PathBuf),
+    /// stdout takes no more.
+    Stdout(io::Error),
+    /// stdout takes no more; the private key is in this file.
+    Unreported(io::Error, PathBuf),
+    /// stdout takes no more; so many private keys are in this directory.
+    SeveralUnreported(io::Error, usize, PathBuf),
+    /// stdout, where the private key should have gone, takes no more.
+    Lost(io::Error),
+}
+
+impl JobError {
+    /// Returns the error of a search whose finds are delivered.
+    pub(super) fn of_search(error: SearchError<Self>) -> Self {
+        match error {
+            SearchError::Observer(error) => error,
+            SearchError::Unprepared(error) => Self::Encode(error),
+            SearchError::Randomness(error) => Self::Search(SearchError::Randomness(error)),
+            SearchError::Threads(error) => Self::Search(SearchError::Threads(error)),
+            SearchError::Preparers(error) => Self::Search(SearchError::Preparers(error)),
+            SearchError::FalseHit(engine) => Self::Search(SearchError::FalseHit(engine)),
+        }
+    }
+
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Store(error) => return error.hint(),
+            Self::Encode(error) => return error.hint(),
+            Self::Refused(_)
+            | Self::Signal(_)
+            | Self::Signals(_)
+            | Self::Randomness(_)
+            | Self::Panic
+            | Self::Stdout(_)
+            | Self::Search(_) => return None,
+            Self::Unentered(..) => {
+                "every key that was reported is kept; the next search into this directory enters \
+                                    the missing lines"
+                    .to_owned()
+            }
+            Self::Unreported(_, file) => {
+                format!("the key that was just found is kept in '{}'", escaped_path(file))
+            }
+            Self::SeveralUnreported(_, keys, directory) => {
+                let keys = counted(*keys as u64, "key");
+                format!("the {keys} that were just found are kept in '{}'", escaped_path(directory))
+            }
+            Self::Lost(_) => "the key that was just found is lost; --output PATH writes to a file".to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(_) => f.write_str("the request is refused"),
+            Self::Signal(_) => f.write_str("a signal came"),
+            Self::Signals(error) => write!(f, "signals cannot be taken: {error}"),
+            Self::Randomness(error) => SearchError::<Infallible>::Randomness(*error).fmt(f),
+            Self::Panic => f.write_str("the program panicked"),
+            Self::Search(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::Encode(error) => error.fmt(f),
+            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
+            Self::Stdout(error)
+            | Self::Unreported(error, _)
+            | Self::SeveralUnreported(error, ..)
+            | Self::Lost(error) => {
+                write!(f, "cannot write to stdout: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for JobError {}
+
+impl<R: Into<Refusal>> From<R> for JobError {
+    fn from(refusal: R) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl From<Unmeasured> for JobError {
+    fn from(unmeasured: Unmeasured) -> Self {
+        match unmeasured {
+            Unmeasured::Signal(signal) => Self::Signal(signal),
+            Unmeasured::Failed(error) => Self::Search(error),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! How much work a quota is.
+
+use crate::pattern::Pattern;
+use crate::search::Quota;
+
+/// Returns how many keys the search is expected to try, to within what a choice of tables needs.
+pub(super) fn expected_attempts(patterns: &[Pattern], quota: &Quota) -> f64 {
+    let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
+    match quota {
+        Quota::Each(count) => *count as f64 * attempts.fold(0.0, f64::max),
+        Quota::Left(counts) => {
+            counts.iter().zip(attempts).map(|(count, attempts)| *count as f64 * attempts).fold(0.0, f64::max)
+        }
+        Quota::Any(count) => *count as f64 * attempts.fold(f64::INFINITY, f64::min),
+    }
+}

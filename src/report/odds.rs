@@ -1,0 +1,102 @@
+//! The odds of one pattern, and of several together.
+
+use std::io;
+
+use super::json;
+use super::number::{rough, time};
+use super::paint::Paint;
+use super::streams::{self, print};
+use crate::escape::escaped;
+use crate::job::Estimate;
+use crate::notice::grouped;
+use crate::pattern::{Bounds, Odds, Pattern, any_of};
+use crate::search::Quota;
+
+use super::forecast::attempts_for_all;
+
+/// The odds of every pattern on stdout, as `--estimate` prints them.
+///
+/// # Errors
+///
+/// stdout cannot be written to.
+pub fn estimate(estimate: &Estimate) -> io::Result<()> {
+    let Estimate { patterns, quota, keys_per_second, notices, output } = estimate;
+    let keys_per_second = *keys_per_second;
+    streams::notices(notices, *output);
+    let paint = Paint::new(output.color, &io::stdout());
+    let several = Several::of(patterns, quota, any_of(patterns.iter()));
+    for pattern in patterns {
+        let line = if output.json {
+            json::line(&json::estimate(pattern, several.as_ref(), keys_per_second))
+        } else {
+            odds_line(pattern, keys_per_second, paint) + "\n"
+        };
+        print(line.as_bytes())?;
+    }
+    let Some(several) = several.filter(|_| !output.json) else { return Ok(()) };
+    several_lines(&several, keys_per_second, paint)
+        .iter()
+        .try_for_each(|line| print(format!("{line}\n").as_bytes()))
+}
+
+/// The odds of several patterns together.
+pub(super) struct Several {
+    pub(super) patterns: usize,
+    /// Of a key that matches at least one of them.
+    pub(super) any: Bounds,
+    /// After how many keys the chance is 50 % and 95 % at the latest that each has one, if each wants just one.
+    pub(super) attempts_for_all: Option<[f64; 2]>,
+}
+
+impl Several {
+    pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
+        let for_all = |chance| attempts_for_all(patterns, chance);
+        let one_each = match quota {
+            Quota::Each(count) => *count == 1,
+            Quota::Left(counts) => counts.iter().all(|count| *count == 1),
+            Quota::Any(_) => false,
+        };
+        let attempts_for_all = one_each.then(|| [0.50, 0.95].map(for_all));
+        let patterns = patterns.len();
+        any.filter(|_| patterns > 1).map(|any| Self { patterns, any, attempts_for_all })
+    }
+}
+
+/// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
+pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
+    let odds = pattern.odds();
+    let within = |chance| time(json::seconds_for(odds, chance, keys_per_second));
+    format!(
+        "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s",
+        paint.bold(escaped(pattern.text())),
+        rough(odds.expected_attempts()),
+        within(0.50),
+        within(0.95),
+        rough(keys_per_second)
+    )
+}
+
+/// `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`, and the same for all of them. What is not exact says so.
+pub(super) fn several_lines(several: &Several, keys_per_second: f64, paint: Paint) -> Vec<String> {
+    let Several { patterns, any, attempts_for_all } = several;
+    let patterns = grouped(*patterns as u64);
+    let one_in = |odds: Odds| format!("1 in {}", rough(odds.expected_attempts()));
+    let seconds = |chance| time(json::seconds_for(any.at_least, chance, keys_per_second));
+    let (odds, most) = if any.is_exact() {
+        (one_in(any.at_least), "")
+    } else {
+        (format!("between {} and {}", one_in(any.at_least), one_in(any.at_most)), "at most ")
+    };
+    let mut lines = vec![format!(
+        "{}: {odds}; 50 % within {most}{}, 95 % within {most}{}",
+        paint.bold(format_args!("any of {patterns}")),
+        seconds(0.50),
+        seconds(0.95),
+    )];
+    lines.extend(attempts_for_all.map(|attempts| {
+        let [half, most] = attempts.map(|attempts| time(attempts / keys_per_second));
+        let all = paint.bold(format_args!("all of {patterns}"));
+        format!("{all}: 50 % within at most {half}, 95 % within at most {most}")
+    }));
+    lines
+}

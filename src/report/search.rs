@@ -1,0 +1,323 @@
+//! What one search does, as it happens.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::io;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::forecast::Forecast;
+use super::json;
+use super::number::{clock, percent, rough};
+use super::odds::{Several, odds_line, several_lines};
+use super::paint::Paint;
+use super::progress_line::{Part, ProgressLine, whole};
+use super::streams::{self, print};
+use crate::escape::{escaped, shell_word};
+use crate::job::{Delivered, OpenSearch, Reporter};
+use crate::key::Format;
+use crate::notice::{Notice, counted, grouped};
+use crate::pattern::{Pattern, PatternId};
+use crate::plan::OutputOptions;
+use crate::search::{End, Find, Progress, Summary};
+use crate::store::Kept;
+use crate::wire::{self, Subject};
+
+/// How many patterns are listed by name; of more, only the first so many.
+const LISTED: usize = 10;
+
+/// Without a live line, the time until the first line of progress, and the longest time between two.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+const LINE_EVERY: Duration = Duration::from_secs(60);
+
+/// The time over which the shown rate is averaged, in ticks of progress.
+const RATE_TICKS: usize = 30;
+
+/// Shows what one search does.
+pub struct Report<'a> {
+    search: &'a OpenSearch,
+    /// The colours of stderr and stdout.
+    err: Paint,
+    out: Paint,
+    /// The line that is rewritten in place, if stderr is a terminal that can.
+    live: Option<ProgressLine>,
+    /// When the next line of progress is due where there is no live line.
+    line_due: Duration,
+    forecast: Forecast<'a>,
+    /// Recent progress, the oldest first.
+    recent: VecDeque<Progress>,
+    /// The last files that were written.
+    kept: Option<Kept>,
+}
+
+impl Reporter for Report<'_> {
+    fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
+        let several = Several::of(&self.search.patterns, &self.search.quota, self.forecast.next());
+        if self.search.output.json {
+            for pattern in &self.search.patterns {
+                self.print_json(&json::estimate(pattern, several.as_ref(), keys_per_second))?;
+            }
+        }
+        for pattern in self.search.patterns.iter().take(LISTED) {
+            self.note(odds_line(pattern, keys_per_second, self.err));
+        }
+        if let Some(more @ 1..) = self.search.patterns.len().checked_sub(LISTED) {
+            self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
+        }
+        if let Some(several) = &several {
+            several_lines(several, keys_per_second, self.err).iter().for_each(|line| self.note(line));
+        }
+        Ok(())
+    }
+
+    fn nothing_missing(&mut self) -> io::Result<()> {
+        self.note("nothing is missing");
+        if self.search.output.json {
+            let nothing = Summary {
+                found: 0,
+                given_up: Vec::new(),
+                attempts: 0,
+                elapsed: Duration::ZERO,
+                end: End::Complete,
+            };
+            self.print_json(&json::summary(&nothing, &[], self.search.engine.name(), self.search.workers()))?;
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, find: &Find, comment: &str, delivered: Delivered) -> io::Result<()> {
+        self.forecast.count(&find.patterns, find.attempts);
+        let line = find.public_key.line(comment);
+        match &delivered {
+            _ if self.search.output.json => {
+                let encrypted = self.search.protection.is_some();
+                self.print_json(&json::found(&self.search.patterns, find, &line, encrypted, &delivered))?;
+            }
+            Delivered::Files(_) => {
+                self.print(&(self.out.highlight(&line, self.matched(find, Subject::Key)) + "\n"))?
+            }
+            Delivered::Stdout(private_key) => {
+                self.print(private_key)?;
+                self.note(self.err.highlight(&line, self.matched(find, Subject::Key)));
+            }
+        }
+        let found: Vec<_> =
+            find.patterns.iter().map(|&id| escaped(self.search.patterns[id].text())).collect();
+        self.note(format_args!(
+            "found {} after {} keys in {}: {}",
+            self.err.bold(found.join(" and ")),
+            grouped(find.attempts),
+            clock(find.elapsed),
+            self.err.highlight(&find.public_key.fingerprint(), self.matched(find, Subject::Fingerprint))
+        ));
+        if let Delivered::Files(kept) = delivered {
+            self.note(format_args!(
+                "{} in {}, public key in {}",
+                self.private_key(),
+                shell_word(&kept.private_file),
+                shell_word(&kept.public_file)
+            ));
+            self.kept = Some(kept);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.recent.push_back(*progress);
+        if self.recent.len() > RATE_TICKS {
+            self.recent.pop_front();
+        }
+        if let Some(live) = &self.live {
+            live.show(&self.status(progress));
+        } else if progress.elapsed >= self.line_due {
+            self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
+            self.note(whole(&self.status(progress)));
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.note(escaped(&notice.to_string()));
+    }
+
+    fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        if let Some(live) = self.live.take() {
+            live.end();
+        }
+        if self.search.output.json {
+            let summary = json::summary(
+                summary,
+                &self.search.patterns,
+                self.search.engine.name(),
+                self.search.workers(),
+            );
+            self.print_json(&summary)?;
+        }
+        let (found, wanted) = self.forecast.found_of();
+        let ended = match summary.end {
+            End::Complete => None,
+            End::Timeout => Some("the time is over"),
+            End::Signal(_) => Some("interrupted"),
+        };
+        if let Some(ended) = ended {
+            let chance = self.forecast.chance_of_next(summary.attempts);
+            let chance = chance.map_or(String::new(), |chance| {
+                format!("; the chance of the next was {}", at_least_percent(chance))
+            });
+            self.note(format_args!(
+                "{ended}: {} of {} found{chance}",
+                grouped(found),
+                counted(wanted, "key")
+            ));
+        }
+        given_up_lines(&summary.given_up, &self.search.patterns).iter().for_each(|line| self.line(line));
+        self.note(self.err.faint(format_args!(
+            "{} keys tried in {}, {} a second by {} on {}",
+            grouped(summary.attempts),
+            clock(summary.elapsed),
+            rough(summary.keys_per_second()),
+            self.search.engine.name(),
+            counted(self.search.workers() as u64, "thread"),
+        )));
+        if ended.is_some() {
+            self.note("the search has no memory: starting again loses nothing");
+        }
+        if summary.found > 0 {
+            self.next_steps();
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Returns the report of a search that is about to begin.
+    #[must_use]
+    pub fn new(search: &'a OpenSearch) -> Self {
+        let OutputOptions { quiet, color, .. } = search.output;
+        Self {
+            search,
+            err: Paint::new(color, &io::stderr()),
+            out: Paint::new(color, &io::stdout()),
+            live: if quiet { None } else { ProgressLine::new() },
+            line_due: FIRST_LINE,
+            forecast: Forecast::new(
+                &search.patterns,
+                &search.quota,
+                search.existing,
+                !quiet || search.output.json,
+            ),
+            recent: VecDeque::with_capacity(RATE_TICKS + 1),
+            kept: None,
+        }
+    }
+
+    /// Rate, chance by now, keys tried and the rest, the more important first.
+    fn status(&self, progress: &Progress) -> Vec<Part> {
+        let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
+        let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
+            (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
+        });
+        let rate = keys as f64 / time.as_secs_f64().max(1e-9);
+        let mut status = vec![Part::from(format!("{} keys/s", rough(rate)))];
+        let last = self.forecast.chance_of_last(progress.attempts);
+        if let Some(chance) = self.forecast.chance_of_next(progress.attempts) {
+            let which = if last.is_some() { " of the next" } else { "" };
+            status.push(Part::new(format!("{} chance{which}", at_least_percent(chance)), " by now"));
+        }
+        status.extend(last.map(|chance| format!("at most {} of the last", percent(chance)).into()));
+        let (found, wanted) = self.forecast.found_of();
+        if wanted > 1 {
+            status.push(format!("{} of {} found", grouped(found), grouped(wanted)).into());
+        }
+        status.push(format!("{} tried", rough(progress.attempts as f64)).into());
+        status.push(clock(progress.elapsed).into());
+        status
+    }
+
+    /// Where the first matching pattern stands in a public line or in a fingerprint: in the one that was searched.
+    fn matched(&self, find: &Find, shown: Subject) -> Range<usize> {
+        let pattern = &self.search.patterns[find.patterns[0]];
+        if pattern.style().subject != shown {
+            return 0..0;
+        }
+        let start = match shown {
+            Subject::Key => wire::ALGORITHM.len() + 1 + wire::FIXED.len(),
+            Subject::Fingerprint => wire::FINGERPRINT_HEADER.len(),
+        };
+        let found = pattern.find(&find.public_key.body(shown)).unwrap_or_default();
+        start + found.start..start + found.end
+    }
+
+    /// What a private key of this search is.
+    fn private_key(&self) -> &'static str {
+        if self.search.protection.is_some() { "encrypted private key" } else { "private key" }
+    }
+
+    /// What to do with the key.
+    fn next_steps(&self) {
+        let Some(kept) = &self.kept else {
+            if !self.search.output.json {
+                let format = self.search.format;
+                let version = if format == Format::Pkcs8 { " 9.8 or later" } else { "" };
+                self.note(format_args!(
+                    "the {} went to stdout; for OpenSSH{version}: chmod 600 FILE, then ssh -i FILE USER@HOST",
+                    self.private_key(),
+                ));
+            }
+            return;
+        };
+        let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
+        self.note(self.err.bold("next steps:"));
+        self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
+        self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
+        self.note(format_args!("  or an agent    ssh-add {private}"));
+        if kept.format == Format::Pkcs8 {
+            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh suits every version)");
+        }
+    }
+
+    /// Prints a line to stderr, above the live line, unless `--quiet` is given.
+    fn note(&self, line: impl Display) {
+        if !self.search.output.quiet {
+            self.line(line);
+        }
+    }
+
+    /// Prints a line to stderr, above the live line, with `--quiet` as well.
+    fn line(&self, line: impl Display) {
+        match &self.live {
+            Some(live) => live.above(|| streams::line(&line)),
+            None => streams::line(&line),
+        }
+    }
+
+    /// A result on stdout.
+    fn print(&self, text: &str) -> io::Result<()> {
+        match &self.live {
+            Some(live) => live.above(|| print(text.as_bytes())),
+            None => print(text.as_bytes()),
+        }
+    }
+
+    fn print_json(&self, object: &Value) -> io::Result<()> {
+        self.print(&json::line(object))
+    }
+}
+
+/// What is told of keys that were found and given up: a line for each pattern.
+fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
+    let line = |same: &[PatternId]| {
+        format!(
+            "error: {} for '{}' given up: the encryption was not finished in time; run the same command again",
+            counted(same.len() as u64, "key"),
+            escaped(patterns[same[0]].text())
+        )
+    };
+    given_up.chunk_by(|a, b| a == b).map(line).collect()
+}
+
+/// `37 %`, or `at least 37 %` where that is all that is known.
+fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
+    format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
+}

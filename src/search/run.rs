@@ -1,0 +1,340 @@
+//! The search itself: worker threads, and the calling thread that oversees them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::find::{End, Find, Observer, Progress, SearchError, Summary, TOGETHER};
+use super::prepare::{Preparer, WORKER_STACK};
+use super::prove;
+use super::quota::{Quota, Remaining};
+use super::request::{Goal, MAX_THREADS, Search};
+use super::shared_value::SharedValue;
+use super::stop::Stop;
+use super::stream::SeedStream;
+use crate::engine::Hit;
+use crate::key::EncodeError;
+use crate::pattern::{Matcher, PatternId};
+use crate::sys::WipeStack;
+
+/// How often the observer hears of the progress, and how soon a signal is noticed.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How long after a signal or the timeout finds may still be prepared: the usual encryption takes less, and with a tick before it
+/// and a sync after it the search ends within a second.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// Finds that each worker proves where nothing is kept: as a sample, because a search proves none that is not wanted.
+const PROVED_IN_MEASURING: u32 = 100;
+
+impl Search<'_> {
+    /// Searches until the quota is filled, the time is over, `stop` is requested, or something fails.
+    ///
+    /// Whatever ends it, a find that was made before is handed to the observer first. With [`prepare`](Self::prepare), one that is
+    /// not prepared 400 ms after a signal or the timeout is given up, and the summary says so. Its thread goes on until the
+    /// preparation is finished, and wipes it.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no randomness or no threads, a find cannot be prepared, the observer fails, or an engine's
+    /// claim turns out to be false.
+    pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
+        let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
+        let streams: Vec<SeedStream> = (0..threads)
+            .map(|_| SeedStream::new())
+            .collect::<Result<_, _>>()
+            .map_err(SearchError::Randomness)?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|number| format!("worker {number}"))
+            .stack_size(WORKER_STACK)
+            .build()
+            .map_err(SearchError::Threads)?;
+        let preparers: Vec<Option<Preparer>> = (0..threads)
+            .map(|_| self.prepare.map(|_| Preparer::start()).transpose())
+            .collect::<Result<_, _>>()
+            .map_err(SearchError::Preparers)?;
+        let remaining = match &self.goal {
+            Goal::Keys(quota) => Remaining::new(quota, self.patterns.len()),
+            // No find is counted.
+            Goal::Measurement => Remaining::new(&Quota::Each(u64::MAX), self.patterns.len()),
+        };
+        let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| remaining.wants(id)).collect();
+        let shared = Shared {
+            search: self,
+            matcher: SharedValue::new(Matcher::of(self.patterns, (0..wanted.len()).filter(|id| wanted[*id]))),
+            wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
+            attempts: AtomicU64::new(0),
+            ended: AtomicBool::new(remaining.is_complete()),
+            give_up: OnceLock::new(),
+            given_up: Mutex::new(Vec::new()),
+            remaining: Mutex::new(remaining),
+            began: Instant::now(),
+        };
+        let (finds, inbox) = sync_channel(TOGETHER);
+        let outcome = pool.in_place_scope(|scope| {
+            for (stream, preparer) in streams.into_iter().zip(preparers) {
+                let finds = finds.clone();
+                scope.spawn(|_| shared.work(stream, preparer, finds));
+            }
+            drop(finds);
+            let _guard = EndOnPanic(&shared);
+            let outcome = shared.oversee(inbox, stop, observer);
+            shared.end(Duration::ZERO);
+            self.pass_notices(observer);
+            outcome
+        });
+        let (found, cut) = outcome?;
+        let mut given_up = locked(&shared.given_up).clone();
+        given_up.sort_unstable();
+        let is_complete = locked(&shared.remaining).is_complete() && given_up.is_empty();
+        Ok(Summary {
+            // What was complete nevertheless is so.
+            end: cut.filter(|_| !is_complete).unwrap_or(End::Complete),
+            found,
+            given_up,
+            attempts: shared.attempts.load(Relaxed),
+            elapsed: shared.began.elapsed(),
+        })
+    }
+
+    /// Tells the observer what has happened to the engine. After a measurement the caller asks for it.
+    fn pass_notices<O: Observer>(&self, observer: &mut O) {
+        if self.goal != Goal::Measurement {
+            self.engine.notices().iter().for_each(|notice| observer.notice(notice));
+        }
+    }
+}
+
+/// What the workers and the calling thread share.
+struct Shared<'a> {
+    search: &'a Search<'a>,
+    /// Of the patterns that want a key, or did a short while ago.
+    matcher: SharedValue<Matcher<'a>>,
+    /// The patterns that still want a key.
+    wanted: Vec<AtomicBool>,
+    /// What is wanted beyond the finds that are there, prepared or not.
+    remaining: Mutex<Remaining>,
+    attempts: AtomicU64,
+    ended: AtomicBool,
+    /// When finds that are not prepared are given up.
+    give_up: OnceLock<Instant>,
+    /// The first pattern of each that was.
+    given_up: Mutex<Vec<PatternId>>,
+    began: Instant,
+}
+
+/// What a worker sends: a find, or what is wrong.
+type Message = Result<Find, Fault>;
+
+/// What ends a search from within.
+enum Fault {
+    /// A hit whose key or match was not as claimed.
+    FalseHit,
+    /// A find that could not be prepared.
+    Unprepared(EncodeError),
+}
+
+/// Nobody panics who holds it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared<'_> {
+    /// One worker: batch after batch until the end.
+    fn work(&self, mut stream: SeedStream, mut preparer: Option<Preparer>, finds: SyncSender<Message>) {
+        let _guard = EndOnPanic(self);
+        let _last = WipeStack;
+        let mut worker = self.search.engine.worker();
+        let mut matcher = self.matcher.latest();
+        let mut hits = Vec::new();
+        let mut measured = 0;
+        while !self.ended.load(Relaxed) {
+            self.matcher.renew(&mut matcher);
+            let tried = worker.batch(&matcher, &mut stream, &mut hits);
+            let before = self.attempts.fetch_add(tried, Relaxed);
+            // Dropped when all hits are done.
+            let _stack = (!hits.is_empty()).then_some(WipeStack);
+            for hit in hits.drain(..) {
+                if self.search.goal == Goal::Measurement {
+                    measured += 1;
+                    if measured > PROVED_IN_MEASURING {
+                        continue;
+                    }
+                }
+                // A hit that is not proved by the end is no find, and nobody shall wait for what only now begins.
+                if self.search.prepare.is_some() && self.ended.load(Relaxed) {
+                    return;
+                }
+                let message = match self.judge(hit, &matcher, before) {
+                    Ok(None) => continue,
+                    Ok(Some(find)) => match (preparer.take(), self.search.prepare) {
+                        (Some(idle), Some(prepare)) => {
+                            let first = find.patterns[0];
+                            let preparation = prepare(&find);
+                            let until = || self.give_up.get().copied();
+                            let Some((idle, find)) = idle.prepare(find, preparation, until) else {
+                                locked(&self.given_up).push(first);
+                                return;
+                            };
+                            preparer = Some(idle);
+                            find.map_err(Fault::Unprepared)
+                        }
+                        _ => Ok(find),
+                    },
+                    Err(fault) => Err(fault),
+                };
+                if finds.send(message).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
+    fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, Fault> {
+        let subject = matcher.subject();
+        let claimed: Vec<PatternId> =
+            hit.possible().flat_map(|key| matcher.find(&key.bytes(subject))).collect();
+        let is_wanted = |id: &PatternId| self.wanted[*id].load(Relaxed);
+        if claimed.is_empty() {
+            return Err(Fault::FalseHit);
+        }
+        if !claimed.iter().any(is_wanted) {
+            return Ok(None);
+        }
+        let (public_key, mut patterns) =
+            prove::prove(&hit, matcher, self.search.patterns).ok_or(Fault::FalseHit)?;
+        // The sign may not be the one that matches.
+        patterns.retain(is_wanted);
+        if patterns.is_empty() || self.search.goal == Goal::Measurement {
+            return Ok(None);
+        }
+        if !self.reserve(&mut patterns) {
+            return Ok(None);
+        }
+        Ok(Some(Find {
+            seed: hit.seed,
+            public_key,
+            patterns,
+            attempts: before + hit.index + 1,
+            elapsed: self.began.elapsed(),
+            prepared: None,
+        }))
+    }
+
+    /// Counts a find for those of its patterns that still want one, if there are any; the others are taken out. The last find
+    /// that is wanted ends the search.
+    fn reserve(&self, patterns: &mut Vec<PatternId>) -> bool {
+        let mut remaining = locked(&self.remaining);
+        patterns.retain(|&id| remaining.wants(id));
+        if patterns.is_empty() {
+            return false;
+        }
+        for id in remaining.count(patterns) {
+            self.wanted[id].store(false, Relaxed);
+        }
+        if remaining.is_complete() {
+            self.ended.store(true, Relaxed);
+        }
+        true
+    }
+
+    /// Ends the search. Finds that are being prepared have so much time left.
+    fn end(&self, grace: Duration) {
+        self.give_up.get_or_init(|| Instant::now() + grace);
+        self.ended.store(true, Relaxed);
+    }
+
+    /// The calling thread's part: takes finds, watches the clock and the stop signal, until every worker is gone. Gives how many
+    /// finds the observer has kept, and what ended the search before it was complete.
+    fn oversee<O: Observer>(
+        &self,
+        inbox: Receiver<Message>,
+        stop: &Stop,
+        observer: &mut O,
+    ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
+        let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
+        let mut next_tick = self.began + TICK;
+        let (mut kept, mut cut) = (0, None);
+        loop {
+            let now = Instant::now();
+            if cut.is_none() {
+                let is_over = deadline.is_some_and(|deadline| deadline <= now);
+                cut = stop.requested().map(End::Signal).or(is_over.then_some(End::Timeout));
+                if cut.is_some() {
+                    self.end(GRACE);
+                }
+            }
+            if next_tick <= now {
+                next_tick = now + TICK;
+                let attempts = self.attempts.load(Relaxed);
+                observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
+                self.search.pass_notices(observer);
+            }
+            let wake =
+                deadline.filter(|_| cut.is_none()).map_or(next_tick, |deadline| deadline.min(next_tick));
+            match inbox.recv_timeout(wake.saturating_duration_since(now)) {
+                Ok(message) => kept += self.accept(message, &inbox, observer)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                // Every worker is gone. If one has panicked, the pool passes the panic on.
+                Err(RecvTimeoutError::Disconnected) => return Ok((kept, cut)),
+            }
+        }
+    }
+
+    /// Hands a find to the observer, and with it those that wait behind it: how many. Those before a fault are kept.
+    fn accept<O: Observer>(
+        &self,
+        first: Message,
+        inbox: &Receiver<Message>,
+        observer: &mut O,
+    ) -> Result<u64, SearchError<O::Error>> {
+        let mut finds = Vec::new();
+        let mut fault = None;
+        for message in std::iter::once(first).chain(inbox.try_iter().take(TOGETHER - 1)) {
+            match message {
+                Ok(find) => finds.push(find),
+                Err(what) => {
+                    fault = Some(what);
+                    break;
+                }
+            }
+        }
+        if !finds.is_empty() {
+            observer.found(&finds).map_err(SearchError::Observer)?;
+            self.renew_matcher();
+        }
+        match fault {
+            None => Ok(finds.len() as u64),
+            Some(Fault::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
+            Some(Fault::Unprepared(error)) => Err(SearchError::Unprepared(error)),
+        }
+    }
+
+    /// Looks no more for patterns that have left, if there are enough of them.
+    fn renew_matcher(&self) {
+        let mut remaining = locked(&self.remaining);
+        if remaining.is_due() {
+            let patterns = self.search.patterns;
+            let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| remaining.wants(id)).collect();
+            drop(remaining);
+            self.matcher.replace(Matcher::of(patterns, wanted));
+        }
+    }
+}
+
+/// Ends the search when its thread panics.
+struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
+
+impl Drop for EndOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end(Duration::ZERO);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
