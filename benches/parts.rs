@@ -164,7 +164,7 @@ fn set_all<F: Field>(simd: F::Simd, batch: &mut Batch<F>, seeds: &[[u8; 32]]) {
         #[inline(always)]
         || {
             for (at, seeds) in seeds.chunks_exact(<F::Simd as Words>::LANES).enumerate() {
-                batch.set(at, &simd.columns_of_bytes(|lane| &seeds[lane]));
+                batch.set(at, &simd.transpose_bytes(|lane| &seeds[lane]));
             }
         },
     );

@@ -21,7 +21,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rounds::{Args, median, print_head, ratio};
 use vanity_ed25519::engine::{self, Engine, SeedSource, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
-use vanity_ed25519::wire::Subject;
+use vanity_ed25519::wire::Target;
 use zeroize::Zeroizing;
 
 /// What all other lists are compared with.
@@ -70,7 +70,7 @@ fn lists(many: usize) -> Vec<List> {
     let of = |kind| Style { kind, ..plain };
     let exact = |kind| Style { case_sensitive: true, ..of(kind) };
     let leet = |kind| Style { leet: true, ..of(kind) };
-    let fingerprint = |kind| Style { subject: Subject::Fingerprint, ..of(kind) };
+    let fingerprint = |kind| Style { target: Target::Fingerprint, ..of(kind) };
     let any_letter = |random: u32| b'a' + (random % 26) as u8;
     let a_to_p = |random: u32| b'a' + (random % 16) as u8;
     let mut lists = vec![

@@ -73,7 +73,7 @@ fn nanoseconds<F: Field>(field: F, table: &Table, keys: usize, rounds: usize) ->
         for (group, scalars) in scalars.chunks_exact(<F::Simd as Words>::LANES).enumerate() {
             simd.run(
                 #[inline(always)]
-                || batch.set(group, &simd.columns_of_bytes(|lane| &scalars[lane])),
+                || batch.set(group, &simd.transpose_bytes(|lane| &scalars[lane])),
             );
         }
         let start = Instant::now();

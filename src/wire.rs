@@ -120,7 +120,7 @@ const OF_BYTE: [Symbols; 256] = {
 /// Character c shows bits 6c - `lead` to 6c - `lead` + 5 of the bytes, the highest bit of a byte first; bits before and after
 /// them are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Subject {
+pub enum Target {
     /// The key, shown as the body of its text. Its `lead` is 2, the end of the header.
     #[default]
     Key,
@@ -128,10 +128,10 @@ pub enum Subject {
     Fingerprint,
 }
 
-/// The 32 bytes of a [`Subject`].
+/// The 32 bytes of a [`Target`].
 pub type Bytes = [u8; KEY_LEN];
 
-impl Subject {
+impl Target {
     /// Zero bits before the first byte.
     #[must_use]
     pub const fn lead(self) -> usize {
@@ -304,31 +304,31 @@ mod tests {
                 }
                 seen = seen.or(Symbols::of(body(&text(&key))[position]));
             }
-            assert_eq!(seen, Subject::Key.symbols(position), "body position {position}");
+            assert_eq!(seen, Target::Key.symbols(position), "body position {position}");
         }
     }
 
     #[test]
     fn windows_and_quads_are_the_values_of_the_characters() {
         let bytes: Bytes = std::array::from_fn(|at| (at as u8).wrapping_mul(0x9d).wrapping_add(0x35));
-        for (subject, bytes) in [Subject::Key, Subject::Fingerprint]
+        for (target, bytes) in [Target::Key, Target::Fingerprint]
             .into_iter()
-            .flat_map(|subject| [(subject, bytes), (subject, bytes.map(|byte| !byte))])
+            .flat_map(|target| [(target, bytes), (target, bytes.map(|byte| !byte))])
         {
-            let body = subject.body(&bytes);
+            let body = target.body(&bytes);
             let value = |position: usize| {
                 let symbol = body.get(position).map_or(Symbols(1), |byte| Symbols::of(*byte));
-                assert!(!symbol.and(subject.symbols(position)).is_empty());
+                assert!(!symbol.and(target.symbols(position)).is_empty());
                 u64::from(symbol.first().unwrap())
             };
             for start in 0..BODY_LEN {
                 for count in 1..=8 {
                     let expected = (start..start + count).fold(0, |window, at| window << 6 | value(at));
-                    assert_eq!(subject.window(&bytes, start, count), expected, "{count} from {start}");
+                    assert_eq!(target.window(&bytes, start, count), expected, "{count} from {start}");
                 }
             }
-            for (number, quad) in subject.quads(&bytes).into_iter().enumerate() {
-                assert_eq!(u64::from(quad), subject.window(&bytes, 4 * number, 4));
+            for (number, quad) in target.quads(&bytes).into_iter().enumerate() {
+                assert_eq!(u64::from(quad), target.window(&bytes, 4 * number, 4));
             }
         }
     }
@@ -337,13 +337,13 @@ mod tests {
     #[test]
     fn the_last_character_of_a_fingerprint_has_four_bits() {
         assert_eq!(
-            Subject::Fingerprint.symbols(BODY_LEN - 1).bytes().collect::<Vec<_>>(),
+            Target::Fingerprint.symbols(BODY_LEN - 1).bytes().collect::<Vec<_>>(),
             b"AEIMQUYcgkosw048"
         );
         for fill in [0, 0xff, 0x5a] {
-            let body = Subject::Fingerprint.body(&[fill; KEY_LEN]);
+            let body = Target::Fingerprint.body(&[fill; KEY_LEN]);
             let last = Symbols::of(body[BODY_LEN - 1]);
-            assert!(!last.and(Subject::Fingerprint.symbols(BODY_LEN - 1)).is_empty());
+            assert!(!last.and(Target::Fingerprint.symbols(BODY_LEN - 1)).is_empty());
         }
     }
 
@@ -362,10 +362,10 @@ mod tests {
 
     #[test]
     fn a_set_of_symbols_lists_them() {
-        assert_eq!(Subject::Key.symbols(0).bytes().collect::<Vec<_>>(), b"ABCDEFGHIJKLMNOP");
+        assert_eq!(Target::Key.symbols(0).bytes().collect::<Vec<_>>(), b"ABCDEFGHIJKLMNOP");
         assert_eq!(Symbols::ALL.len(), 64);
         assert!(Symbols::of(b'=').is_empty());
-        assert!(Symbols::of(b'Q').and(Subject::Key.symbols(0)).is_empty());
+        assert!(Symbols::of(b'Q').and(Target::Key.symbols(0)).is_empty());
         assert_eq!(Symbols::of(b'B').first(), Some(1));
         assert_eq!(Symbols(0).first(), None);
         assert!(Symbols::of(b'/').has(63) && !Symbols::of(b'/').has(62));

@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing};
 use vanity_ed25519::key::PublicKey;
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
-use vanity_ed25519::wire::Subject;
+use vanity_ed25519::wire::Target;
 
 /// A long search, which has the largest tables.
 const LONG: Sizing = Sizing::for_attempts(1e9);
@@ -176,11 +176,11 @@ fn patterns() -> Vec<Pattern> {
 /// The same about fingerprints.
 fn patterns_of_fingerprints() -> Vec<Pattern> {
     let of_fingerprint = |pattern: &Pattern| {
-        let style = Style { subject: Subject::Fingerprint, ..pattern.style() };
+        let style = Style { target: Target::Fingerprint, ..pattern.style() };
         Pattern::new(pattern.text(), style).ok()
     };
     let mut patterns: Vec<Pattern> = patterns().iter().filter_map(of_fingerprint).collect();
-    let suffix = Style { kind: Kind::Suffix, subject: Subject::Fingerprint, ..Style::default() };
+    let suffix = Style { kind: Kind::Suffix, target: Target::Fingerprint, ..Style::default() };
     patterns.insert(0, Pattern::new("ke", suffix).unwrap());
     patterns
 }
@@ -197,9 +197,9 @@ fn the_hits_are_the_keys_whose_fingerprints_match_and_no_others() {
 
 fn the_hits_are_right(all: &[Pattern]) {
     let known = known();
-    let subject = all[0].style().subject;
+    let target = all[0].style().target;
     let shown = |key: &PublicKey| -> Vec<bool> {
-        let body = key.body(subject);
+        let body = key.body(target);
         all.iter().map(|pattern| pattern.find(&body).is_some()).collect()
     };
     // Finding takes longer than deriving, so it is done once for all engines.

@@ -7,7 +7,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use regex_automata::{meta, util::syntax};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
-use vanity_ed25519::wire::{self, Subject};
+use vanity_ed25519::wire::{self, Target};
 
 /// Patterns in a list.
 const PATTERNS: usize = 500;
@@ -68,7 +68,7 @@ fn reads_as(typed: u8, seen: u8, style: Style) -> bool {
 }
 
 /// Patterns that random keys match once in some hundred to some million times.
-fn patterns(random: &mut ChaCha20Rng, subject: Subject) -> Vec<Pattern> {
+fn patterns(random: &mut ChaCha20Rng, target: Target) -> Vec<Pattern> {
     let mut below = |end: usize| random.next_u32() as usize % end;
     let mut patterns = Vec::new();
     while patterns.len() < PATTERNS {
@@ -93,18 +93,18 @@ fn patterns(random: &mut ChaCha20Rng, subject: Subject) -> Vec<Pattern> {
         };
         let text = if kind == Kind::Regex { text.replace('+', "[+]") } else { text };
         let (case_sensitive, leet) = (below(2) == 0, kind != Kind::Regex && below(4) == 0);
-        patterns.extend(Pattern::new(&text, Style { kind, case_sensitive, leet, subject }));
+        patterns.extend(Pattern::new(&text, Style { kind, case_sensitive, leet, target }));
     }
     patterns
 }
 
-fn compare(subject: Subject, seed: u8) {
+fn compare(target: Target, seed: u8) {
     let keys = std::env::var("VANITY_KEYS").map_or(KEYS, |keys| keys.parse().unwrap());
-    let patterns = patterns(&mut ChaCha20Rng::from_seed([seed; 32]), subject);
+    let patterns = patterns(&mut ChaCha20Rng::from_seed([seed; 32]), target);
     let naive: Vec<Naive> = patterns.iter().map(Naive::new).collect();
     let matcher = Matcher::new(&patterns);
     // Of a key either sign counts as one.
-    let signs = if subject == Subject::Key { 2 } else { 1 };
+    let signs = if target == Target::Key { 2 } else { 1 };
     let batches = keys.div_ceil(signs * BATCH);
     let keys = batches * signs * BATCH;
     let matches: u64 = (0..batches)
@@ -114,7 +114,7 @@ fn compare(subject: Subject, seed: u8) {
             random.set_stream(number as u64);
             let mut batch = vec![[0; wire::KEY_LEN]; BATCH];
             random.fill_bytes(batch.as_flattened_mut());
-            if subject == Subject::Key {
+            if target == Target::Key {
                 batch.iter_mut().for_each(|key| key[31] &= 0x7f);
             }
             let mut matches = 0;
@@ -123,7 +123,7 @@ fn compare(subject: Subject, seed: u8) {
                 let either = [*bytes, wire::with_sign(*bytes)];
                 let mut any = false;
                 for bytes in &either[..signs] {
-                    let body = subject.body(bytes);
+                    let body = target.body(bytes);
                     let shown: Vec<PatternId> = (0..PATTERNS).filter(|&id| naive[id].is_in(&body)).collect();
                     assert_eq!(matcher.find(bytes), shown, "{}", String::from_utf8_lossy(&body));
                     assert_eq!(matcher.is_match(bytes), !shown.is_empty());
@@ -138,7 +138,7 @@ fn compare(subject: Subject, seed: u8) {
             matches
         })
         .sum();
-    println!("{keys} keys x {PATTERNS} patterns of {subject:?}: {matches} matches, no difference");
+    println!("{keys} keys x {PATTERNS} patterns of {target:?}: {matches} matches, no difference");
     let mean: f64 = patterns.iter().map(|pattern| pattern.odds().probability()).sum();
     let expected = mean * keys as f64;
     assert!((matches as f64 / expected - 1.0).abs() < 10.0 / expected.sqrt() + 0.01, "{expected} expected");
@@ -146,10 +146,10 @@ fn compare(subject: Subject, seed: u8) {
 
 #[test]
 fn the_matcher_finds_in_keys_what_a_naive_search_finds() {
-    compare(Subject::Key, 1);
+    compare(Target::Key, 1);
 }
 
 #[test]
 fn the_matcher_finds_in_fingerprints_what_a_naive_search_finds() {
-    compare(Subject::Fingerprint, 2);
+    compare(Target::Fingerprint, 2);
 }

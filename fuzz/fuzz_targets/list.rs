@@ -13,7 +13,7 @@ use std::num::NonZeroUsize;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use style::{Style, subject};
+use style::{Style, target};
 use tempfile::NamedTempFile;
 use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
 // What those modules use of the library stands at the root of a crate.
@@ -80,7 +80,7 @@ thread_local! {
 }
 
 fuzz_target!(|input: Input| {
-    let style = input.style.about(subject(input.fingerprint));
+    let style = input.style.about(target(input.fingerprint));
     let typed = &input.bytes[..input.bytes.len().min(MOST_BYTES)];
     if expressions(typed, style.kind) > EXPRESSIONS {
         return;

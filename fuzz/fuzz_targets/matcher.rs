@@ -17,9 +17,9 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use libfuzzer_sys::fuzz_target;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
-use style::{Style, subject};
+use style::{Style, target};
 use vanity_ed25519::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
-use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Subject};
+use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Target};
 
 /// The most patterns, expressions, parts of an expression and values of an input.
 const PATTERNS: usize = 8;
@@ -119,24 +119,24 @@ enum Value {
 }
 
 fuzz_target!(|input: Input| {
-    let subject = subject(input.fingerprint);
+    let target = target(input.fingerprint);
     if input.list < LISTS {
         LONG_LISTS.with_borrow_mut(|lists| {
             let list =
-                lists.entry((input.list, subject)).or_insert_with(|| LongList::new(input.list, subject));
+                lists.entry((input.list, target)).or_insert_with(|| LongList::new(input.list, target));
             let expressions =
                 list.patterns.iter().filter(|pattern| pattern.style().kind == Kind::Regex).count();
             let most = COMPARISONS / (list.patterns.len() + AN_EXPRESSION * expressions);
             compare(&list.matcher, list.patterns, &list.texts, &input, VALUES.min(1 + most));
         });
     } else {
-        let (patterns, texts): (Vec<_>, Vec<_>) = typed(&input, subject).into_iter().unzip();
+        let (patterns, texts): (Vec<_>, Vec<_>) = typed(&input, target).into_iter().unzip();
         compare(&Matcher::new(&patterns), &patterns, &texts, &input, VALUES);
     }
 });
 
 thread_local! {
-    static LONG_LISTS: RefCell<HashMap<(u8, Subject), LongList>> = RefCell::default();
+    static LONG_LISTS: RefCell<HashMap<(u8, Target), LongList>> = RefCell::default();
     static COMPILED: RefCell<HashMap<(String, pattern::Style), Option<Pattern>>> = RefCell::default();
 }
 
@@ -149,13 +149,13 @@ struct LongList {
 
 impl LongList {
     /// Draws the list of this number.
-    fn new(number: u8, subject: Subject) -> Self {
+    fn new(number: u8, target: Target) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(number.into());
         let length = LENGTHS[usize::from(number) % LENGTHS.len()];
         let symbols = if number % 2 == 0 { ALPHABET } else { FEW_SYMBOLS };
         // A third of the lists has one style.
         let (_, kind) = KINDS[usize::from(number / 3) % (KINDS.len() - 1)];
-        let style = pattern::Style { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, subject };
+        let style = pattern::Style { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, target };
         let same = (number % 3 == 0).then_some(style);
         let (mut patterns, mut texts) = (Vec::new(), Vec::new());
         let mut expressions = 0;
@@ -165,7 +165,7 @@ impl LongList {
             let [kind, flags, len, text @ ..] = &bytes;
             let (_, kind) = KINDS[usize::from(*kind) % KINDS.len()];
             let style =
-                pattern::Style { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, subject };
+                pattern::Style { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, target };
             let style = same.unwrap_or(style);
             expressions += usize::from(style.kind == Kind::Regex);
             if style.kind == Kind::Regex && expressions > MANY_EXPRESSIONS {
@@ -185,9 +185,9 @@ impl LongList {
 
 /// Compares what the matcher finds in the values of the input, at most so many of them, with what plain comparison finds.
 fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &Input, most: usize) {
-    let subject = subject(input.fingerprint);
+    let target = target(input.fingerprint);
     let mut values: Vec<Bytes> =
-        input.values.iter().filter_map(|value| bytes(value, patterns, texts, subject)).collect();
+        input.values.iter().filter_map(|value| bytes(value, patterns, texts, target)).collect();
     let mut random = ChaCha8Rng::seed_from_u64(input.seed);
     values.resize_with(values.len() + usize::from(input.random_values % 4), || {
         let mut bytes = Bytes::default();
@@ -195,14 +195,14 @@ fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &In
         bytes
     });
     values.truncate(most);
-    if subject == Subject::Key {
+    if target == Target::Key {
         values.iter_mut().for_each(|key| key[31] &= 0x7f);
     }
 
     let mut expected = Vec::new();
     for (place, value) in values.iter().enumerate() {
         let mut shown = check(matcher, patterns, value);
-        if subject == Subject::Key {
+        if target == Target::Key {
             shown |= check(matcher, patterns, &wire::with_sign(*value));
         }
         if shown {
@@ -214,12 +214,12 @@ fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &In
 
 /// Whether any pattern matches; the matcher has to find the same ones as plain comparison with the base64 text.
 fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
-    let text = match matcher.subject() {
-        Subject::Key => BASE64.encode(wire::blob(value)),
-        Subject::Fingerprint => BASE64.encode(value),
+    let text = match matcher.target() {
+        Target::Key => BASE64.encode(wire::blob(value)),
+        Target::Fingerprint => BASE64.encode(value),
     };
     let body: &Body = text.as_bytes().last_chunk().expect("43 characters");
-    assert_eq!(matcher.subject().body(value), *body);
+    assert_eq!(matcher.target().body(value), *body);
     let plain: Vec<PatternId> = (0..patterns.len()).filter(|id| patterns[*id].find(body).is_some()).collect();
     assert_eq!(matcher.find(value), plain);
     assert_eq!(matcher.is_match(value), !plain.is_empty());
@@ -227,10 +227,10 @@ fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
 }
 
 /// What is typed, as far as it makes patterns; each with a text that may show it.
-fn typed(input: &Input, subject: Subject) -> Vec<(Pattern, String)> {
+fn typed(input: &Input, target: Target) -> Vec<(Pattern, String)> {
     let mut expressions = 0;
     let pattern = |(style, bytes): &(Style, Vec<u8>)| {
-        let style = style.about(subject);
+        let style = style.about(target);
         let (text, shown) = spelled(style.kind, bytes, FEW_SYMBOLS, PARTS);
         if style.kind != Kind::Regex {
             return Some((Pattern::new(&text, style).ok()?, shown));
@@ -271,7 +271,7 @@ fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
 }
 
 /// The bytes that are shown as something.
-fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], subject: Subject) -> Option<Bytes> {
+fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], target: Target) -> Option<Bytes> {
     let body = match value {
         Value::Bytes(bytes) => return Some(*bytes),
         Value::Body(symbols) => symbols.map(|byte| FEW_SYMBOLS[usize::from(byte) % FEW_SYMBOLS.len()]),
@@ -294,7 +294,7 @@ fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], subject: Subject
         }
     };
     // The two bits of a key's first character that belong to the header are cut off with it.
-    let fixed = if subject == Subject::Key { wire::FIXED } else { "" };
+    let fixed = if target == Target::Key { wire::FIXED } else { "" };
     let decoded = BASE64.decode([fixed.as_bytes(), &body].concat()).ok()?;
     decoded.last_chunk().copied()
 }

@@ -2,9 +2,9 @@
 
 use arbitrary::Arbitrary;
 use vanity_ed25519::pattern::{self, KINDS};
-use vanity_ed25519::wire::Subject;
+use vanity_ed25519::wire::Target;
 
-/// What [`pattern::Style`] is, but for the subject, which a list has in common.
+/// What [`pattern::Style`] is, but for the target, which a list has in common.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Style {
     kind: u8,
@@ -13,13 +13,13 @@ pub struct Style {
 }
 
 impl Style {
-    pub fn about(self, subject: Subject) -> pattern::Style {
+    pub fn about(self, target: Target) -> pattern::Style {
         let (_, kind) = KINDS[usize::from(self.kind) % KINDS.len()];
-        pattern::Style { kind, case_sensitive: self.case_sensitive, leet: self.leet, subject }
+        pattern::Style { kind, case_sensitive: self.case_sensitive, leet: self.leet, target }
     }
 }
 
-/// The subjects, by a bit.
-pub fn subject(fingerprint: bool) -> Subject {
-    if fingerprint { Subject::Fingerprint } else { Subject::Key }
+/// The targets, by a bit.
+pub fn target(fingerprint: bool) -> Target {
+    if fingerprint { Target::Fingerprint } else { Target::Key }
 }

@@ -6,7 +6,7 @@ mod style;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use style::{Style, subject};
+use style::{Style, target};
 use vanity_ed25519::pattern::{Kind, Pattern, PatternError};
 use vanity_ed25519::wire::{BODY_LEN, Bytes};
 
@@ -22,7 +22,7 @@ struct Input<'a> {
 }
 
 fuzz_target!(|input: Input| {
-    let style = input.style.about(subject(input.fingerprint));
+    let style = input.style.about(target(input.fingerprint));
     if style.kind == Kind::Regex && input.text.len() > MOST_BYTES {
         return;
     }
@@ -37,7 +37,7 @@ fn check_pattern(pattern: &Pattern, input: &Input) {
     let chance = pattern.odds().probability();
     assert!(chance > 0.0 && chance <= 1.0, "the chance is {chance}");
     for value in input.values.iter().chain([&[0; 32], &[0xff; 32]]) {
-        let found = pattern.find(&pattern.style().subject.body(value));
+        let found = pattern.find(&pattern.style().target.body(value));
         assert!(found.is_none_or(|found| found.start <= found.end && found.end <= BODY_LEN));
     }
 }

@@ -9,8 +9,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use libfuzzer_sys::fuzz_target;
-use vanity_ed25519::cli::{self, Plan};
+use vanity_ed25519::cli;
 use vanity_ed25519::escape::{escaped, escaped_json, escaped_os, is_active, shell_word};
+use vanity_ed25519::plan::Plan;
 use vanity_ed25519::report::{self, Paint};
 
 const FIRST: [&str; 3] = ["vanity-ed25519", "--estimate", "--engine=reference"];

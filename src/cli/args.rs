@@ -61,7 +61,7 @@ pub(super) struct Args {
     /// The key is the body of the public key's text; the fingerprint, the 43 characters after SHA256: that ssh-keygen -l and
     /// ssh show. All options below apply to either.
     #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
-    pub subject: Option<String>,
+    pub target: Option<String>,
 
     /// The text stands anywhere in the body (default)
     #[arg(long, help_heading = "What to look for")]

@@ -21,7 +21,7 @@ use crate::plan::{
 };
 use crate::search::Quota;
 use crate::store::Destination;
-use crate::wire::Subject;
+use crate::wire::Target;
 
 use args::Args;
 use patterns::Patterns;
@@ -62,7 +62,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let timeout = values::timeout(args.timeout.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let comment = values::comment(args.comment.as_deref())?;
-    let subject = values::subject(args.subject.as_deref())?;
+    let target = values::target(args.target.as_deref())?;
     let destination = destination(&args);
     let is_search = bench.is_none() && !args.estimate;
     if is_search {
@@ -74,7 +74,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
     let engine = EngineChoice::Named { name, table_memory, devices };
-    let Patterns { patterns, notices } = read_patterns(&args, subject, bench.is_some(), threads)?;
+    let Patterns { patterns, notices } = read_patterns(&args, target, bench.is_some(), threads)?;
     let output = OutputOptions { json: args.json, quiet: args.quiet, color: args.color.into() };
     if let Some(time) = bench {
         return Ok(Plan::Bench(BenchPlan { patterns, notices, engine, threads, time, output }));
@@ -115,7 +115,7 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
 
 fn read_patterns(
     args: &Args,
-    subject: Subject,
+    target: Target,
     bench: bool,
     threads: NonZeroUsize,
 ) -> Result<Patterns, Refusal> {
@@ -126,12 +126,12 @@ fn read_patterns(
         Args { regex: true, .. } => Kind::Regex,
         _ => Kind::Anywhere,
     };
-    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet, subject };
+    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet, target };
     if !args.patterns.is_empty() || !args.files.is_empty() {
         return patterns::read(&args.patterns, &args.files, style, threads);
     }
     if bench {
-        let style = Style { subject, ..Style::default() };
+        let style = Style { target, ..Style::default() };
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
     }
     Err(Complaint::new("there is no pattern: say what the key text shall carry")

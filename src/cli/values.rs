@@ -8,7 +8,7 @@ use crate::engine::{self, Devices};
 use crate::escape::{escaped, escaped_os, is_active, quoted_start};
 use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
-use crate::wire::Subject;
+use crate::wire::Target;
 use bytesize::ByteSize;
 
 use crate::plan::Complaint;
@@ -78,10 +78,10 @@ pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> 
     })
 }
 
-pub(super) fn subject(typed: Option<&str>) -> Result<Subject, Complaint> {
+pub(super) fn target(typed: Option<&str>) -> Result<Target, Complaint> {
     match typed {
-        None | Some("key") => Ok(Subject::Key),
-        Some("fingerprint") => Ok(Subject::Fingerprint),
+        None | Some("key") => Ok(Target::Key),
+        Some("fingerprint") => Ok(Target::Fingerprint),
         Some(other) => Err(Complaint::new(format!("--in is key or fingerprint, not {}", quoted(other)))),
     }
 }

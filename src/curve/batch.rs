@@ -89,7 +89,7 @@ impl<'a, F: Field> Batch<'a, F> {
             simd,
             scalars,
             #[inline(always)]
-            |window, digit| simd.store_halves(digit, &mut digits[(window * groups + group) * lanes..]),
+            |window, digit| simd.store_u32(digit, &mut digits[(window * groups + group) * lanes..]),
         );
     }
 

@@ -17,7 +17,7 @@
 
 use super::addition::{Addition, Point, SHIFT, with_sign};
 use super::field::{Element, Field, Portable};
-use crate::simd::{Row, Scalar, Words};
+use crate::simd::{CacheLine, Scalar, Words};
 use crate::sys::Zeros;
 
 /// The free bits of a scalar, and one for the first window, which has one bit less than its share.
@@ -34,7 +34,7 @@ const BASE_V: [u64; 4] =
 pub struct Table {
     windows: Vec<Window>,
     /// An affine point each, which is one line of the cache: four words of x, four of y + [`SHIFT`], both below 2^255.
-    entries: Zeros<Row>,
+    entries: Zeros<CacheLine>,
 }
 
 /// A run of neighbouring bits of k.
@@ -70,7 +70,7 @@ impl Table {
     /// The bytes that the tables of `windows` windows take.
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
-        layout(windows).iter().map(|window| size_of::<Row>() << window.index_bits).sum()
+        layout(windows).iter().map(|window| size_of::<CacheLine>() << window.index_bits).sum()
     }
 
     /// The windows, in their order.
@@ -81,7 +81,7 @@ impl Table {
 
     /// The entries of all windows.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[CacheLine] {
         let last = self.windows[self.windows.len() - 1];
         &self.entries[..last.first + (1 << last.index_bits)]
     }
@@ -93,7 +93,7 @@ impl Table {
 
     /// The entries of window `at`.
     #[inline(always)]
-    pub(super) fn window(&self, at: usize) -> &[Row] {
+    pub(super) fn window(&self, at: usize) -> &[CacheLine] {
         let Window { first, index_bits, .. } = self.windows[at];
         &self.entries[first..first + (1 << index_bits)]
     }
@@ -103,8 +103,8 @@ impl Table {
     #[must_use]
     pub fn fetch<F: Field>(&self, field: F, window: usize, digits: &[u32]) -> Point<F> {
         let (simd, entries) = (field.simd(), self.window(window));
-        let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.columns(|lane| &entries[(digits[lane] >> 1) as usize]);
-        let negative = simd.and(simd.load_halves(digits), simd.splat(1));
+        let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.transpose(|lane| &entries[(digits[lane] >> 1) as usize]);
+        let negative = simd.and(simd.load_u32(digits), simd.splat(1));
         let sign = simd.sub(simd.splat(0), negative);
         let y = with_sign(field, [y0, y1, y2, y3], sign);
         Point { x: field.tight([x0, x1, x2, x3]), y: field.tight(y) }
@@ -152,7 +152,7 @@ impl Table {
     }
 
     /// Fills one window: from n entries follow n more, by adding the same point to each.
-    fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[Row]) {
+    fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[CacheLine]) {
         let Window { start, index_bits, first } = self.windows[at];
         let entries = &mut self.entries[first..first + (1 << index_bits)];
         entries[0] = if at == 0 {
@@ -189,13 +189,13 @@ pub(super) fn shift_of_x() -> Element {
 }
 
 /// H_i = 2^i (4B) for i up to 252.
-fn doubles_of_4b() -> Vec<Row> {
+fn doubles_of_4b() -> Vec<CacheLine> {
     let base = row(Element::new(9) + shift_of_x(), Element(BASE_V));
     std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect()
 }
 
 /// `sums[i] = known[i] + point`. The sums share one inversion.
-fn add_to_all<F: Field>(field: F, known: &[Row], point: &Row, sums: &mut [Row]) {
+fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: &mut [CacheLine]) {
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
     simd.run(
@@ -222,14 +222,14 @@ fn add_to_all<F: Field>(field: F, known: &[Row], point: &Row, sums: &mut [Row]) 
 
 /// The points of rows.
 #[inline(always)]
-fn at<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a Row) -> Point<F> {
-    let [x0, x1, x2, x3, y0, y1, y2, y3] = field.simd().columns(row);
+fn at<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a CacheLine) -> Point<F> {
+    let [x0, x1, x2, x3, y0, y1, y2, y3] = field.simd().transpose(row);
     Point { x: field.tight([x0, x1, x2, x3]), y: field.tight([y0, y1, y2, y3]) }
 }
 
 /// Writes the negatives of points to rows, of as many lanes as there are rows.
 #[inline(always)]
-fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [Row]) {
+fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine]) {
     let simd = field.simd();
     let zero = field.constant(Element::new(0));
     let x = field.words(&field.carry(&field.sub(&point.x, &zero)));
@@ -240,18 +240,18 @@ fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [Row]) {
         simd.store(word, column);
     }
     for (lane, row) in rows.iter_mut().enumerate() {
-        *row = Row(columns.map(|column| column[lane]));
+        *row = CacheLine(columns.map(|column| column[lane]));
     }
 }
 
-fn add(a: &Row, b: &Row) -> Row {
+fn add(a: &CacheLine, b: &CacheLine) -> CacheLine {
     let mut sum = [*a];
     add_to_all(Portable(Scalar::plain()), &[*a], b, &mut sum);
     sum[0]
 }
 
 /// l = (3 x^2 + a) / 2y, with the Weierstrass a = 1 - A^2 / 3; then as for an addition.
-fn double(point: &Row) -> Row {
+fn double(point: &CacheLine) -> CacheLine {
     let (x, y) = coordinates(point);
     let a = Element::new(1) - Element::new(A) * shift_of_x();
     let slope = (Element::new(3) * x * x + a) / (y + y);
@@ -259,17 +259,17 @@ fn double(point: &Row) -> Row {
     row(doubled, slope * (x - doubled) - y)
 }
 
-fn negative(point: &Row) -> Row {
+fn negative(point: &CacheLine) -> CacheLine {
     let (x, y) = coordinates(point);
     row(x, Element::new(0) - y)
 }
 
-fn row(x: Element, y: Element) -> Row {
+fn row(x: Element, y: Element) -> CacheLine {
     let ([x0, x1, x2, x3], [y0, y1, y2, y3]) = (x.0, (y + Element::new(SHIFT)).0);
-    Row([x0, x1, x2, x3, y0, y1, y2, y3])
+    CacheLine([x0, x1, x2, x3, y0, y1, y2, y3])
 }
 
-fn coordinates(point: &Row) -> (Element, Element) {
+fn coordinates(point: &CacheLine) -> (Element, Element) {
     let [x0, x1, x2, x3, y0, y1, y2, y3] = point.0;
     // The y of an entry may be one that is not below p, as the sum makes it.
     (Element([x0, x1, x2, x3]), Element([y0, y1, y2, y3]) - Element::new(SHIFT))

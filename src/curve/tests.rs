@@ -64,7 +64,7 @@ fn keys<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) -> Result<Vec<[
     let mut batch = Batch::new(field, table, scalars.len());
     for (group, scalars) in scalars.chunks(lanes).enumerate() {
         simd.run(|| {
-            batch.set(group, &simd.columns_of_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
+            batch.set(group, &simd.transpose_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
         });
     }
     let mut keys = vec![[0; 32]; scalars.len().next_multiple_of(lanes)];

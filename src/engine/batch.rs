@@ -11,9 +11,9 @@ use crate::hash::sha256;
 use crate::hash::sha512;
 use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
-use crate::simd::{Missing, Row, Scalar, Words};
+use crate::simd::{CacheLine, Missing, Scalar, Words};
 use crate::sys::{caches, memory_limit, wipe};
-use crate::wire::Subject;
+use crate::wire::Target;
 
 /// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
 /// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
@@ -124,7 +124,7 @@ fn windows(sizing: Sizing) -> usize {
         caches().last().map_or(USUAL_CACHE, |bytes| *bytes).min(MOST_MEMORY).min(allowed)
     });
     let cost = |windows: usize| {
-        let entries = (Table::bytes(windows) / size_of::<Row>()) as f64;
+        let entries = (Table::bytes(windows) / size_of::<CacheLine>()) as f64;
         COST_OF_ENTRY * entries + sizing.expected_attempts.min(ENDLESS) * windows as f64
     };
     let allowed = WINDOWS.iter().copied().filter(|&windows| Table::bytes(windows) <= most);
@@ -206,9 +206,9 @@ pub(super) fn candidates<S: Words>(
     keys: &[[u8; 32]],
     digests: &mut [Vec<[u8; 32]>; 2],
 ) -> Vec<usize> {
-    match matcher.subject() {
-        Subject::Key => matcher.candidates(keys),
-        Subject::Fingerprint => {
+    match matcher.target() {
+        Target::Key => matcher.candidates(keys),
+        Target::Fingerprint => {
             digests.iter_mut().for_each(|digests| digests.resize(keys.len(), [0; 32]));
             let [plus, minus] = digests;
             sha256::of_both_signs(simd, keys, [plus, minus]);

@@ -14,12 +14,12 @@ use zeroize::Zeroizing;
 
 use super::{Devices, Engine, Hit, SeedSource, Sizing, Worker, batch, reference, self_test};
 use crate::curve::{Portable, Table, numbers_of_edwards};
-use crate::gpu::{self, Device, GpuError, Line, Pipeline, Settings, Survivors};
+use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivors};
 use crate::hash::chacha::ChaCha20;
 use crate::key::{Seed, rfc8032_vectors};
 use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
-use crate::simd::{Row, Scalar};
+use crate::simd::{CacheLine, Scalar};
 use crate::sys::wipe;
 
 /// The memory for tables unless another is allowed: digits of 16 bits, as large second-level caches hold them. A processor that
@@ -261,11 +261,11 @@ pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipel
 
 /// The bytes of the table of so many windows on a device.
 fn table_bytes(windows: usize) -> usize {
-    Table::bytes(windows) / size_of::<Row>() * Pipeline::BYTES_OF_ENTRY
+    Table::bytes(windows) / size_of::<CacheLine>() * Pipeline::BYTES_OF_ENTRY
 }
 
 /// Whether the keys of a batch are those of these seeds.
-fn compare(line: &mut Line, seeds: &[[u8; 32]]) -> Result<(), Fault> {
+fn compare(line: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), Fault> {
     let keys = line.keys()?;
     let right =
         seeds.iter().zip(&keys).all(|(seed, key)| without_sign(&reference::public_key(seed).0) == *key);
@@ -302,7 +302,7 @@ struct GpuWorker<'a> {
     gpu: &'a Gpu,
     card: &'a Card,
     /// Its buffers there, from the first batch on.
-    line: Option<Line<'a>>,
+    line: Option<BatchQueue<'a>>,
     /// Keys in the next batch.
     keys: usize,
     /// The matcher whose filter the device has.
@@ -420,7 +420,7 @@ fn prove(
         if without_sign(&public_key.0) != keys[at] {
             return Err(Fault::WrongKey);
         }
-        if matcher.is_match(&public_key.bytes(matcher.subject())) {
+        if matcher.is_match(&public_key.bytes(matcher.target())) {
             hits.push(Hit { index: places[at] as u64, seed, public_key, has_sign: true });
         }
     }

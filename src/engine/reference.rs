@@ -41,7 +41,7 @@ impl Worker for OneByOne {
         seeds.fill(&mut self.seeds);
         for (index, seed) in (0..).zip(&self.seeds) {
             let public_key = public_key(seed);
-            if matcher.is_match(&public_key.bytes(matcher.subject())) {
+            if matcher.is_match(&public_key.bytes(matcher.target())) {
                 hits.push(Hit { index, seed: Seed::new(*seed), public_key, has_sign: true });
             }
         }

@@ -97,7 +97,7 @@ struct Compiled {
 impl Program for Compiled {
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let stream = self.context.new_stream().map_err(|error| GpuError::call("making a queue", error))?;
-        Ok(Box::new(Line { stream, kernels: self.kernels.clone() }))
+        Ok(Box::new(CudaQueue { stream, kernels: self.kernels.clone() }))
     }
 
     fn resources(&self, kernel: &str) -> Option<Resources> {
@@ -109,7 +109,7 @@ impl Program for Compiled {
     }
 }
 
-struct Line {
+struct CudaQueue {
     stream: Arc<CudaStream>,
     kernels: Vec<(&'static str, CudaFunction)>,
 }
@@ -117,7 +117,7 @@ struct Line {
 /// What the place of a [`Memory`] is.
 type Place = CudaSlice<u32>;
 
-impl Queue for Line {
+impl Queue for CudaQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         let slice: Place =
             self.stream.alloc_zeros(words).map_err(|error| GpuError::call("reserving memory", error))?;

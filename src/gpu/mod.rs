@@ -24,7 +24,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use pipeline::{Line, Pipeline, Survivors, digest_of};
+pub use pipeline::{BatchQueue, Pipeline, Survivors, digest_of};
 
 /// Wide multiply-adds of a multiplication.
 pub const WIDE_PRODUCTS: f64 = 72.0;

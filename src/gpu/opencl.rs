@@ -101,7 +101,7 @@ impl Program for Compiled {
         let kernel = |name| Kernel::create(&self.program, name);
         let kernels: Result<_, _> = KERNELS.iter().map(|name| Ok((*name, kernel(name)?))).collect();
         let kernels = kernels.map_err(|error: ClError| GpuError::call("making a kernel", said(&error)))?;
-        Ok(Box::new(Line { context: Arc::clone(&self.context), queue, kernels }))
+        Ok(Box::new(OpenClQueue { context: Arc::clone(&self.context), queue, kernels }))
     }
 
     fn resources(&self, _: &str) -> Option<Resources> {
@@ -110,7 +110,7 @@ impl Program for Compiled {
 }
 
 /// A queue, and kernels whose arguments nobody else sets.
-struct Line {
+struct OpenClQueue {
     context: Arc<Context>,
     queue: CommandQueue,
     kernels: Vec<(&'static str, Kernel)>,
@@ -119,7 +119,7 @@ struct Line {
 /// What the place of a [`Memory`] is.
 type Place = Buffer<u32>;
 
-impl Queue for Line {
+impl Queue for OpenClQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         // SAFETY: without a pointer of ours nothing is copied.
         let buffer: Place =

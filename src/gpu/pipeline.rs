@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 use super::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings, source};
-use crate::simd::Row;
+use crate::simd::CacheLine;
 
 /// Words of an element, a key, a seed, a scalar.
 const WORDS: usize = 8;
@@ -40,7 +40,7 @@ impl Pipeline {
     pub(crate) fn new(
         device: &dyn Device,
         settings: &Settings,
-        rows: &[Row],
+        rows: &[CacheLine],
         first: u32,
         numbers: [[u64; 4]; 3],
     ) -> Result<Self, GpuError> {
@@ -85,10 +85,10 @@ impl Pipeline {
     /// # Errors
     ///
     /// The device fails, or has too little memory.
-    pub fn line(&self, most: usize) -> Result<Line<'_>, GpuError> {
+    pub fn line(&self, most: usize) -> Result<BatchQueue<'_>, GpuError> {
         let mut queue = self.program.queue()?;
         let room = most.div_ceil(SURVIVORS);
-        Ok(Line {
+        Ok(BatchQueue {
             scalars: queue.memory(most * WORDS)?,
             keys: queue.memory(most * WORDS)?,
             survivors: queue.memory(1 + room * SURVIVOR)?,
@@ -108,7 +108,7 @@ impl Pipeline {
 const PLACE: usize = WORDS + 2;
 
 /// One thread's buffers on a device, for one batch after the other. What was secret is overwritten on drop.
-pub struct Line<'a> {
+pub struct BatchQueue<'a> {
     pipeline: &'a Pipeline,
     queue: Box<dyn Queue>,
     /// Seeds, then scalars, then denominators.
@@ -132,7 +132,7 @@ pub enum Survivors {
     All(Vec<[u8; 32]>),
 }
 
-impl Line<'_> {
+impl BatchQueue<'_> {
     /// The most keys of a batch.
     #[must_use]
     pub fn most(&self) -> usize {
@@ -291,7 +291,7 @@ impl Line<'_> {
     }
 }
 
-impl Drop for Line<'_> {
+impl Drop for BatchQueue<'_> {
     fn drop(&mut self) {
         // What a device that fails has in its memory, nobody can overwrite.
         let _ = self.wipe();

@@ -57,13 +57,13 @@ impl ChaCha20 {
         let zero = simd.splat(0);
         let mut initial = [zero; 16];
         for at in 0..4 {
-            initial[at] = simd.splat_halves(CONSTANTS[at]);
+            initial[at] = simd.splat_u32(CONSTANTS[at]);
         }
         for at in 0..8 {
-            initial[4 + at] = simd.splat_halves(self.key[at]);
+            initial[4 + at] = simd.splat_u32(self.key[at]);
         }
-        initial[12] = simd.load_all_halves(&low);
-        initial[13] = simd.load_all_halves(&high);
+        initial[12] = simd.load_all_u32(&low);
+        initial[13] = simd.load_all_u32(&high);
 
         let mut state = initial;
         for _ in 0..10 {
@@ -80,7 +80,7 @@ impl ChaCha20 {
         // Word `at` of all blocks.
         let mut words = [[0; MOST_BLOCKS]; 16];
         for at in 0..16 {
-            simd.store_all_halves(simd.add_halves(state[at], initial[at]), &mut words[at]);
+            simd.store_all_u32(simd.add_u32(state[at], initial[at]), &mut words[at]);
         }
         for (number, half) in halves.iter_mut().enumerate() {
             let (block, from) = (number / 2, number % 2 * 8);
@@ -101,14 +101,14 @@ impl Drop for ChaCha20 {
 /// RFC 8439, section 2.1.
 #[inline(always)]
 fn quarter_round<S: Words>(simd: S, state: &mut [S::Word; 16], [a, b, c, d]: [usize; 4]) {
-    state[a] = simd.add_halves(state[a], state[b]);
-    state[d] = simd.rotl_halves::<16>(simd.xor(state[d], state[a]));
-    state[c] = simd.add_halves(state[c], state[d]);
-    state[b] = simd.rotl_halves::<12>(simd.xor(state[b], state[c]));
-    state[a] = simd.add_halves(state[a], state[b]);
-    state[d] = simd.rotl_halves::<8>(simd.xor(state[d], state[a]));
-    state[c] = simd.add_halves(state[c], state[d]);
-    state[b] = simd.rotl_halves::<7>(simd.xor(state[b], state[c]));
+    state[a] = simd.add_u32(state[a], state[b]);
+    state[d] = simd.rotl_u32::<16>(simd.xor(state[d], state[a]));
+    state[c] = simd.add_u32(state[c], state[d]);
+    state[b] = simd.rotl_u32::<12>(simd.xor(state[b], state[c]));
+    state[a] = simd.add_u32(state[a], state[b]);
+    state[d] = simd.rotl_u32::<8>(simd.xor(state[d], state[a]));
+    state[c] = simd.add_u32(state[c], state[d]);
+    state[b] = simd.rotl_u32::<7>(simd.xor(state[b], state[c]));
 }
 
 #[cfg(test)]

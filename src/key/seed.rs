@@ -9,7 +9,7 @@ use ssh_key::Fingerprint;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::escape::blanked;
-use crate::wire::{self, Body, Bytes, Subject};
+use crate::wire::{self, Body, Bytes, Target};
 
 /// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.
 // Boxed, so that moving a seed leaves no copy behind.
@@ -81,21 +81,21 @@ impl PublicKey {
         Fingerprint::Sha256(self.blob_hash()).to_string()
     }
 
-    /// The bytes that are shown where a subject is searched.
+    /// The bytes that are shown where a target is searched.
     #[must_use]
-    pub fn bytes(&self, subject: Subject) -> Bytes {
-        match subject {
-            Subject::Key => self.0,
-            Subject::Fingerprint => self.blob_hash(),
+    pub fn bytes(&self, target: Target) -> Bytes {
+        match target {
+            Target::Key => self.0,
+            Target::Fingerprint => self.blob_hash(),
         }
     }
 
     /// The characters that are searched: of the text, or of the fingerprint as [`Self::fingerprint`] has it.
     #[must_use]
-    pub fn body(&self, subject: Subject) -> Body {
-        match subject {
-            Subject::Key => *wire::body(&self.text()),
-            Subject::Fingerprint => {
+    pub fn body(&self, target: Target) -> Body {
+        match target {
+            Target::Key => *wire::body(&self.text()),
+            Target::Fingerprint => {
                 let fingerprint = self.fingerprint();
                 *fingerprint.as_bytes().last_chunk().unwrap_or_else(|| unreachable!("43 characters and more"))
             }

@@ -13,7 +13,7 @@ use crate::escape::escaped_json;
 use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
 use crate::search::Find;
 use crate::store::Kept;
-use crate::wire::Subject;
+use crate::wire::Target;
 
 /// The longest line in bytes, without its end. A longer one is not read, and none is written.
 pub(super) const LONGEST: usize = 1 << 20;
@@ -38,7 +38,7 @@ pub struct Entry {
 }
 
 /// The words of `--in`.
-const SUBJECTS: [(&str, Subject); 2] = [("key", Subject::Key), ("fingerprint", Subject::Fingerprint)];
+const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
 #[derive(Serialize, Deserialize)]
@@ -50,7 +50,7 @@ struct Record<'a> {
     case_sensitive: bool,
     leet: bool,
     #[serde(rename = "in", borrow)]
-    subject: Cow<'a, str>,
+    target: Cow<'a, str>,
     #[serde(borrow)]
     public_key: Cow<'a, str>,
     #[serde(borrow)]
@@ -116,7 +116,7 @@ impl Entry {
             kind,
             case_sensitive: self.style.case_sensitive,
             leet: self.style.leet,
-            subject: word(&SUBJECTS, self.style.subject).into(),
+            target: word(&TARGETS, self.style.target).into(),
             public_key: Cow::Borrowed(&self.line),
             fingerprint: Cow::Borrowed(&self.fingerprint),
             file: Cow::Borrowed(&self.file),
@@ -137,7 +137,7 @@ impl Entry {
             patterns.push((pattern.into_owned(), meaning(&KINDS, &kind)?));
         }
         let Record { case_sensitive, leet, .. } = record;
-        let style = Style { kind, case_sensitive, leet, subject: meaning(&SUBJECTS, &record.subject)? };
+        let style = Style { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? };
         Some(Self {
             patterns,
             style,
@@ -231,12 +231,7 @@ mod tests {
 
     fn entry(patterns: Vec<(String, Kind)>) -> Entry {
         Entry {
-            style: Style {
-                kind: patterns[0].1,
-                leet: true,
-                subject: Subject::Fingerprint,
-                ..Style::default()
-            },
+            style: Style { kind: patterns[0].1, leet: true, target: Target::Fingerprint, ..Style::default() },
             patterns,
             line: "ssh-ed25519 AAAA größer".into(),
             fingerprint: "SHA256:x".into(),

@@ -244,10 +244,10 @@ fn judge(
     patterns: &[Pattern],
     matcher: &Matcher,
 ) -> Result<Vec<PatternId>, String> {
-    let body = pair.public_key.body(matcher.subject());
+    let body = pair.public_key.body(matcher.target());
     let shows = |id: &PatternId| patterns[*id].find(&body).is_some();
     if claims.is_empty() {
-        let mut ids = matcher.find(&pair.public_key.bytes(matcher.subject()));
+        let mut ids = matcher.find(&pair.public_key.bytes(matcher.target()));
         ids.retain(shows);
         let first = ids.iter().position(|id| pair.is_named_after(patterns[*id].text()));
         let first = first.ok_or("it does not show the pattern that it is named after")?;

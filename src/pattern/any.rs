@@ -4,7 +4,7 @@ use regex_syntax::hir::Hir;
 
 use super::odds::{Automaton, Bounds, MOST_CHARACTERS, Odds, Shape, of_any};
 use super::syntax::{Form, Kind, Pattern};
-use crate::wire::{BODY_LEN, Subject};
+use crate::wire::{BODY_LEN, Target};
 
 /// The most expressions whose common automaton is built.
 const MOST_EXPRESSIONS: usize = 32;
@@ -13,10 +13,10 @@ const MOST_EXPRESSIONS: usize = 32;
 /// lists with expressions while their common automaton has no more than 512 KiB; else bounds. `None` of no patterns.
 #[must_use]
 pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option<Bounds> {
-    let subject = patterns.clone().next()?.style().subject;
+    let target = patterns.clone().next()?.style().target;
     let (literals, others): (Vec<&Pattern>, Vec<&Pattern>) =
         patterns.clone().partition(|pattern| pattern.style().kind != Kind::Regex);
-    let of_literals = chance_of_any(&literals, subject);
+    let of_literals = chance_of_any(&literals, target);
     if let (Some(chance), []) = (of_literals, &others[..]) {
         return Odds::new(chance).map(Bounds::exact);
     }
@@ -26,7 +26,7 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
             Form::Regex(regex) => regex.hir().clone(),
         });
         if let Ok(automaton) = Automaton::of(&Hir::alternation(hirs.collect())) {
-            return Odds::new(automaton.chance(&subject.positions())).map(Bounds::exact);
+            return Odds::new(automaton.chance(&target.positions())).map(Bounds::exact);
         }
     }
     let probability = |pattern: &Pattern| pattern.odds().probability();
@@ -34,7 +34,7 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
     let of_others: f64 = others.iter().map(|pattern| probability(pattern)).sum();
     let of_all =
         of_literals.unwrap_or_else(|| literals.iter().map(|pattern| probability(pattern)).sum()) + of_others;
-    let of_some = of_literals.or_else(|| chance_of_any(&likeliest(literals.clone()), subject)).unwrap_or(0.0);
+    let of_some = of_literals.or_else(|| chance_of_any(&likeliest(literals.clone()), target)).unwrap_or(0.0);
     let at_least = Odds::new(of_one.max(of_some))?;
     Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
 }
@@ -53,7 +53,7 @@ fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {
 }
 
 /// The exact chance that a key shows one of these literals, if it can be had quickly.
-fn chance_of_any(literals: &[&Pattern], subject: Subject) -> Option<f64> {
+fn chance_of_any(literals: &[&Pattern], target: Target) -> Option<f64> {
     let characters: usize = literals.iter().map(|pattern| pattern.text().len()).sum();
     if characters > MOST_CHARACTERS {
         return None;
@@ -61,5 +61,5 @@ fn chance_of_any(literals: &[&Pattern], subject: Subject) -> Option<f64> {
     let shapes: Vec<_> =
         literals.iter().map(|pattern| (pattern.literal().characters(), pattern.literal().place())).collect();
     let shapes = shapes.iter().map(|(symbols, place)| Shape { symbols, place: *place });
-    of_any(shapes, &subject.positions())
+    of_any(shapes, &target.positions())
 }

@@ -1,6 +1,6 @@
 //! What to look for: typed text becomes a [`Pattern`] with exact [`Odds`], many become a [`Matcher`].
 //!
-//! A pattern is matched against the 43 characters that show a [`Subject`](crate::wire::Subject): the body of a key's
+//! A pattern is matched against the 43 characters that show a [`Target`](crate::wire::Target): the body of a key's
 //! text, or the fingerprint.
 //!
 //! | folder | its duty |

@@ -13,10 +13,10 @@ use super::any::any_of;
 use super::odds::Automaton;
 use super::syntax::{Form, Literal, Regex};
 use super::*;
-use crate::wire::{self, Body, Subject};
+use crate::wire::{self, Body, Target};
 
 fn style(kind: Kind, case_sensitive: bool, leet: bool) -> Style {
-    Style { kind, case_sensitive, leet, subject: Subject::Key }
+    Style { kind, case_sensitive, leet, target: Target::Key }
 }
 
 fn pattern(text: &str, kind: Kind) -> Pattern {
@@ -49,8 +49,8 @@ fn enumerated(form: &Form<'_>, len: usize) -> f64 {
 
 fn computed(form: &Form<'_>, len: usize) -> f64 {
     match form {
-        Form::Literal(literal) => literal.chance(&Subject::Key.positions()[..len]).unwrap(),
-        Form::Regex(regex) => regex.chance(&Subject::Key.positions()[..len]),
+        Form::Literal(literal) => literal.chance(&Target::Key.positions()[..len]).unwrap(),
+        Form::Regex(regex) => regex.chance(&Target::Key.positions()[..len]),
     }
 }
 
@@ -152,9 +152,9 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
 
 #[test]
 fn what_is_searched_is_known_and_told() {
-    for (subject, words) in [(Subject::Key, "key text"), (Subject::Fingerprint, "a fingerprint")] {
-        let style = Style { subject, ..Style::default() };
-        assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).subject(), subject);
+    for (target, words) in [(Target::Key, "key text"), (Target::Fingerprint, "a fingerprint")] {
+        let style = Style { target, ..Style::default() };
+        assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).target(), target);
         let error = Pattern::new("a=", style).err().unwrap();
         assert_eq!(error.to_string(), format!("character 2, '=', never occurs in {words}"));
         assert!(error.hint().starts_with(words), "{}", error.hint());
@@ -226,8 +226,7 @@ fn of_too_many_characters_the_likeliest_words_are_the_lower_bound() {
 
 #[test]
 fn a_pattern_keeps_what_was_typed() {
-    let style =
-        Style { kind: Kind::Anywhere, case_sensitive: true, leet: true, subject: Subject::Fingerprint };
+    let style = Style { kind: Kind::Anywhere, case_sensitive: true, leet: true, target: Target::Fingerprint };
     let literal = Pattern::new("Alice", style).unwrap();
     assert_eq!((literal.text(), literal.style(), Matcher::bytes_for(&literal)), ("Alice", style, 0));
     let regex = |text| pattern(text, Kind::Regex);
@@ -269,7 +268,7 @@ fn planted(literal: &Literal, kind: Kind, at: usize, random: &mut ChaCha8Rng) ->
     random.fill_bytes(&mut key);
     let mut body = *wire::body(&wire::text(&key));
     for offset in 0..literal.len() {
-        let symbols = literal.symbols(offset).and(Subject::Key.symbols(at + offset));
+        let symbols = literal.symbols(offset).and(Target::Key.symbols(at + offset));
         let symbols: Vec<u8> = symbols.bytes().collect();
         body[at + offset] = *symbols.get(below(random, symbols.len().max(1)))?;
     }
@@ -331,15 +330,15 @@ fn a_key_that_shows_a_pattern_passes_with_either_sign() {
 }
 
 /// The bytes of a batch as an engine has them.
-fn batch(subject: Subject, seed: u8, count: usize) -> Vec<[u8; wire::KEY_LEN]> {
+fn batch(target: Target, seed: u8, count: usize) -> Vec<[u8; wire::KEY_LEN]> {
     let bytes = random_keys(seed, count);
-    if subject == Subject::Key { bytes.into_iter().map(without_sign).collect() } else { bytes }
+    if target == Target::Key { bytes.into_iter().map(without_sign).collect() } else { bytes }
 }
 
 /// What a naive search finds: the patterns whose plain comparison finds them, of a key with either sign.
-fn naive(patterns: &[Pattern], subject: Subject, bytes: &[u8; wire::KEY_LEN]) -> Vec<PatternId> {
-    let body = subject.body(bytes);
-    let other = if subject == Subject::Key { subject.body(&wire::with_sign(*bytes)) } else { body };
+fn naive(patterns: &[Pattern], target: Target, bytes: &[u8; wire::KEY_LEN]) -> Vec<PatternId> {
+    let body = target.body(bytes);
+    let other = if target == Target::Key { target.body(&wire::with_sign(*bytes)) } else { body };
     let shown = |&id: &PatternId| patterns[id].find(&body).is_some() || patterns[id].find(&other).is_some();
     (0..patterns.len()).filter(shown).collect()
 }
@@ -352,21 +351,21 @@ fn the_matcher_equals_a_naive_one_on_random_keys() {
     let mut random = ChaCha8Rng::from_seed([7; 32]);
     let mut matches = 0;
     for list in 0..30 {
-        let subject = [Subject::Key, Subject::Fingerprint][list % 2];
+        let target = [Target::Key, Target::Fingerprint][list % 2];
         // One, a few for the rows, many for the quads; of one kind, or of all.
         let size = [1, 5, 60, 500][list / 2 % 4];
         let kind = [None, Some(Kind::Anywhere), Some(Kind::Prefix), Some(Kind::Regex)][list % 4];
         let longest = if size == 500 { 6 } else { 4 };
-        let patterns = random_patterns(&mut random, size, kind, longest, subject);
+        let patterns = random_patterns(&mut random, size, kind, longest, target);
         let matcher = Matcher::new(&patterns);
         let count = count / size.div_ceil(20);
-        let batch = batch(subject, list as u8, count);
+        let batch = batch(target, list as u8, count);
         let found = matcher.candidates(&batch);
         let mut expected = Vec::new();
         for (place, bytes) in batch.iter().enumerate() {
-            let naive = naive(&patterns, subject, bytes);
+            let naive = naive(&patterns, target, bytes);
             let mut exact = matcher.find(bytes);
-            if subject == Subject::Key {
+            if target == Target::Key {
                 exact.extend(matcher.find(&wire::with_sign(*bytes)));
                 exact.sort_unstable();
                 exact.dedup();
@@ -388,7 +387,7 @@ fn random_patterns(
     count: usize,
     kind: Option<Kind>,
     longest: usize,
-    subject: Subject,
+    target: Target,
 ) -> Vec<Pattern> {
     let kinds = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word, Kind::Regex];
     let mut patterns = Vec::new();
@@ -412,7 +411,7 @@ fn random_patterns(
             text = text.replace('+', "[+]").replace("[a-m][+]", "[a-m]+");
         }
         let leet = kind != Kind::Regex && below(random, 3) == 0;
-        let style = Style { kind, case_sensitive: below(random, 2) == 0, leet, subject };
+        let style = Style { kind, case_sensitive: below(random, 2) == 0, leet, target };
         patterns.extend(Pattern::new(&text, style));
     }
     patterns
@@ -449,7 +448,7 @@ fn every_word_of_a_long_list_is_found_where_it_stands() {
             assert!(matcher.find(&key).contains(&id), "{} at {at}", pattern.text());
             assert_eq!(candidates(&matcher, &[key]), [0], "{} at {at}", pattern.text());
         }
-        let batch = batch(Subject::Key, 5, 2000);
+        let batch = batch(Target::Key, 5, 2000);
         let places = matcher.candidates(&batch);
         let expected = (0..batch.len()).filter(|&place| {
             let (plus, minus) = (&batch[place], &wire::with_sign(batch[place]));
@@ -492,7 +491,7 @@ proptest! {
         for body in bodies {
             // Of character 0 a key has four bits.
             let key = key_of(body.as_bytes().try_into().unwrap());
-            let body = &Subject::Key.body(&key);
+            let body = &Target::Key.body(&key);
             let found = matcher.find(&key);
             prop_assert_eq!(matcher.is_match(&key), !found.is_empty());
             let plain: Vec<PatternId> =

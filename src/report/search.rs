@@ -23,7 +23,7 @@ use crate::pattern::{Pattern, PatternId};
 use crate::plan::OutputOptions;
 use crate::search::{End, Find, Progress, Summary};
 use crate::store::Kept;
-use crate::wire::{self, Subject};
+use crate::wire::{self, Target};
 
 /// How many patterns are listed by name; of more, only the first so many.
 const LISTED: usize = 10;
@@ -96,11 +96,11 @@ impl Reporter for Report<'_> {
                 self.print_json(&json::found(&self.search.patterns, find, &line, encrypted, &delivered))?;
             }
             Delivered::Files(_) => {
-                self.print(&(self.out.highlight(&line, self.matched(find, Subject::Key)) + "\n"))?
+                self.print(&(self.out.highlight(&line, self.matched(find, Target::Key)) + "\n"))?
             }
             Delivered::Stdout(private_key) => {
                 self.print(private_key)?;
-                self.note(self.err.highlight(&line, self.matched(find, Subject::Key)));
+                self.note(self.err.highlight(&line, self.matched(find, Target::Key)));
             }
         }
         let found: Vec<_> =
@@ -110,7 +110,7 @@ impl Reporter for Report<'_> {
             self.err.bold(found.join(" and ")),
             grouped(find.attempts),
             clock(find.elapsed),
-            self.err.highlight(&find.public_key.fingerprint(), self.matched(find, Subject::Fingerprint))
+            self.err.highlight(&find.public_key.fingerprint(), self.matched(find, Target::Fingerprint))
         ));
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
@@ -236,14 +236,14 @@ impl<'a> Report<'a> {
     }
 
     /// Where the first matching pattern stands in a public line or in a fingerprint: in the one that was searched.
-    fn matched(&self, find: &Find, shown: Subject) -> Range<usize> {
+    fn matched(&self, find: &Find, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
-        if pattern.style().subject != shown {
+        if pattern.style().target != shown {
             return 0..0;
         }
         let start = match shown {
-            Subject::Key => wire::ALGORITHM.len() + 1 + wire::FIXED.len(),
-            Subject::Fingerprint => wire::FINGERPRINT_HEADER.len(),
+            Target::Key => wire::ALGORITHM.len() + 1 + wire::FIXED.len(),
+            Target::Fingerprint => wire::FINGERPRINT_HEADER.len(),
         };
         let found = pattern.find(&find.public_key.body(shown)).unwrap_or_default();
         start + found.start..start + found.end

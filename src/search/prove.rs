@@ -12,9 +12,9 @@ pub(super) fn prove(
     patterns: &[Pattern],
 ) -> Option<(PublicKey, Vec<PatternId>)> {
     let public_key = hit.seed.public_key();
-    let subject = matcher.subject();
-    let seen = matcher.find(&public_key.bytes(subject));
-    let body = public_key.body(subject);
+    let target = matcher.target();
+    let seen = matcher.find(&public_key.bytes(target));
+    let body = public_key.body(target);
     let proved = hit.possible().any(|claimed| claimed == public_key)
         && seen.iter().all(|id| patterns[*id].find(&body).is_some());
     proved.then_some((public_key, seen))

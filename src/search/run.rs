@@ -194,9 +194,9 @@ impl Shared<'_> {
 
     /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
     fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, Fault> {
-        let subject = matcher.subject();
+        let target = matcher.target();
         let claimed: Vec<PatternId> =
-            hit.possible().flat_map(|key| matcher.find(&key.bytes(subject))).collect();
+            hit.possible().flat_map(|key| matcher.find(&key.bytes(target))).collect();
         let is_wanted = |id: &PatternId| self.wanted[*id].load(Relaxed);
         if claimed.is_empty() {
             return Err(Fault::FalseHit);

@@ -3,7 +3,7 @@
 //! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only detection makes one,
 //! so whoever holds a token may use its instructions, and everything above this room is safe Rust. What an
 //! algorithm needs it asks of the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes,
-//! the 52-bit products of [`Madd52`], and the characters of [`Fours`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
+//! the 52-bit products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
 //! machine code of an instruction set where [`Words::run`] is called.
 //!
 //! With `gpu`, whose foreign calls need it, this is the only room with `unsafe`.
@@ -41,13 +41,13 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// The slice is shorter.
     fn store(self, a: Self::Word, words: &mut [u64]);
     /// As [`Self::load`], each word from a half.
-    fn load_halves(self, halves: &[u32]) -> Self::Word;
+    fn load_u32(self, halves: &[u32]) -> Self::Word;
     /// As [`Self::store`], of each word the low half.
-    fn store_halves(self, a: Self::Word, halves: &mut [u32]);
+    fn store_u32(self, a: Self::Word, halves: &mut [u32]);
     /// The transpose of the rows that `row` gives for each lane: element i holds word i of every row.
-    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [Self::Word; 8];
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Self::Word; 8];
     /// The same of 32-byte rows, their words little-endian.
-    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4];
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4];
 
     /// a + b
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
@@ -72,25 +72,25 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// a with the order of the bytes of each word reversed.
     fn swap_bytes(self, a: Self::Word) -> Self::Word;
     /// The same half-word in every half.
-    fn splat_halves(self, half: u32) -> Self::Word;
+    fn splat_u32(self, half: u32) -> Self::Word;
     /// The first 2 [`Self::LANES`] half-words of a slice, the lower half of a lane before the upper one.
     ///
     /// # Panics
     ///
     /// The slice is shorter.
-    fn load_all_halves(self, halves: &[u32]) -> Self::Word;
+    fn load_all_u32(self, halves: &[u32]) -> Self::Word;
     /// Writes to the first 2 [`Self::LANES`] half-words of a slice.
     ///
     /// # Panics
     ///
     /// The slice is shorter.
-    fn store_all_halves(self, a: Self::Word, halves: &mut [u32]);
+    fn store_all_u32(self, a: Self::Word, halves: &mut [u32]);
     /// a + b, of each half for itself, modulo 2^32.
-    fn add_halves(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    fn add_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Each half of a rotated up by `N` bits, 1 to 31.
-    fn rotl_halves<const N: u32>(self, a: Self::Word) -> Self::Word;
+    fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Each half of a shifted down by `N` bits, 0 to 31, zeros following.
-    fn shr_halves<const N: u32>(self, a: Self::Word) -> Self::Word;
+    fn shr_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// a, of which the compiler does not know how it was computed: it then takes shifts and sums as they stand, instead of
     /// making slow multiplications of them.
     fn opaque(self, a: Self::Word) -> Self::Word;
@@ -134,35 +134,35 @@ pub trait Madd52: Words {
 }
 
 /// Vectors of sixteen words of 32 bits, whatever the lanes of [`Words`]: 64 bytes, four in each word, the first one lowest.
-pub trait Fours: Words {
+pub trait Bytes64: Words {
     /// A vector.
-    type Four: Copy;
+    type Vector64: Copy;
 
     /// The sextets of `bytes` after `lead` zero bits, 0 to 8, the highest bits first, one in each byte: words 0 to 10.
     /// Word 11 repeats word 9, and word 12 word 10. The others are of no meaning.
-    fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Four;
+    fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64;
     /// a or b
-    fn or_fours(self, a: Self::Four, b: &[u32; 16]) -> Self::Four;
+    fn or_bytes(self, a: Self::Vector64, b: &[u32; 16]) -> Self::Vector64;
     /// For each byte of a, 0 to 63, that byte of the table.
-    fn look_up(self, table: &[u8; 64], a: Self::Four) -> Self::Four;
+    fn look_up(self, table: &[u8; 64], a: Self::Vector64) -> Self::Vector64;
     /// In each half of a word: its lower byte times `weight`, 1 to 127, and its upper byte, less than 2^15 in all.
-    fn weigh_bytes(self, a: Self::Four, weight: u8) -> Self::Four;
+    fn weigh_bytes(self, a: Self::Vector64, weight: u8) -> Self::Vector64;
     /// In each word: its lower half times `weight`, and its upper half, each below 2^15.
-    fn weigh_halves(self, a: Self::Four, weight: u16) -> Self::Four;
+    fn weigh_u16(self, a: Self::Vector64, weight: u16) -> Self::Vector64;
     /// Each half from the one after it. The last one is of no meaning.
-    fn next_halves(self, a: Self::Four) -> Self::Four;
+    fn next_u16(self, a: Self::Vector64) -> Self::Vector64;
     /// The words in which some byte has its highest bit set.
-    fn high_bits(self, a: Self::Four) -> u16;
+    fn high_bits(self, a: Self::Vector64) -> u16;
     /// The bits of a bitmap that some words number, modulo their count; 0 for the others. `N`, the words of the bitmap, is
     /// a power of 2.
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Four, some: u16) -> u16;
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, some: u16) -> u16;
     /// The vector of some bytes.
-    fn load_bytes(self, bytes: &[u8; 64]) -> Self::Four;
+    fn load_bytes(self, bytes: &[u8; 64]) -> Self::Vector64;
     /// Writes the bytes.
-    fn store_bytes(self, a: Self::Four, bytes: &mut [u8; 64]);
+    fn store_bytes(self, a: Self::Vector64, bytes: &mut [u8; 64]);
 }
 
-/// The best instruction set for [`Fours`] that there is.
+/// The best instruction set for [`Bytes64`] that there is.
 #[derive(Clone, Copy, Debug)]
 pub enum Best {
     /// One vector.
@@ -190,7 +190,7 @@ impl Best {
     }
 }
 
-/// Does something with the token of a [`Best`], generic in [`Fours`].
+/// Does something with the token of a [`Best`], generic in [`Bytes64`].
 macro_rules! with_best {
     ($best:expr, $simd:ident => $work:expr) => {
         match $best {
@@ -207,7 +207,7 @@ pub(crate) use with_best;
 /// Eight words that fill one line of the cache.
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
-pub struct Row(pub [u64; 8]);
+pub struct CacheLine(pub [u64; 8]);
 
 /// The environment variable that takes instruction sets away, a list with commas, so that a test can walk the paths of a
 /// lesser processor. It cannot give any.

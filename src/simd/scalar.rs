@@ -1,6 +1,6 @@
 //! One lane: what every 64-bit processor has.
 
-use super::{Fours, Madd52, Row, Words};
+use super::{Bytes64, CacheLine, Madd52, Words};
 
 /// One lane of ordinary words. Where the processor has BMI2 and ADX, code is compiled for these.
 #[derive(Clone, Copy, Debug)]
@@ -68,22 +68,22 @@ impl Words for Scalar {
     }
 
     #[inline(always)]
-    fn load_halves(self, halves: &[u32]) -> u64 {
+    fn load_u32(self, halves: &[u32]) -> u64 {
         halves[0].into()
     }
 
     #[inline(always)]
-    fn store_halves(self, a: u64, halves: &mut [u32]) {
+    fn store_u32(self, a: u64, halves: &mut [u32]) {
         halves[0] = a as u32;
     }
 
     #[inline(always)]
-    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [u64; 8] {
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [u64; 8] {
         row(0).0
     }
 
     #[inline(always)]
-    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [u64; 4] {
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [u64; 4] {
         let (words, _) = row(0).as_chunks();
         std::array::from_fn(|at| u64::from_le_bytes(words[at]))
     }
@@ -144,34 +144,34 @@ impl Words for Scalar {
     }
 
     #[inline(always)]
-    fn splat_halves(self, half: u32) -> u64 {
+    fn splat_u32(self, half: u32) -> u64 {
         u64::from(half) | u64::from(half) << 32
     }
 
     #[inline(always)]
-    fn load_all_halves(self, halves: &[u32]) -> u64 {
+    fn load_all_u32(self, halves: &[u32]) -> u64 {
         u64::from(halves[0]) | u64::from(halves[1]) << 32
     }
 
     #[inline(always)]
-    fn store_all_halves(self, a: u64, halves: &mut [u32]) {
+    fn store_all_u32(self, a: u64, halves: &mut [u32]) {
         (halves[0], halves[1]) = (a as u32, (a >> 32) as u32);
     }
 
     #[inline(always)]
-    fn add_halves(self, a: u64, b: u64) -> u64 {
+    fn add_u32(self, a: u64, b: u64) -> u64 {
         let low = (a as u32).wrapping_add(b as u32);
         let high = ((a >> 32) as u32).wrapping_add((b >> 32) as u32);
         u64::from(low) | u64::from(high) << 32
     }
 
     #[inline(always)]
-    fn rotl_halves<const N: u32>(self, a: u64) -> u64 {
+    fn rotl_u32<const N: u32>(self, a: u64) -> u64 {
         u64::from((a as u32).rotate_left(N)) | u64::from(((a >> 32) as u32).rotate_left(N)) << 32
     }
 
     #[inline(always)]
-    fn shr_halves<const N: u32>(self, a: u64) -> u64 {
+    fn shr_u32<const N: u32>(self, a: u64) -> u64 {
         u64::from(a as u32 >> N) | (a >> 32 >> N) << 32
     }
 
@@ -199,8 +199,8 @@ impl Madd52 for Scalar {
     }
 }
 
-impl Fours for Scalar {
-    type Four = [u32; 16];
+impl Bytes64 for Scalar {
+    type Vector64 = [u32; 16];
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> [u32; 16] {
@@ -220,7 +220,7 @@ impl Fours for Scalar {
     }
 
     #[inline(always)]
-    fn or_fours(self, a: [u32; 16], b: &[u32; 16]) -> [u32; 16] {
+    fn or_bytes(self, a: [u32; 16], b: &[u32; 16]) -> [u32; 16] {
         std::array::from_fn(|at| a[at] | b[at])
     }
 
@@ -235,12 +235,12 @@ impl Fours for Scalar {
     }
 
     #[inline(always)]
-    fn weigh_halves(self, a: [u32; 16], weight: u16) -> [u32; 16] {
+    fn weigh_u16(self, a: [u32; 16], weight: u16) -> [u32; 16] {
         a.map(|four| (four & 0xffff) * u32::from(weight) + (four >> 16))
     }
 
     #[inline(always)]
-    fn next_halves(self, a: [u32; 16]) -> [u32; 16] {
+    fn next_u16(self, a: [u32; 16]) -> [u32; 16] {
         std::array::from_fn(|at| a[at] >> 16 | a[(at + 1) % 16] << 16)
     }
 

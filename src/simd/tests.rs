@@ -71,10 +71,10 @@ fn check<S: Words>(simd: S) {
         assert_eq!(words(simd, simd.splat(left[0])), vec![left[0]; S::LANES]);
 
         let mut halves = [0; 8];
-        simd.store_halves(a, &mut halves);
+        simd.store_u32(a, &mut halves);
         let low: Vec<u32> = left.iter().take(S::LANES).map(|word| *word as u32).collect();
         assert_eq!(halves[..S::LANES], low);
-        let loaded = words(simd, simd.load_halves(&halves));
+        let loaded = words(simd, simd.load_u32(&halves));
         assert_eq!(loaded, low.iter().map(|half| u64::from(*half)).collect::<Vec<_>>());
     }
 }
@@ -83,12 +83,12 @@ fn check_halves<S: Words>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([5; 32]);
     let halves = |a| {
         let mut halves = [0; 16];
-        simd.store_all_halves(a, &mut halves);
+        simd.store_all_u32(a, &mut halves);
         halves[..2 * S::LANES].to_vec()
     };
     for _ in 0..TRIES {
         let [left, right]: [[u32; 16]; 2] = [(); 2].map(|()| [(); 16].map(|()| random.next_u32()));
-        let (a, b) = (simd.load_all_halves(&left), simd.load_all_halves(&right));
+        let (a, b) = (simd.load_all_u32(&left), simd.load_all_u32(&right));
         let each = |one: &dyn Fn(u32, u32) -> u32| -> Vec<u32> {
             left.iter().zip(right).take(2 * S::LANES).map(|(a, b)| one(*a, b)).collect()
         };
@@ -96,16 +96,16 @@ fn check_halves<S: Words>(simd: S) {
         let pairs = left.as_chunks().0.iter().take(S::LANES);
         let expected: Vec<u64> = pairs.map(|[low, high]| u64::from(*low) | u64::from(*high) << 32).collect();
         assert_eq!(words(simd, a), expected);
-        assert_eq!(halves(simd.splat_halves(left[0])), vec![left[0]; 2 * S::LANES]);
-        assert_eq!(halves(simd.add_halves(a, b)), each(&|a, b| a.wrapping_add(b)));
-        assert_eq!(halves(simd.rotl_halves::<1>(a)), each(&|a, _| a.rotate_left(1)));
-        assert_eq!(halves(simd.rotl_halves::<31>(a)), each(&|a, _| a.rotate_left(31)));
-        assert_eq!(halves(simd.shr_halves::<0>(a)), each(&|a, _| a));
-        assert_eq!(halves(simd.shr_halves::<31>(a)), each(&|a, _| a >> 31));
+        assert_eq!(halves(simd.splat_u32(left[0])), vec![left[0]; 2 * S::LANES]);
+        assert_eq!(halves(simd.add_u32(a, b)), each(&|a, b| a.wrapping_add(b)));
+        assert_eq!(halves(simd.rotl_u32::<1>(a)), each(&|a, _| a.rotate_left(1)));
+        assert_eq!(halves(simd.rotl_u32::<31>(a)), each(&|a, _| a.rotate_left(31)));
+        assert_eq!(halves(simd.shr_u32::<0>(a)), each(&|a, _| a));
+        assert_eq!(halves(simd.shr_u32::<31>(a)), each(&|a, _| a >> 31));
     }
 }
 
-fn check_fours<S: Fours>(simd: S) {
+fn check_fours<S: Bytes64>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([6; 32]);
     let bytes = |a| {
         let mut bytes = [0; 64];
@@ -137,7 +137,7 @@ fn check_fours<S: Fours>(simd: S) {
 
             let other = [(); 16].map(|()| random.next_u32());
             let all: Vec<u32> = words(a).into_iter().zip(other).map(|(a, b)| a | b).collect();
-            assert_eq!(words(simd.or_fours(a, &other)), all);
+            assert_eq!(words(simd.or_bytes(a, &other)), all);
             let sextets = bytes(a);
             let seen: Vec<u8> = sextets.iter().map(|sextet| table[usize::from(*sextet)]).collect();
             let a = simd.look_up(&table, a);
@@ -156,9 +156,9 @@ fn check_fours<S: Fours>(simd: S) {
                 .map(|[first, second]| u16::from(*first) * u16::from(weight) + u16::from(*second))
                 .collect();
             assert_eq!(halves(pairs), expected);
-            assert_eq!(halves(simd.next_halves(pairs))[..31], expected[1..]);
+            assert_eq!(halves(simd.next_u16(pairs))[..31], expected[1..]);
             let weight = (random.next_u32() % (1 << 15)) as u16;
-            let fours = simd.weigh_halves(pairs, weight);
+            let fours = simd.weigh_u16(pairs, weight);
             let sum = |[low, high]: &[u16; 2]| u32::from(*low) * u32::from(weight) + u32::from(*high);
             let expected: Vec<u32> = expected.as_chunks().0.iter().map(sum).collect();
             assert_eq!(words(fours), expected);
@@ -172,14 +172,15 @@ fn check_fours<S: Fours>(simd: S) {
 }
 
 fn check_columns<S: Words>(simd: S) {
-    let rows: [Row; 8] = std::array::from_fn(|row| Row(std::array::from_fn(|at| (10 * row + at) as u64)));
-    let columns = simd.columns(|lane| &rows[7 - lane]);
+    let rows: [CacheLine; 8] =
+        std::array::from_fn(|row| CacheLine(std::array::from_fn(|at| (10 * row + at) as u64)));
+    let columns = simd.transpose(|lane| &rows[7 - lane]);
     for (at, column) in columns.into_iter().enumerate() {
         let expected: Vec<u64> = (0..S::LANES).map(|lane| (10 * (7 - lane) + at) as u64).collect();
         assert_eq!(words(simd, column), expected);
     }
     let rows: [[u8; 32]; 8] = std::array::from_fn(|row| std::array::from_fn(|at| (32 * row + at) as u8));
-    let columns = simd.columns_of_bytes(|lane| &rows[7 - lane]);
+    let columns = simd.transpose_bytes(|lane| &rows[7 - lane]);
     for (at, column) in columns.into_iter().enumerate() {
         let word = |lane: usize| u64::from_le_bytes(*rows[7 - lane][8 * at..].first_chunk().unwrap());
         assert_eq!(words(simd, column), (0..S::LANES).map(word).collect::<Vec<_>>());
@@ -263,11 +264,11 @@ fn check_lengths<S: Words>(simd: S, refusal: &str) {
     type Access<'a> = (&'a str, usize, &'a dyn Fn(usize));
     let accesses: [Access; 6] = [
         ("load", S::LANES, &|len| ignore(simd.load(&words[..len]))),
-        ("load_halves", S::LANES, &|len| ignore(simd.load_halves(&halves[..len]))),
-        ("load_all_halves", 2 * S::LANES, &|len| ignore(simd.load_all_halves(&halves[..len]))),
+        ("load_u32", S::LANES, &|len| ignore(simd.load_u32(&halves[..len]))),
+        ("load_all_u32", 2 * S::LANES, &|len| ignore(simd.load_all_u32(&halves[..len]))),
         ("store", S::LANES, &|len| simd.store(vector, &mut [0; 32][..len])),
-        ("store_halves", S::LANES, &|len| simd.store_halves(vector, &mut [0; 32][..len])),
-        ("store_all_halves", 2 * S::LANES, &|len| simd.store_all_halves(vector, &mut [0; 32][..len])),
+        ("store_u32", S::LANES, &|len| simd.store_u32(vector, &mut [0; 32][..len])),
+        ("store_all_u32", 2 * S::LANES, &|len| simd.store_all_u32(vector, &mut [0; 32][..len])),
     ];
     for (name, needed, access) in accesses {
         access(needed);

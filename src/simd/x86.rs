@@ -8,7 +8,7 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Doubles, Fours, Madd52, Missing, Row, Words, need};
+use super::{Bytes64, CacheLine, Doubles, Madd52, Missing, Words, need};
 
 /// 4 lanes: AVX2 and FMA (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
@@ -203,16 +203,16 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
-    fn load_halves(self, halves: &[u32]) -> __m256i {
+    fn load_u32(self, halves: &[u32]) -> __m256i {
         let halves: &[u32; 4] = halves.first_chunk().unwrap_or_else(|| too_short());
         // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is allowed.
         unsafe { _mm256_cvtepu32_epi64(_mm_loadu_si128(halves.as_ptr().cast())) }
     }
 
     #[inline(always)]
-    fn store_halves(self, a: __m256i, halves: &mut [u32]) {
+    fn store_u32(self, a: __m256i, halves: &mut [u32]) {
         let halves: &mut [u32; 4] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_halves`.
+        // SAFETY: as for `load_u32`.
         unsafe {
             let low = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
             _mm_storeu_si128(halves.as_mut_ptr().cast(), _mm256_castsi256_si128(low));
@@ -220,7 +220,7 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
-    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m256i; 8] {
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [__m256i; 8] {
         let (p, q, r, s) = (&row(0).0, &row(1).0, &row(2).0, &row(3).0);
         let lower = [self.load(p), self.load(q), self.load(r), self.load(s)];
         let upper = [self.load(&p[4..]), self.load(&q[4..]), self.load(&r[4..]), self.load(&s[4..])];
@@ -229,7 +229,7 @@ impl Words for Avx2 {
     }
 
     #[inline(always)]
-    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m256i; 4] {
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m256i; 4] {
         // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is allowed.
         let rows = unsafe {
             [
@@ -249,33 +249,33 @@ impl Words for Avx2 {
         and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
         xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
-        splat_halves(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
-        add_halves(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
+        add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         shl<N>(a: __m256i) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shr<N>(a: __m256i) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shl_by(a: __m256i, bits: u32) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m256i, bits: u32) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
-        shr_halves<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
+        shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
         swap_bytes(a: __m256i) -> __m256i = _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(SWAP));
         opaque(a: __m256i) -> __m256i = opaque_256(a);
     }
 
     #[inline(always)]
-    fn load_all_halves(self, halves: &[u32]) -> __m256i {
+    fn load_all_u32(self, halves: &[u32]) -> __m256i {
         let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
         // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
         unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) }
     }
 
     #[inline(always)]
-    fn store_all_halves(self, a: __m256i, halves: &mut [u32]) {
+    fn store_all_u32(self, a: __m256i, halves: &mut [u32]) {
         let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_all_halves`.
+        // SAFETY: as for `load_all_u32`.
         unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), a) }
     }
 
     #[inline(always)]
-    fn rotl_halves<const N: u32>(self, a: __m256i) -> __m256i {
+    fn rotl_u32<const N: u32>(self, a: __m256i) -> __m256i {
         let up = N.cast_signed();
         // SAFETY: the token was made by detection.
         unsafe {
@@ -348,21 +348,21 @@ impl Words for Avx512f {
     }
 
     #[inline(always)]
-    fn load_halves(self, halves: &[u32]) -> __m512i {
+    fn load_u32(self, halves: &[u32]) -> __m512i {
         let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
         // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
         unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(halves.as_ptr().cast())) }
     }
 
     #[inline(always)]
-    fn store_halves(self, a: __m512i, halves: &mut [u32]) {
+    fn store_u32(self, a: __m512i, halves: &mut [u32]) {
         let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_halves`.
+        // SAFETY: as for `load_u32`.
         unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), _mm512_cvtepi64_epi32(a)) }
     }
 
     #[inline(always)]
-    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m512i; 8] {
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [__m512i; 8] {
         let (p, q, r, s) =
             (self.load(&row(0).0), self.load(&row(1).0), self.load(&row(2).0), self.load(&row(3).0));
         let (t, u, v, w) =
@@ -389,7 +389,7 @@ impl Words for Avx512f {
     }
 
     #[inline(always)]
-    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
         let (a, b) = (self.two(row(0), row(4)), self.two(row(1), row(5)));
         let (c, d) = (self.two(row(2), row(6)), self.two(row(3), row(7)));
         // SAFETY: the token was made by detection.
@@ -414,33 +414,33 @@ impl Words for Avx512f {
         and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
         or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
         xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
-        splat_halves(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
-        add_halves(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
+        splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
+        add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
         shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
         shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
         shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m512i, bits: u32) -> __m512i = _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
-        shr_halves<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
+        shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
         swap_bytes(a: __m512i) -> __m512i = _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(SWAP));
         opaque(a: __m512i) -> __m512i = opaque_512(a);
     }
 
     #[inline(always)]
-    fn load_all_halves(self, halves: &[u32]) -> __m512i {
+    fn load_all_u32(self, halves: &[u32]) -> __m512i {
         let halves: &[u32; 16] = halves.first_chunk().unwrap_or_else(|| too_short());
         // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
         unsafe { _mm512_loadu_si512(halves.as_ptr().cast()) }
     }
 
     #[inline(always)]
-    fn store_all_halves(self, a: __m512i, halves: &mut [u32]) {
+    fn store_all_u32(self, a: __m512i, halves: &mut [u32]) {
         let halves: &mut [u32; 16] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_all_halves`.
+        // SAFETY: as for `load_all_u32`.
         unsafe { _mm512_storeu_si512(halves.as_mut_ptr().cast(), a) }
     }
 
     #[inline(always)]
-    fn rotl_halves<const N: u32>(self, a: __m512i) -> __m512i {
+    fn rotl_u32<const N: u32>(self, a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_rolv_epi32(a, _mm512_set1_epi32(N.cast_signed())) }
     }
@@ -495,8 +495,8 @@ impl Doubles for Avx512f {
     }
 }
 
-impl Fours for Avx2 {
-    type Four = [__m256i; 2];
+impl Bytes64 for Avx2 {
+    type Vector64 = [__m256i; 2];
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> [__m256i; 2] {
@@ -528,8 +528,8 @@ impl Fours for Avx2 {
     }
 
     #[inline(always)]
-    fn or_fours(self, [a, b]: [__m256i; 2], other: &[u32; 16]) -> [__m256i; 2] {
-        [self.or(a, self.load_all_halves(other)), self.or(b, self.load_all_halves(&other[8..]))]
+    fn or_bytes(self, [a, b]: [__m256i; 2], other: &[u32; 16]) -> [__m256i; 2] {
+        [self.or(a, self.load_all_u32(other)), self.or(b, self.load_all_u32(&other[8..]))]
     }
 
     #[inline(always)]
@@ -560,13 +560,13 @@ impl Fours for Avx2 {
     }
 
     #[inline(always)]
-    fn weigh_halves(self, a: [__m256i; 2], weight: u16) -> [__m256i; 2] {
+    fn weigh_u16(self, a: [__m256i; 2], weight: u16) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
         a.map(|a| unsafe { _mm256_madd_epi16(a, _mm256_set1_epi32(0x1_0000 | i32::from(weight))) })
     }
 
     #[inline(always)]
-    fn next_halves(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
+    fn next_u16(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
         unsafe {
             let middle = _mm256_permute2x128_si256::<0x21>(a, b);
@@ -622,8 +622,8 @@ impl Fours for Avx2 {
     }
 }
 
-impl Fours for Avx512f {
-    type Four = __m512i;
+impl Bytes64 for Avx512f {
+    type Vector64 = __m512i;
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
@@ -649,8 +649,8 @@ impl Fours for Avx512f {
     }
 
     #[inline(always)]
-    fn or_fours(self, a: __m512i, other: &[u32; 16]) -> __m512i {
-        self.or(a, self.load_all_halves(other))
+    fn or_bytes(self, a: __m512i, other: &[u32; 16]) -> __m512i {
+        self.or(a, self.load_all_u32(other))
     }
 
     #[inline(always)]
@@ -673,12 +673,12 @@ impl Fours for Avx512f {
     instructions! {
         weigh_bytes(a: __m512i, weight: u8) -> __m512i =
             _mm512_maddubs_epi16(a, _mm512_set1_epi16(0x100 | i16::from(weight)));
-        weigh_halves(a: __m512i, weight: u16) -> __m512i =
+        weigh_u16(a: __m512i, weight: u16) -> __m512i =
             _mm512_madd_epi16(a, _mm512_set1_epi32(0x1_0000 | i32::from(weight)));
     }
 
     #[inline(always)]
-    fn next_halves(self, a: __m512i) -> __m512i {
+    fn next_u16(self, a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe {
             let next = _mm512_alignr_epi32::<1>(a, a);
@@ -740,27 +740,27 @@ impl Words for Avx512ifma {
     }
 
     #[inline(always)]
-    fn columns<'a>(self, row: impl Fn(usize) -> &'a Row) -> [__m512i; 8] {
-        self.0.columns(row)
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [__m512i; 8] {
+        self.0.transpose(row)
     }
 
     #[inline(always)]
-    fn columns_of_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
-        self.0.columns_of_bytes(row)
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
+        self.0.transpose_bytes(row)
     }
 
     as_avx512f! {
         splat(word: u64) -> __m512i;
         load(words: &[u64]) -> __m512i;
         store(a: __m512i, words: &mut [u64]);
-        load_halves(halves: &[u32]) -> __m512i;
-        store_halves(a: __m512i, halves: &mut [u32]);
-        load_all_halves(halves: &[u32]) -> __m512i;
-        store_all_halves(a: __m512i, halves: &mut [u32]);
-        splat_halves(half: u32) -> __m512i;
-        add_halves(a: __m512i, b: __m512i) -> __m512i;
-        rotl_halves<N>(a: __m512i) -> __m512i;
-        shr_halves<N>(a: __m512i) -> __m512i;
+        load_u32(halves: &[u32]) -> __m512i;
+        store_u32(a: __m512i, halves: &mut [u32]);
+        load_all_u32(halves: &[u32]) -> __m512i;
+        store_all_u32(a: __m512i, halves: &mut [u32]);
+        splat_u32(half: u32) -> __m512i;
+        add_u32(a: __m512i, b: __m512i) -> __m512i;
+        rotl_u32<N>(a: __m512i) -> __m512i;
+        shr_u32<N>(a: __m512i) -> __m512i;
         add(a: __m512i, b: __m512i) -> __m512i;
         sub(a: __m512i, b: __m512i) -> __m512i;
         and(a: __m512i, b: __m512i) -> __m512i;
@@ -787,7 +787,7 @@ impl Madd52 for Avx512ifma {
 /// The order of bytes that reverses each word.
 const SWAP: __m128i = order([7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]);
 
-/// Four times four bytes, three bytes further on each time, the last first: from bytes 3, 6, 9 and 12 on; from 3, 6, 9 and 6;
+/// Vector64 times four bytes, three bytes further on each time, the last first: from bytes 3, 6, 9 and 12 on; from 3, 6, 9 and 6;
 /// from 9 on.
 const FOURS: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 15, 14, 13, 12]);
 const FOURS_REPEATED: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 9, 8, 7, 6]);

@@ -94,7 +94,7 @@ impl<S: Doubles> Fma<S> {
     /// The columns of a b, reduced by 2^255 = 19, each with `plus` added.
     #[inline(always)]
     fn product(self, a: &[S::Double; 5], b: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
-        self.columns(
+        self.transpose(
             #[inline(always)]
             |columns, at| {
                 for i in 0..5 {
@@ -112,7 +112,7 @@ impl<S: Doubles> Fma<S> {
     #[inline(always)]
     fn squared(self, a: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
         let twice = five!(at => self.0.plus(a[at], a[at]));
-        self.columns(
+        self.transpose(
             #[inline(always)]
             |columns, at| {
                 for i in 0..5 {
@@ -133,7 +133,7 @@ impl<S: Doubles> Fma<S> {
     /// The lower columns start from 19 times the upper ones, so that few are under way at a time. The upper ones start
     /// from constants: what every column has too much, and what it shall have besides, divided by 19 modulo 2^64.
     #[inline(always)]
-    fn columns(
+    fn transpose(
         self,
         add: impl Fn(&mut [S::Word; 10], usize),
         products: [u64; 10],

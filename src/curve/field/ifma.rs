@@ -63,7 +63,7 @@ impl<W> From<Product<W>> for Loose<W> {
 impl<S: Madd52> Ifma<S> {
     /// The ten columns of a b, the lower five added to those given.
     #[inline(always)]
-    fn columns(self, a: &[S::Word; 5], b: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
+    fn transpose(self, a: &[S::Word; 5], b: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
         let (simd, zero) = (self.0, self.0.splat(0));
         let mut columns = [lower[0], lower[1], lower[2], lower[3], lower[4], zero, zero, zero, zero, zero];
         for i in 0..5 {
@@ -234,7 +234,7 @@ impl<S: Madd52> Field for Ifma<S> {
 
     #[inline(always)]
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
-        self.to_product(self.carry_up(&self.fold(&self.columns(&a.0, &b.0, &self.zero()))))
+        self.to_product(self.carry_up(&self.fold(&self.transpose(&a.0, &b.0, &self.zero()))))
     }
 
     #[inline(always)]
@@ -244,7 +244,7 @@ impl<S: Madd52> Field for Ifma<S> {
 
     #[inline(always)]
     fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
-        let columns = self.columns(&a.0, &b.0, &c.0);
+        let columns = self.transpose(&a.0, &b.0, &c.0);
         self.to_tight(&self.carry_up(&self.fold(&columns)))
     }
 

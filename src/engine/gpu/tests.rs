@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::gpu::tests::{Faulty, Injected, devices};
 use crate::pattern::{Kind, Pattern, Style};
-use crate::wire::Subject;
+use crate::wire::Target;
 
 const LONG: Sizing = Sizing::for_attempts(1e9);
 
@@ -36,8 +36,8 @@ fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
 }
 
 /// Lists of every kind of pattern: one, several, many, with and without what rules most keys out.
-fn lists(subject: Subject) -> Vec<Vec<Pattern>> {
-    let plain = Style { subject, ..Style::default() };
+fn lists(target: Target) -> Vec<Vec<Pattern>> {
+    let plain = Style { target, ..Style::default() };
     let exact = Style { case_sensitive: true, ..plain };
     let leet = Style { leet: true, ..plain };
     let kind = |kind, style| Style { kind, ..style };
@@ -82,7 +82,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
     println!("seeds: ChaCha20 of {key:02x?}");
     let known = known(&key, engine.cards[0].unit());
     let mut found = 0;
-    let lists = [lists(Subject::Key), lists(Subject::Fingerprint)].concat();
+    let lists = [lists(Target::Key), lists(Target::Fingerprint)].concat();
     for patterns in lists.into_iter().filter(|patterns| !patterns.is_empty()) {
         let matcher = Matcher::new(&patterns);
         let mut hits = Vec::new();
@@ -91,7 +91,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
         assert_eq!(tried, known.len() as u64);
         let shows = |key: &[u8; 32]| {
             let key = crate::key::PublicKey(*key);
-            patterns.iter().any(|pattern| pattern.find(&key.body(pattern.style().subject)).is_some())
+            patterns.iter().any(|pattern| pattern.find(&key.body(pattern.style().target)).is_some())
         };
         let expected: Vec<u64> =
             (0..).zip(&known).filter(|(_, (_, key))| shows(key)).map(|(index, _)| index).collect();

@@ -57,11 +57,11 @@ pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 
 fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let clear = blocks(simd, keys);
     let mut set = clear;
-    set[12] = simd.or(clear[12], simd.splat_halves(SIGN));
+    set[12] = simd.or(clear[12], simd.splat_u32(SIGN));
 
     let mut common = [simd.splat(0); 8];
     for at in 0..8 {
-        common[at] = simd.splat_halves(INITIAL[at]);
+        common[at] = simd.splat_u32(INITIAL[at]);
     }
     unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 => {
         round(simd, &mut common, clear[at], ROUND[at]);
@@ -89,7 +89,7 @@ fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
             round(simd, &mut state, schedule[at], constants[3][at]);
         });
         for at in 0..8 {
-            state[at] = simd.add_halves(state[at], simd.splat_halves(INITIAL[at]));
+            state[at] = simd.add_u32(state[at], simd.splat_u32(INITIAL[at]));
         }
         write(simd, state, digests[sign]);
     }
@@ -100,31 +100,31 @@ fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
 #[inline(always)]
 fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let last = keys.len() - 1;
-    let low = simd.columns_of_bytes(
+    let low = simd.transpose_bytes(
         #[inline(always)]
         |lane| &keys[lane.min(last)],
     );
-    let high = simd.columns_of_bytes(
+    let high = simd.transpose_bytes(
         #[inline(always)]
         |lane| &keys[(S::LANES + lane).min(last)],
     );
 
     let mut block = [simd.splat(0); 16];
     for at in 0..16 {
-        block[at] = simd.splat_halves(BLOCK[at]);
+        block[at] = simd.splat_u32(BLOCK[at]);
     }
-    let last_byte = simd.splat_halves(0xff);
-    let other_bytes = simd.splat_halves(!0xff);
+    let last_byte = simd.splat_u32(0xff);
+    let other_bytes = simd.splat_u32(!0xff);
     for pair in 0..4 {
         let words = halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
         for (half, word) in words.iter().enumerate() {
             // The first byte of a key's word is the last of a block's, the others begin the next.
-            let (at, turned) = (4 + 2 * pair + half, simd.rotl_halves::<8>(*word));
+            let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(*word));
             block[at] = simd.or(block[at], simd.and(turned, last_byte));
             block[at + 1] = simd.or(block[at + 1], simd.and(turned, other_bytes));
         }
     }
-    block[12] = simd.and(block[12], simd.splat_halves(!SIGN));
+    block[12] = simd.and(block[12], simd.splat_u32(!SIGN));
     block
 }
 
@@ -159,24 +159,24 @@ fn halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
 #[inline(always)]
 fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
     let [a, b, c, d, e, f, g, h] = *state;
-    let input = simd.add_halves(word, simd.splat_halves(constant));
+    let input = simd.add_u32(word, simd.splat_u32(constant));
     let sum_e = xor3(
         simd,
-        simd.rotl_halves::<{ 32 - 6 }>(e),
-        simd.rotl_halves::<{ 32 - 11 }>(e),
-        simd.rotl_halves::<{ 32 - 25 }>(e),
+        simd.rotl_u32::<{ 32 - 6 }>(e),
+        simd.rotl_u32::<{ 32 - 11 }>(e),
+        simd.rotl_u32::<{ 32 - 25 }>(e),
     );
     let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
-    let first = simd.add_halves(simd.add_halves(h, input), simd.add_halves(choice, sum_e));
+    let first = simd.add_u32(simd.add_u32(h, input), simd.add_u32(choice, sum_e));
     let sum_a = xor3(
         simd,
-        simd.rotl_halves::<{ 32 - 2 }>(a),
-        simd.rotl_halves::<{ 32 - 13 }>(a),
-        simd.rotl_halves::<{ 32 - 22 }>(a),
+        simd.rotl_u32::<{ 32 - 2 }>(a),
+        simd.rotl_u32::<{ 32 - 13 }>(a),
+        simd.rotl_u32::<{ 32 - 22 }>(a),
     );
     let majority = simd.or(simd.and(a, b), simd.and(c, simd.or(a, b)));
-    let second = simd.add_halves(sum_a, majority);
-    *state = [simd.add_halves(first, second), a, b, c, simd.add_halves(d, first), e, f, g];
+    let second = simd.add_u32(sum_a, majority);
+    *state = [simd.add_u32(first, second), a, b, c, simd.add_u32(d, first), e, f, g];
 }
 
 /// Replaces word `at` of the schedule by the one sixteen places later.
@@ -186,17 +186,17 @@ fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     let (early, late) = (word(1), word(14));
     let sigma_0 = xor3(
         simd,
-        simd.rotl_halves::<{ 32 - 7 }>(early),
-        simd.rotl_halves::<{ 32 - 18 }>(early),
-        simd.shr_halves::<3>(early),
+        simd.rotl_u32::<{ 32 - 7 }>(early),
+        simd.rotl_u32::<{ 32 - 18 }>(early),
+        simd.shr_u32::<3>(early),
     );
     let sigma_1 = xor3(
         simd,
-        simd.rotl_halves::<{ 32 - 17 }>(late),
-        simd.rotl_halves::<{ 32 - 19 }>(late),
-        simd.shr_halves::<10>(late),
+        simd.rotl_u32::<{ 32 - 17 }>(late),
+        simd.rotl_u32::<{ 32 - 19 }>(late),
+        simd.shr_u32::<10>(late),
     );
-    schedule[at] = simd.add_halves(simd.add_halves(word(0), sigma_0), simd.add_halves(word(9), sigma_1));
+    schedule[at] = simd.add_u32(simd.add_u32(word(0), sigma_0), simd.add_u32(word(9), sigma_1));
 }
 
 /// The words sixteen places later.

@@ -15,7 +15,7 @@ const INITIAL: [u64; 8] = fractions(2);
 /// The scalars of `S::LANES` seeds, as little-endian words: bits 0 to 2 and 255 clear, bit 254 set.
 #[inline(always)]
 pub fn scalars<'a, S: Words>(simd: S, seed: impl Fn(usize) -> &'a [u8; 32]) -> [S::Word; 4] {
-    let [a, b, c, d] = swapped(simd, digest(simd, swapped(simd, simd.columns_of_bytes(seed))));
+    let [a, b, c, d] = swapped(simd, digest(simd, swapped(simd, simd.transpose_bytes(seed))));
     let low = simd.and(a, simd.splat(!7));
     let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
     [low, b, c, high]

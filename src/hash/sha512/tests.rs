@@ -12,7 +12,7 @@ fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
         let words = simd.run(
             #[inline(always)]
             || {
-                let message = simd.columns_of_bytes(|lane| &lanes[lane % lanes.len()]);
+                let message = simd.transpose_bytes(|lane| &lanes[lane % lanes.len()]);
                 digest(simd, message.map(|word| simd.swap_bytes(word)))
             },
         );

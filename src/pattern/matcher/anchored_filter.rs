@@ -7,14 +7,14 @@ use super::folded::{Folded, literal_window};
 use super::run::Starts;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
-use crate::wire::{BODY_LEN, SIGN_POSITION, Subject};
+use crate::wire::{BODY_LEN, SIGN_POSITION, Target};
 
 /// Which end, and of how many characters.
 pub(super) type Window = (bool, usize);
 
 /// The literals with the same window.
 pub(super) struct AnchoredFilter {
-    subject: Subject,
+    target: Target,
     window: Window,
     marks: Bloom,
     /// Where the literals begin.
@@ -34,8 +34,8 @@ impl AnchoredFilter {
     }
 
     /// For so many literals.
-    pub(super) fn new(subject: Subject, window: Window, literals: usize) -> Self {
-        Self { subject, window, marks: Bloom::new(literals), starts: Starts::default(), literals }
+    pub(super) fn new(target: Target, window: Window, literals: usize) -> Self {
+        Self { target, window, marks: Bloom::new(literals), starts: Starts::default(), literals }
     }
 
     pub(super) fn mark(&mut self, classes: &Classes, literal: &Literal) {
@@ -61,7 +61,7 @@ impl AnchoredFilter {
         let (at_end, count) = self.window;
         let first = if at_end { BODY_LEN - count } else { 0 };
         self.starts_with(texts, starts, |text| text.window(first, count, false));
-        if self.subject == Subject::Key && first + count > SIGN_POSITION {
+        if self.target == Target::Key && first + count > SIGN_POSITION {
             self.starts_with(texts, starts, |text| text.window(first, count, true));
         }
     }

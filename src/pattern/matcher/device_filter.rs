@@ -5,7 +5,7 @@
 //! expression (`walk.rs`). What passes may match; the matcher decides.
 //!
 //! ```text
-//! 0                  the subject's zero bits before the first byte
+//! 0                  the target's zero bits before the first byte
 //! 1                  the number of sieves
 //! 2 + 4 i            of sieve i: the number of rows, where they begin,
 //!                    where the marks begin, where the walk begins, or 0 for none
@@ -14,11 +14,11 @@
 use super::bloom::SPREAD;
 use super::literals::MOST_COUNT;
 use super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
-use crate::wire::Subject;
+use crate::wire::Target;
 
 /// The tests of a list of patterns.
 pub struct DeviceFilter {
-    subject: Subject,
+    target: Target,
     /// The number of rows, and the words of each kind of test.
     sieves: Vec<(usize, [Vec<u32>; 3])>,
 }
@@ -36,8 +36,8 @@ impl DeviceFilter {
         ("SPREAD", SPREAD),
     ];
 
-    pub(super) fn new(subject: Subject) -> Self {
-        Self { subject, sieves: Vec::new() }
+    pub(super) fn new(target: Target) -> Self {
+        Self { target, sieves: Vec::new() }
     }
 
     /// Adds a sieve of these rows, and of marks and a walk if they are written.
@@ -57,7 +57,7 @@ impl DeviceFilter {
     /// All of it.
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
-        let mut words = vec![self.subject.lead() as u32, self.sieves.len() as u32];
+        let mut words = vec![self.target.lead() as u32, self.sieves.len() as u32];
         let mut at = HEAD + SIEVE * self.sieves.len();
         for (rows, tests) in &self.sieves {
             words.push(*rows as u32);

@@ -5,7 +5,7 @@
 
 use super::stage::EachPlace;
 use crate::pattern::odds::{Automaton, DEAD, MATCHED, START};
-use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Subject};
+use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Target};
 
 /// Walks side by side.
 const LANES: usize = 8;
@@ -15,7 +15,7 @@ const VALUES: u32 = 1 << SYMBOL_BITS;
 
 /// An automaton whose states are the places of their rows, one successor for each value of a symbol.
 pub(super) struct DfaScan {
-    subject: Subject,
+    target: Target,
     /// The states that follow; those after [`DEAD`] and [`MATCHED`] are themselves.
     next: Vec<u32>,
     /// Whether the text may end in a state, by its number.
@@ -26,7 +26,7 @@ pub(super) struct DfaScan {
 type Values = [[u8; LANES]; 4 * QUADS];
 
 impl DfaScan {
-    pub(super) fn new(subject: Subject, automaton: &Automaton) -> Self {
+    pub(super) fn new(target: Target, automaton: &Automaton) -> Self {
         let mut next = Vec::new();
         for state in [DEAD, MATCHED] {
             next.extend([state * VALUES; VALUES as usize]);
@@ -36,7 +36,7 @@ impl DfaScan {
         }
         let accepts =
             [false, true].into_iter().chain((0..automaton.states()).map(|at| automaton.accepts(START + at)));
-        Self { subject, next, accepts: accepts.collect() }
+        Self { target, next, accepts: accepts.collect() }
     }
 
     /// The bytes of the walk through an automaton, but for what is small.
@@ -56,7 +56,7 @@ impl DfaScan {
     /// Calls `each` with the place of everything in `batch` that matches, in ascending order; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         for (number, some) in batch.chunks(LANES).enumerate() {
-            let matches = self.eight(&values(self.subject, some), self.subject == Subject::Key);
+            let matches = self.eight(&values(self.target, some), self.target == Target::Key);
             for (lane, _) in matches.iter().take(some.len()).enumerate().filter(|(_, matches)| **matches) {
                 each(LANES * number + lane);
             }
@@ -65,7 +65,7 @@ impl DfaScan {
 
     /// Whether `bytes` match; of a key, with the sign that it has.
     pub(super) fn is_match(&self, bytes: &Bytes) -> bool {
-        self.eight(&values(self.subject, std::slice::from_ref(bytes)), false)[0]
+        self.eight(&values(self.target, std::slice::from_ref(bytes)), false)[0]
     }
 
     fn eight(&self, values: &Values, either_sign: bool) -> [bool; LANES] {
@@ -97,10 +97,10 @@ impl DfaScan {
 
 /// The values of the characters of up to eight texts.
 #[inline(always)]
-fn values(subject: Subject, some: &[Bytes]) -> Values {
+fn values(target: Target, some: &[Bytes]) -> Values {
     let mut values = [[0; LANES]; 4 * QUADS];
     for (lane, bytes) in some.iter().enumerate() {
-        for (number, quad) in subject.quads(bytes).into_iter().enumerate() {
+        for (number, quad) in target.quads(bytes).into_iter().enumerate() {
             for at in 0..4 {
                 values[4 * number + at][lane] = (quad >> (SYMBOL_BITS * (3 - at)) & 0x3f) as u8;
             }

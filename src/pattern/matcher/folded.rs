@@ -2,8 +2,8 @@
 
 use super::classes::Classes;
 use crate::pattern::syntax::Literal;
-use crate::simd::Fours;
-use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Subject};
+use crate::simd::Bytes64;
+use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Target};
 
 /// Characters in a vector.
 const LANES: usize = 64;
@@ -33,27 +33,32 @@ impl Folded {
 
     /// Folds what `bytes` show, each symbol as the table has it for its value.
     #[inline(always)]
-    pub(super) fn new<S: Fours>(simd: S, table: &[u8; LANES], subject: Subject, bytes: &Bytes) -> Self {
+    pub(super) fn new<S: Bytes64>(simd: S, table: &[u8; LANES], target: Target, bytes: &Bytes) -> Self {
         let mut folded = Self::NONE;
-        folded.set(simd, Self::vector(simd, table, subject, bytes));
+        folded.set(simd, Self::vector(simd, table, target, bytes));
         folded
     }
 
     /// The same in a vector.
     #[inline(always)]
-    pub(super) fn vector<S: Fours>(simd: S, table: &[u8; LANES], subject: Subject, bytes: &Bytes) -> S::Four {
-        let sextets = simd.sextets(bytes, subject.lead() as u32);
-        let sign = if subject == Subject::Key { &SIGN } else { &NO_SIGN };
-        simd.look_up(table, simd.or_fours(sextets, sign))
+    pub(super) fn vector<S: Bytes64>(
+        simd: S,
+        table: &[u8; LANES],
+        target: Target,
+        bytes: &Bytes,
+    ) -> S::Vector64 {
+        let sextets = simd.sextets(bytes, target.lead() as u32);
+        let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
+        simd.look_up(table, simd.or_bytes(sextets, sign))
     }
 
     #[inline(always)]
-    pub(super) fn set<S: Fours>(&mut self, simd: S, vector: S::Four) {
+    pub(super) fn set<S: Bytes64>(&mut self, simd: S, vector: S::Vector64) {
         simd.store_bytes(vector, &mut self.0);
     }
 
     #[inline(always)]
-    pub(super) fn get<S: Fours>(&self, simd: S) -> S::Four {
+    pub(super) fn get<S: Bytes64>(&self, simd: S) -> S::Vector64 {
         simd.load_bytes(&self.0)
     }
 
@@ -94,23 +99,23 @@ mod tests {
     #[test]
     fn windows_are_the_classes_of_the_characters() {
         let mut random = rand_chacha::ChaCha8Rng::from_seed([4; 32]);
-        for subject in [Subject::Key, Subject::Fingerprint] {
+        for target in [Target::Key, Target::Fingerprint] {
             for _ in 0..100 {
                 let classes = Classes::new((0..5).map(|_| Symbols(random.next_u64() & random.next_u64())));
                 let mut bytes = Bytes::default();
                 random.fill_bytes(&mut bytes);
-                let either = if subject == Subject::Key {
+                let either = if target == Target::Key {
                     bytes[31] &= 0x7f;
                     [bytes, with_sign(bytes)]
                 } else {
                     [bytes; 2]
                 };
                 let [plain, signed] = either.map(|bytes| {
-                    subject.body(&bytes).map(|byte| classes.of(Symbols::of(byte).first().unwrap()))
+                    target.body(&bytes).map(|byte| classes.of(Symbols::of(byte).first().unwrap()))
                 });
                 let all = [
-                    with_best!(Best::detect(), simd => Folded::new(simd, classes.of_values(), subject, &bytes)),
-                    Folded::new(Scalar::plain(), classes.of_values(), subject, &bytes),
+                    with_best!(Best::detect(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
+                    Folded::new(Scalar::plain(), classes.of_values(), target, &bytes),
                 ];
                 for folded in all {
                     for start in 0..BODY_LEN {
@@ -119,7 +124,7 @@ mod tests {
                             let expected = window(plain[range.clone()].iter().copied());
                             assert_eq!(folded.window(start, count, false), expected);
                             let expected = window(signed[range].iter().copied());
-                            assert_eq!(folded.window(start, count, subject == Subject::Key), expected);
+                            assert_eq!(folded.window(start, count, target == Target::Key), expected);
                         }
                     }
                 }

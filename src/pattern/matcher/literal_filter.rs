@@ -17,11 +17,11 @@ use super::window_filter::WindowFilter;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
 use crate::simd::Scalar;
-use crate::wire::{Bytes, Subject};
+use crate::wire::{Bytes, Target};
 
 /// Tells bytes that show no literal.
 pub(super) struct LiteralFilter {
-    subject: Subject,
+    target: Target,
     /// Without any row where they do not pay.
     rows: WindowFilter,
     quads: Option<QuadFilter>,
@@ -31,15 +31,15 @@ impl LiteralFilter {
     /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups`
     /// at each place, for `most` characters at most.
     pub(super) fn new<'a>(
-        subject: Subject,
+        target: Target,
         classes: &Classes,
         most: usize,
         look_ups: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
         let everywhere = LOOK_UP_EVERYWHERE * look_ups as f64;
-        let rows = windows_of(subject, literals.clone());
-        let quads = QuadFilter::new(subject, classes, most, literals);
+        let rows = windows_of(target, literals.clone());
+        let quads = QuadFilter::new(target, classes, most, literals);
         let there =
             quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * LOOK_UP_AT_A_PLACE * look_ups as f64);
         let by_quads = quads.as_ref().map_or(f64::INFINITY, QuadFilter::cost);
@@ -49,7 +49,7 @@ impl LiteralFilter {
         let (rows, share) =
             if with_rows < without_rows { (rows, share) } else { (WindowFilter::none(), 1.0) };
         let quads = quads.filter(|_| share * by_quads + there < share * everywhere);
-        Self { subject, rows, quads }
+        Self { target, rows, quads }
     }
 
     /// Calls `each` for parts of `batch`, in ascending order, with some places, the texts there, and where in each a literal may
@@ -57,7 +57,7 @@ impl LiteralFilter {
     pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: EachText) {
         match &self.quads {
             None => self.rows.survivors(batch, &mut |place| {
-                let text = Folded::new(Scalar::plain(), classes.of_values(), self.subject, &batch[place]);
+                let text = Folded::new(Scalar::plain(), classes.of_values(), self.target, &batch[place]);
                 each(&[place], &[text], &[Starts::ALL]);
             }),
             Some(quads) if self.rows.are_none() => quads.survivors(batch, each),
@@ -79,11 +79,11 @@ const MOST_RUNS: usize = 4096;
 
 /// WindowFilter of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
 pub(super) fn windows_of<'a>(
-    subject: Subject,
+    target: Target,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
 ) -> WindowFilter {
     if literals.clone().nth(MOST_RUNS).is_none() {
-        return WindowFilter::new(subject, literals.map(|literal| Run::of(&literal)));
+        return WindowFilter::new(target, literals.map(|literal| Run::of(&literal)));
     }
     let mut common: [Option<Run>; 2] = [None, None];
     for literal in literals {
@@ -97,7 +97,7 @@ pub(super) fn windows_of<'a>(
             None => common[end] = Some(Run::of(&literal)),
         }
     }
-    WindowFilter::new(subject, common.into_iter().flatten())
+    WindowFilter::new(target, common.into_iter().flatten())
 }
 
 #[cfg(test)]
@@ -116,24 +116,24 @@ mod tests {
     }
 
     /// Letters, digits and delimiters of few kinds, anywhere or at one end.
-    fn random_literal(random: &mut ChaCha8Rng, least: usize, subject: Subject) -> (String, Style) {
+    fn random_literal(random: &mut ChaCha8Rng, least: usize, target: Target) -> (String, Style) {
         let len = least + below(random, 7);
         let text = (0..len).map(|_| char::from(b"aBcCX7+"[below(random, 7)])).collect();
         let kind = [Kind::Prefix, Kind::Suffix, Kind::Word, Kind::Anywhere, Kind::Anywhere][below(random, 5)];
-        (text, Style { kind, case_sensitive: below(random, 3) == 0, leet: below(random, 3) == 0, subject })
+        (text, Style { kind, case_sensitive: below(random, 3) == 0, leet: below(random, 3) == 0, target })
     }
 
     /// Bytes that show `run` from `start` on, among random ones; none if its ends cannot stand there.
-    fn showing(subject: Subject, run: &Run, start: usize, random: &mut ChaCha8Rng) -> Option<Bytes> {
+    fn showing(target: Target, run: &Run, start: usize, random: &mut ChaCha8Rng) -> Option<Bytes> {
         let mut bytes = Bytes::default();
         random.fill_bytes(&mut bytes);
         for (at, symbols) in run.symbols.iter().enumerate() {
             let position = start + at;
-            let allowed = symbols.and(subject.symbols(position));
+            let allowed = symbols.and(target.symbols(position));
             let values: Vec<u8> = (0..64).filter(|value| allowed.has(*value)).collect();
             let value = *values.get(below(random, values.len().max(1)))?;
             for bit in 0..SYMBOL_BITS {
-                let Some(place) = (SYMBOL_BITS * position + bit).checked_sub(subject.lead()) else {
+                let Some(place) = (SYMBOL_BITS * position + bit).checked_sub(target.lead()) else {
                     continue;
                 };
                 if place < 256 {
@@ -143,7 +143,7 @@ mod tests {
                 }
             }
         }
-        if subject == Subject::Key {
+        if target == Target::Key {
             bytes[31] &= 0x7f;
         }
         Some(bytes)
@@ -155,14 +155,14 @@ mod tests {
         let mut random = ChaCha8Rng::from_seed([6; 32]);
         let mut tested = 0;
         for list in 0..200 {
-            let subject = [Subject::Key, Subject::Fingerprint][list % 2];
+            let target = [Target::Key, Target::Fingerprint][list % 2];
             let least = [2, 3, 5][list % 3];
             let count = [1, 2, 7, 40][list % 4];
-            let typed: Vec<_> = (0..count).map(|_| random_literal(&mut random, least, subject)).collect();
+            let typed: Vec<_> = (0..count).map(|_| random_literal(&mut random, least, target)).collect();
             let literals = || typed.iter().map(|(text, style)| Literal::of(text, *style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let rows = || WindowFilter::new(subject, literals().map(|literal| Run::of(&literal)));
-            let quads = || QuadFilter::new(subject, &classes, 6, literals());
+            let rows = || WindowFilter::new(target, literals().map(|literal| Run::of(&literal)));
+            let quads = || QuadFilter::new(target, &classes, 6, literals());
             let anchored = || literals().filter(|literal| literal.place() != Place::Anywhere);
             let mut common =
                 literals().filter(|literal| literal.place() == Place::End).map(|literal| Run::of(&literal));
@@ -178,14 +178,14 @@ mod tests {
                 }
             }
             let filters = [
-                LiteralFilter { subject, rows: rows(), quads: None },
-                LiteralFilter { subject, rows: WindowFilter::none(), quads: quads() },
-                LiteralFilter { subject, rows: rows(), quads: quads() },
-                LiteralFilter::new(subject, &classes, 5, 1, literals()),
+                LiteralFilter { target, rows: rows(), quads: None },
+                LiteralFilter { target, rows: WindowFilter::none(), quads: quads() },
+                LiteralFilter { target, rows: rows(), quads: quads() },
+                LiteralFilter::new(target, &classes, 5, 1, literals()),
             ];
             let run = Run::of(&literals().nth(below(&mut random, count)).unwrap());
             for start in run.starts.clone() {
-                let Some(bytes) = showing(subject, &run, start, &mut random) else { continue };
+                let Some(bytes) = showing(target, &run, start, &mut random) else { continue };
                 for (number, filter) in filters.iter().enumerate() {
                     let mut told = None;
                     let batch = [[0; 32], bytes, [0xff; 32].map(|byte| byte >> 1)];
@@ -220,13 +220,13 @@ mod tests {
             let literals = || list.iter().map(|text| Literal::of(text, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
             let filter = LiteralFilter {
-                subject: Subject::Key,
+                target: Target::Key,
                 rows: WindowFilter::none(),
-                quads: QuadFilter::new(Subject::Key, &classes, 6, literals()),
+                quads: QuadFilter::new(Target::Key, &classes, 6, literals()),
             };
             for literal in literals() {
                 for start in Run::of(&literal).starts {
-                    let Some(bytes) = showing(Subject::Key, &Run::of(&literal), start, &mut random) else {
+                    let Some(bytes) = showing(Target::Key, &Run::of(&literal), start, &mut random) else {
                         continue;
                     };
                     if !literal.stands(&bytes, start) && !literal.stands(&with_sign(bytes), start) {
@@ -253,18 +253,18 @@ mod tests {
                 let style = Style { kind, case_sensitive: true, ..Style::default() };
                 let literal = Literal::of(text, style);
                 let classes = Classes::new(literal.characters());
-                let key = showing(Subject::Key, &Run::of(&literal), 41, &mut random).unwrap();
+                let key = showing(Target::Key, &Run::of(&literal), 41, &mut random).unwrap();
                 assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
                 for filter in [
                     LiteralFilter {
-                        subject: Subject::Key,
-                        rows: WindowFilter::new(Subject::Key, std::iter::once(Run::of(&literal))),
+                        target: Target::Key,
+                        rows: WindowFilter::new(Target::Key, std::iter::once(Run::of(&literal))),
                         quads: None,
                     },
                     LiteralFilter {
-                        subject: Subject::Key,
+                        target: Target::Key,
                         rows: WindowFilter::none(),
-                        quads: QuadFilter::new(Subject::Key, &classes, 4, std::iter::once(literal)),
+                        quads: QuadFilter::new(Target::Key, &classes, 4, std::iter::once(literal)),
                     },
                 ] {
                     let mut passed = false;
@@ -302,7 +302,7 @@ mod tests {
             }
             let literals = || words.iter().map(|word: &String| Literal::of(word, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let quads = QuadFilter::new(Subject::Key, &classes, 6, literals()).unwrap();
+            let quads = QuadFilter::new(Target::Key, &classes, 6, literals()).unwrap();
             let mut told = 0;
             quads.survivors(&batch, &mut |_, _, starts| {
                 told += starts.iter().map(|starts| starts.each().count()).sum::<usize>();

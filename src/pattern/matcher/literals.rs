@@ -13,12 +13,12 @@ use super::window_filter::WindowFilter;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::{Literal, Pattern, PatternId};
 use crate::simd::Scalar;
-use crate::wire::{BODY_LEN, Bytes, Subject, Symbols, with_sign};
+use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
 
 /// The literals of a list, compiled.
 pub(super) struct Literals<'a> {
     patterns: &'a [Pattern],
-    subject: Subject,
+    target: Target,
     classes: Classes,
     filter: LiteralFilter,
     index: Lookup,
@@ -29,23 +29,23 @@ pub(super) struct Literals<'a> {
 }
 
 impl<'a> Literals<'a> {
-    /// Compiles those of `patterns` that have these ids, all of them literals about `subject`.
-    pub(super) fn new(subject: Subject, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
+    /// Compiles those of `patterns` that have these ids, all of them literals about `target`.
+    pub(super) fn new(target: Target, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
         let classes = Classes::new(distinct_sets(each()));
         let most = most_characters(each(), BY_CHANCE);
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
-        let filter = LiteralFilter::new(subject, &classes, most, index.look_ups(), each());
+        let filter = LiteralFilter::new(target, &classes, most, index.look_ups(), each());
         let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
         let words = each().any(|literal| literal.delimiters().is_some());
-        Self { patterns, subject, classes, filter, index, words, starts }
+        Self { patterns, target, classes, filter, index, words, starts }
     }
 
     /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         let (either_sign, keys, follow) =
-            (self.subject == Subject::Key, self.index.prefix_hashes(), self.words);
+            (self.target == Target::Key, self.index.prefix_hashes(), self.words);
         let allowed = self.starts;
         self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
             for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
@@ -64,7 +64,7 @@ impl<'a> Literals<'a> {
     #[inline(never)]
     fn is_shown(&self, bytes: &Bytes, start: usize, key: u64) -> bool {
         let shows = |literal: Literal, bytes: &Bytes| literal.stands(bytes, start);
-        let with_sign = (self.subject == Subject::Key).then(|| with_sign(*bytes));
+        let with_sign = (self.target == Target::Key).then(|| with_sign(*bytes));
         self.index.ids_of(key).any(|id| {
             let literal = self.patterns[id].literal();
             shows(literal, bytes) || with_sign.as_ref().is_some_and(|bytes| shows(literal, bytes))
@@ -73,7 +73,7 @@ impl<'a> Literals<'a> {
 
     /// What a device tests first, if that pays.
     pub(super) fn rows(&self) -> WindowFilter {
-        windows_of(self.subject, self.each())
+        windows_of(self.target, self.each())
     }
 
     /// Adds what a device looks up: where literals may begin, a bit for each number of characters that is looked up, the shift and
@@ -104,7 +104,7 @@ impl<'a> Literals<'a> {
         bytes: &Bytes,
         mut each: impl FnMut(PatternId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.subject, bytes);
+        let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
         for start in self.starts.each() {
             let mut flow = ControlFlow::Continue(());
             self.index.prefix_hashes().any_at(&text, start, false, |key| {

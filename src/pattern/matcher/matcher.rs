@@ -12,7 +12,7 @@ use super::required_literals;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Automaton;
 use crate::pattern::syntax::{Form, Pattern, PatternId, Regex};
-use crate::wire::{Bytes, Subject};
+use crate::wire::{Bytes, Target};
 
 /// The largest share of random bytes that the filter of expressions may let pass: it has to spare more walks than it costs.
 const MOST_PASS: f64 = 0.5;
@@ -20,11 +20,11 @@ const MOST_PASS: f64 = 0.5;
 /// The most expressions behind a filter whose walks a device makes one after the other. Of more, the filter decides alone.
 const MOST_WALKS: usize = 8;
 
-/// A compiled list of patterns, all about the same [`Subject`].
+/// A compiled list of patterns, all about the same [`Target`].
 pub struct Matcher<'a> {
     /// No other matcher of this process has the same.
     number: u64,
-    subject: Subject,
+    target: Target,
     literals: Option<Literals<'a>>,
     /// The expressions, each with its automaton.
     regexes: Vec<(PatternId, DfaScan)>,
@@ -39,7 +39,7 @@ impl<'a> Matcher<'a> {
     ///
     /// # Panics
     ///
-    /// The patterns have different subjects.
+    /// The patterns have different targets.
     #[must_use]
     pub fn new(patterns: &'a [Pattern]) -> Self {
         Self::of(patterns, 0..patterns.len())
@@ -49,13 +49,13 @@ impl<'a> Matcher<'a> {
     ///
     /// # Panics
     ///
-    /// The patterns have different subjects, or there is no pattern of an id.
+    /// The patterns have different targets, or there is no pattern of an id.
     #[must_use]
     pub fn of(patterns: &'a [Pattern], ids: impl IntoIterator<Item = PatternId>) -> Self {
-        let subject = patterns.first().map_or(Subject::default(), |first| first.style().subject);
+        let target = patterns.first().map_or(Target::default(), |first| first.style().target);
         let (mut literals, mut seeing, mut blind) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
-            assert!(patterns[id].style().subject == subject, "a list has one subject");
+            assert!(patterns[id].style().target == target, "a list has one target");
             match patterns[id].form() {
                 Form::Literal(_) => literals.push(id),
                 Form::Regex(regex) => match required_literals::runs(regex.hir()) {
@@ -64,18 +64,18 @@ impl<'a> Matcher<'a> {
                 },
             }
         }
-        let rows = WindowFilter::new(subject, seeing.iter().flat_map(|(_, _, runs)| runs.clone()));
+        let rows = WindowFilter::new(target, seeing.iter().flat_map(|(_, _, runs)| runs.clone()));
         let filter = (!seeing.is_empty() && rows.share_passing() < MOST_PASS).then_some((rows, seeing.len()));
         let mut regexes: Vec<_> = seeing.iter().map(|(id, regex, _)| (*id, *regex)).collect();
         regexes.append(&mut blind);
         let filtered = filter.as_ref().map_or(0, |(_, count)| *count);
         let unfiltered: Vec<&Regex> = regexes[filtered..].iter().map(|(_, regex)| *regex).collect();
-        let walk = |automaton: &Automaton| DfaScan::new(subject, automaton);
+        let walk = |automaton: &Automaton| DfaScan::new(target, automaton);
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
-            subject,
-            literals: (!literals.is_empty()).then(|| Literals::new(subject, patterns, &literals)),
+            target,
+            literals: (!literals.is_empty()).then(|| Literals::new(target, patterns, &literals)),
             blind: united(&unfiltered).iter().map(walk).collect(),
             regexes: regexes.into_iter().map(|(id, regex)| (id, walk(regex.automaton()))).collect(),
             filter,
@@ -93,8 +93,8 @@ impl<'a> Matcher<'a> {
 
     /// What shows the patterns.
     #[must_use]
-    pub fn subject(&self) -> Subject {
-        self.subject
+    pub fn target(&self) -> Target {
+        self.target
     }
 
     /// A number that no other matcher has: whoever keeps something made of one knows by it whether that still holds.
@@ -106,7 +106,7 @@ impl<'a> Matcher<'a> {
     /// What a device can tell of keys by itself.
     #[must_use]
     pub fn device_filter(&self) -> DeviceFilter {
-        let mut filter = DeviceFilter::new(self.subject);
+        let mut filter = DeviceFilter::new(self.target);
         if let Some(literals) = &self.literals {
             filter.add(Some(&literals.rows()), |words| literals.write(words), |_| {});
         }

@@ -1,4 +1,4 @@
-//! Four characters at a time, folded into classes: for long lists of literals.
+//! Vector64 characters at a time, folded into classes: for long lists of literals.
 //!
 //! The characters are read in pairs, 0 and 1, 2 and 3, and so on; two neighbouring pairs are a *quad*. So quads begin at all even
 //! places. Every literal of five characters or more holds a whole quad, wherever it begins: with its first character at an
@@ -22,8 +22,8 @@ use super::run::{Run, Starts};
 use super::stage::EachText;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
-use crate::simd::{Best, Fours, Words as _, prefetch, with_best};
-use crate::wire::{Bytes, QUADS, Subject};
+use crate::simd::{Best, Bytes64, Words as _, prefetch, with_best};
+use crate::wire::{Bytes, QUADS, Target};
 
 /// The quads of a text: the last pair of characters is half empty.
 const PAIRS: usize = 2 * QUADS;
@@ -45,7 +45,7 @@ const TOGETHER: usize = 32;
 
 /// The marks.
 pub(super) struct QuadFilter {
-    subject: Subject,
+    target: Target,
     /// What folds texts.
     best: Best,
     /// The class of each symbol, by its value. [`UNUSED`] stands with the class of no literal, if no quad that holds it is marked.
@@ -67,7 +67,7 @@ pub(super) struct QuadFilter {
 impl QuadFilter {
     /// `None` for lists with a literal of one character, which nearly everything shows.
     pub(super) fn new<'a>(
-        subject: Subject,
+        target: Target,
         classes: &Classes,
         most: usize,
         literals: impl Iterator<Item = Literal<'a>> + Clone,
@@ -77,14 +77,14 @@ impl QuadFilter {
         if movable.clone().any(|run| run.symbols.len() == 1) {
             return None;
         }
-        let anchored = anchored(subject, classes, most, literals);
+        let anchored = anchored(target, classes, most, literals);
         let hits = anchored.iter().map(AnchoredFilter::hits).sum();
         let marks_unused = movable.clone().any(|run| run.symbols.len() < 5) && classes.has_unused();
         let count = classes.count() - u8::from(classes.has_unused() && !marks_unused);
         let pairs = u16::from(count) * u16::from(count);
         let table = classes.of_values().map(|class| if marks_unused { class & !UNUSED } else { class });
         let mut quads = Self {
-            subject,
+            target,
             best: Best::detect(),
             classes: count,
             pairs,
@@ -175,7 +175,7 @@ impl QuadFilter {
     }
 
     #[inline(always)]
-    fn survivors_by<S: Fours>(&self, simd: S, batch: &[Bytes], each: EachText) {
+    fn survivors_by<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachText) {
         if batch.len() >= LARGE_BATCH {
             self.fetch_marks();
         }
@@ -184,7 +184,7 @@ impl QuadFilter {
         for (number, some) in batch.chunks(TOGETHER).enumerate() {
             let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
             for (bytes, text) in some.iter().zip(&mut *texts) {
-                text.set(simd, Folded::vector(simd, &self.table, self.subject, bytes));
+                text.set(simd, Folded::vector(simd, &self.table, self.target, bytes));
             }
             starts.fill(Starts::default());
             if let Some(bitmap) = &self.bitmap {
@@ -193,7 +193,7 @@ impl QuadFilter {
                     let text = text.get(simd);
                     *marked = [
                         self.marked(simd, bitmap, text, EVEN),
-                        self.marked(simd, bitmap, simd.next_halves(text), ODD),
+                        self.marked(simd, bitmap, simd.next_u16(text), ODD),
                     ];
                 }
                 for (marked, starts) in
@@ -217,8 +217,8 @@ impl QuadFilter {
 
     /// Which of some words of a folded text are marked quads.
     #[inline(always)]
-    fn marked<S: Fours>(&self, simd: S, bitmap: &Bitmap, text: S::Four, some: u16) -> u16 {
-        let numbers = simd.weigh_halves(simd.weigh_bytes(text, self.classes), self.pairs);
+    fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64, some: u16) -> u16 {
+        let numbers = simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs);
         simd.bits(bitmap, numbers, some & !simd.high_bits(text))
     }
 
@@ -268,7 +268,7 @@ fn shift(run: &Run, odd: bool) -> Option<isize> {
 
 /// The literals that stand at one end, those together that have the same window.
 fn anchored<'a>(
-    subject: Subject,
+    target: Target,
     classes: &Classes,
     most: usize,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
@@ -279,7 +279,7 @@ fn anchored<'a>(
     }
     let mut groups: BTreeMap<_, _> = groups
         .into_iter()
-        .map(|(window, count)| (window, AnchoredFilter::new(subject, window, count)))
+        .map(|(window, count)| (window, AnchoredFilter::new(target, window, count)))
         .collect();
     for literal in literals {
         let group = AnchoredFilter::window_of(&literal, most).and_then(|window| groups.get_mut(&window));

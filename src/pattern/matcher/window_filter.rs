@@ -5,7 +5,7 @@
 //! have is marked, whatever stands beside the run. Bytes in which no window has a marked value show no run. All windows
 //! share one bitmap of 2^16 bits, 8 KiB: the first-level cache holds it, as it would not hold one for each window.
 //!
-//! Four characters are three bytes. So windows that begin three bytes apart cut the characters in the same way; they make
+//! Vector64 characters are three bytes. So windows that begin three bytes apart cut the characters in the same way; they make
 //! a *row*, of which there are three. Of a key, whose character c is bits 6c - 2 onwards:
 //!
 //! ```text
@@ -28,7 +28,7 @@ use std::ops::RangeInclusive;
 use super::costs::{ALL_WINDOWS, COPY_PASSING, FEW_WINDOWS, WRONG_GUESS};
 use super::run::Run;
 use super::stage::EachPlace;
-use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Subject, Symbols};
+use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
 
 /// The rows: windows that are three bytes apart begin at byte 0, 1 or 2.
 const ROWS: usize = 3;
@@ -72,9 +72,9 @@ impl WindowFilter {
     }
 
     /// Lets everything pass that shows one of `runs`.
-    pub(super) fn new(subject: Subject, runs: impl Iterator<Item = Run> + Clone) -> Self {
+    pub(super) fn new(target: Target, runs: impl Iterator<Item = Run> + Clone) -> Self {
         let mut rows: Vec<WindowRow> =
-            (0..ROWS).filter_map(|first| WindowRow::new(subject, first, runs.clone())).collect();
+            (0..ROWS).filter_map(|first| WindowRow::new(target, first, runs.clone())).collect();
         rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
         Self { rows }
     }
@@ -126,7 +126,7 @@ impl WindowFilter {
 
 /// Windows three bytes apart.
 struct WindowRow {
-    subject: Subject,
+    target: Target,
     /// The byte at which the first window begins.
     first: usize,
     /// The first bytes of the windows in which some pattern was marked.
@@ -138,9 +138,9 @@ struct WindowRow {
 
 impl WindowRow {
     /// The row that begins at byte `first`, with all runs marked; `None` if it would let too many keys through.
-    fn new(subject: Subject, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
+    fn new(target: Target, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
         let mut row =
-            Self { subject, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
+            Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
         // A run that may stand anywhere shows the same values again, four characters further on.
         let mut seen = HashSet::new();
         for run in runs {
@@ -158,26 +158,25 @@ impl WindowRow {
     /// no window. Among equals, windows that are tested anyway come first, and later ones next: those are still
     /// touched from later positions.
     fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
-        let subject = self.subject;
+        let target = self.target;
         let symbols = |position: usize| {
             let typed = position.checked_sub(start).and_then(|at| run.symbols.get(at));
-            typed.map_or(subject.symbols(position), |typed| typed.and(subject.symbols(position)))
+            typed.map_or(target.symbols(position), |typed| typed.and(target.symbols(position)))
         };
         if symbols(start).is_empty() {
             return Some(());
         }
-        let count =
-            |byte: usize| parts(subject, byte, symbols).map(|part| part.values.len()).product::<u32>();
+        let count = |byte: usize| parts(target, byte, symbols).map(|part| part.values.len()).product::<u32>();
         let end = start + run.symbols.len();
         let touched = (0..WINDOWS).rev().map(|window| self.first + 3 * window).filter(|&byte| {
-            let characters = characters(subject, byte);
+            let characters = characters(target, byte);
             start <= *characters.end() && *characters.start() < end
         });
         let byte = touched.min_by_key(|byte| (count(*byte), !self.marked.contains(byte)))?;
         if !self.marked.contains(&byte) {
             self.marked.push(byte);
         }
-        let parts: Vec<Part> = parts(subject, byte, symbols).collect();
+        let parts: Vec<Part> = parts(target, byte, symbols).collect();
         if seen.contains(&parts) {
             return Some(());
         }
@@ -280,21 +279,21 @@ impl Part {
 }
 
 /// The positions of which the window at `byte` holds bits.
-fn characters(subject: Subject, byte: usize) -> RangeInclusive<usize> {
-    let start = start_bit(subject, byte);
+fn characters(target: Target, byte: usize) -> RangeInclusive<usize> {
+    let start = start_bit(target, byte);
     start / SYMBOL_BITS..=(start + WINDOW_BITS - 1) / SYMBOL_BITS
 }
 
 /// Where the window at `byte` begins, in bits of the characters.
-fn start_bit(subject: Subject, byte: usize) -> usize {
-    8 * byte + subject.lead()
+fn start_bit(target: Target, byte: usize) -> usize {
+    8 * byte + target.lead()
 }
 
 /// The parts of the window at `byte`, high bits first, when each position shows one of its `symbols`.
-fn parts(subject: Subject, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
-    let start = start_bit(subject, byte);
+fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
+    let start = start_bit(target, byte);
     let end = start + WINDOW_BITS;
-    characters(subject, byte).map(move |position| {
+    characters(target, byte).map(move |position| {
         let (from, to) = (SYMBOL_BITS * position, SYMBOL_BITS * (position + 1));
         let (dropped, held) = (to - to.min(end), to.min(end) - from.max(start));
         let of = symbols(position).0;
@@ -321,7 +320,7 @@ mod tests {
         for kind in [Kind::Anywhere, Kind::Prefix] {
             let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
             let rows: Vec<WindowRow> = (0..ROWS)
-                .filter_map(|first| WindowRow::new(Subject::Key, first, std::iter::once(Run::of(&literal))))
+                .filter_map(|first| WindowRow::new(Target::Key, first, std::iter::once(Run::of(&literal))))
                 .collect();
             for row in &rows {
                 let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
@@ -338,13 +337,13 @@ mod tests {
     /// Every symbol of every character that a window holds, against the bytes of a body that shows it.
     #[test]
     fn the_parts_of_a_window_are_its_bytes() {
-        for subject in [Subject::Key, Subject::Fingerprint] {
+        for target in [Target::Key, Target::Fingerprint] {
             for byte in 0..ROWS + 3 * (WINDOWS - 1) {
                 let mut bytes = [0; KEY_LEN];
                 for pattern in [0x0000, 0x1234, 0xa5c3, 0xffff, 0x8001] {
                     bytes[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
-                    let body = subject.body(&bytes);
-                    let shown = parts(subject, byte, |position| Symbols::of(body[position]));
+                    let body = target.body(&bytes);
+                    let shown = parts(target, byte, |position| Symbols::of(body[position]));
                     let joined: Vec<u16> = shown.map(|part| part.each().sum()).collect();
                     assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
                 }

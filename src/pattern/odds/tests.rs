@@ -8,7 +8,7 @@ use super::automaton::Automaton;
 use super::list::{MOST_CHARACTERS, of_any};
 use super::literal::{Place, Shape, of_one};
 use crate::pattern::syntax::{Kind, Literal, Style};
-use crate::wire::{self, Subject, Symbols};
+use crate::wire::{self, Symbols, Target};
 
 const KINDS: [(Kind, Place); 4] = [
     (Kind::Anywhere, Place::Anywhere),
@@ -27,7 +27,7 @@ struct Typed {
 
 impl Typed {
     fn new(text: &str, (kind, place): (Kind, Place), case_sensitive: bool, leet: bool) -> Option<Self> {
-        let style = Style { kind, case_sensitive, leet, subject: Subject::Key };
+        let style = Style { kind, case_sensitive, leet, target: Target::Key };
         let symbols = Literal::new(text, style).ok()?.characters();
         Some(Self { text: text.to_owned(), style, symbols, place })
     }
@@ -44,7 +44,7 @@ fn typed(text: &str, place: Place) -> Typed {
 }
 
 fn chance_of(text: &str, place: Place) -> f64 {
-    of_one(&typed(text, place).shape(), &Subject::Key.positions()).unwrap()
+    of_one(&typed(text, place).shape(), &Target::Key.positions()).unwrap()
 }
 
 fn chance_of_any(list: &[Typed], positions: &[Symbols]) -> Option<f64> {
@@ -53,7 +53,7 @@ fn chance_of_any(list: &[Typed], positions: &[Symbols]) -> Option<f64> {
 
 /// Bodies, whole and cut short, and texts that are restricted elsewhere.
 fn position_sets() -> Vec<Vec<Symbols>> {
-    let body = Subject::Key.positions().to_vec();
+    let body = Target::Key.positions().to_vec();
     let mut last = vec![Symbols::ALL; wire::BODY_LEN];
     last[wire::BODY_LEN - 1] = Symbols(0x1111_1111_1111_1111);
     let mut several = body.clone();
@@ -157,9 +157,9 @@ fn every_short_body_is_counted() {
                 .filter_map(|(text, kind)| Typed::new(text, *kind, false, false))
                 .collect();
             for positions in [
-                &Subject::Key.positions()[..1],
-                &Subject::Key.positions()[..2],
-                &Subject::Key.positions()[..3],
+                &Target::Key.positions()[..1],
+                &Target::Key.positions()[..2],
+                &Target::Key.positions()[..3],
                 &last[1..],
                 &last,
             ] {
@@ -205,7 +205,7 @@ fn lists_are_exact() {
 fn closed_forms() {
     let any = |list: &[(&str, Place)]| {
         let list: Vec<Typed> = list.iter().map(|(text, place)| typed(text, *place)).collect();
-        chance_of_any(&list, &Subject::Key.positions()).unwrap()
+        chance_of_any(&list, &Target::Key.positions()).unwrap()
     };
     let (start, end) = (1.0 / 16.0 / 32.0, 32f64.powi(-2));
     let disjoint = [("ab", Place::Start), ("xy", Place::End)];
@@ -229,12 +229,12 @@ fn closed_forms() {
         run = [run.iter().sum::<f64>() * (1.0 - letter), run[0] * letter, run[1] * letter];
     }
     let exact = 1.0 - run.iter().sum::<f64>();
-    assert_close(chance_of_any(&list, &Subject::Key.positions()).unwrap(), exact, "three letters");
+    assert_close(chance_of_any(&list, &Target::Key.positions()).unwrap(), exact, "three letters");
     let list: Vec<Typed> =
         triples().filter(|text| text.as_bytes()[0] <= b'p').map(|text| typed(&text, Place::Start)).collect();
     let exact = (52f64 / 64.0).powi(2);
     assert_close(
-        chance_of_any(&list, &Subject::Key.positions()).unwrap(),
+        chance_of_any(&list, &Target::Key.positions()).unwrap(),
         exact,
         "three letters to begin with",
     );
@@ -245,29 +245,29 @@ fn what_is_longer_than_the_body_never_shows() {
     let symbols = [Symbols::of(b'A'); wire::BODY_LEN + 1];
     for place in [Place::Anywhere, Place::Start, Place::End] {
         let shape = || Shape { symbols: &symbols, place };
-        assert_eq!(of_one(&shape(), &Subject::Key.positions()), Some(0.0));
-        assert_eq!(of_any(std::iter::once(shape()), &Subject::Key.positions()), Some(0.0));
+        assert_eq!(of_one(&shape(), &Target::Key.positions()), Some(0.0));
+        assert_eq!(of_any(std::iter::once(shape()), &Target::Key.positions()), Some(0.0));
     }
 }
 
 #[test]
 fn sets_that_overlap_in_part_are_declined() {
     let leet = |text| Typed::new(text, KINDS[0], false, true).unwrap();
-    let of_leet = |text| of_one(&leet(text).shape(), &Subject::Key.positions());
+    let of_leet = |text| of_one(&leet(text).shape(), &Target::Key.positions());
     assert_eq!(of_leet("ill"), None);
     assert!(of_leet("will").is_some(), "no two ends of it agree");
     assert!(of_leet("lol").is_some(), "its ends agree wholly");
-    assert_eq!(chance_of_any(&[leet("will")], &Subject::Key.positions()), None);
-    assert_eq!(chance_of_any(&[leet("lot"), leet("1")], &Subject::Key.positions()), None);
+    assert_eq!(chance_of_any(&[leet("will")], &Target::Key.positions()), None);
+    assert_eq!(chance_of_any(&[leet("lot"), leet("1")], &Target::Key.positions()), None);
     let sensitive = Typed::new("a", KINDS[0], true, false).unwrap();
-    assert_eq!(chance_of_any(&[sensitive, typed("a", Place::End)], &Subject::Key.positions()), None);
+    assert_eq!(chance_of_any(&[sensitive, typed("a", Place::End)], &Target::Key.positions()), None);
 }
 
 #[test]
 fn too_many_characters_are_declined() {
     let symbols = [Symbols::of(b'A'); 8];
     let many = |len| (0..len).map(|_| Shape { symbols: &symbols, place: Place::Anywhere });
-    assert!(of_any(many(MOST_CHARACTERS / 8), &Subject::Key.positions()).is_some());
-    assert_eq!(of_any(many(MOST_CHARACTERS / 8 + 1), &Subject::Key.positions()), None);
-    assert_eq!(of_any(many(usize::MAX), &Subject::Key.positions()), None);
+    assert!(of_any(many(MOST_CHARACTERS / 8), &Target::Key.positions()).is_some());
+    assert_eq!(of_any(many(MOST_CHARACTERS / 8 + 1), &Target::Key.positions()), None);
+    assert_eq!(of_any(many(usize::MAX), &Target::Key.positions()), None);
 }

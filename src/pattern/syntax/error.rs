@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::escape::escaped_char;
 use crate::pattern::odds::SIZE_LIMIT;
-use crate::wire::{self, Subject};
+use crate::wire::{self, Target};
 
 /// A pattern that cannot be searched.
 ///
@@ -13,7 +13,7 @@ use crate::wire::{self, Subject};
 /// what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatternError {
-    subject: Subject,
+    target: Target,
     reason: Reason,
     at: Range<usize>,
 }
@@ -52,20 +52,20 @@ pub enum Reason {
 
 impl PatternError {
     pub(crate) fn new(reason: Reason, at: Range<usize>) -> Self {
-        Self { subject: Subject::Key, reason, at }
+        Self { target: Target::Key, reason, at }
     }
 
-    /// The same about another subject.
-    pub(crate) fn about(self, subject: Subject) -> Self {
-        Self { subject, ..self }
+    /// The same about another target.
+    pub(crate) fn about(self, target: Target) -> Self {
+        Self { target, ..self }
     }
 
     /// What is searched, in words.
     #[must_use]
     pub fn searched(&self) -> &'static str {
-        match self.subject {
-            Subject::Key => "key text",
-            Subject::Fingerprint => "a fingerprint",
+        match self.target {
+            Target::Key => "key text",
+            Target::Fingerprint => "a fingerprint",
         }
     }
 
@@ -86,9 +86,9 @@ impl PatternError {
     pub fn hint(&self) -> String {
         match &self.reason {
             Reason::Empty => "give at least one character".into(),
-            Reason::NotBase64('=') => match self.subject {
-                Subject::Key => "key text is exactly 68 characters long and has no `=` padding".into(),
-                Subject::Fingerprint => "a fingerprint has 43 characters and no `=` padding".into(),
+            Reason::NotBase64('=') => match self.target {
+                Target::Key => "key text is exactly 68 characters long and has no `=` padding".into(),
+                Target::Fingerprint => "a fingerprint has 43 characters and no `=` padding".into(),
             },
             Reason::NotBase64('-' | '_') => {
                 format!("{} has `+` and `/` where URL-safe base64 has `-` and `_`", self.searched())
@@ -102,23 +102,23 @@ impl PatternError {
             Reason::NotBase64(_) | Reason::NeverBase64 => {
                 format!("{} is made of A-Z, a-z, 0-9, `+` and `/`", self.searched())
             }
-            Reason::Header => match self.subject {
-                Subject::Key => format!(
+            Reason::Header => match self.target {
+                Target::Key => format!(
                     "every key text begins with {} {}; write only what shall follow",
                     wire::ALGORITHM,
                     wire::FIXED
                 ),
-                Subject::Fingerprint => {
+                Target::Fingerprint => {
                     format!("every fingerprint begins with {}; write only what shall follow", wire::FINGERPRINT_HEADER)
                 }
             },
-            Reason::TooLong { .. } | Reason::OtherLength => match self.subject {
-                Subject::Key => format!(
+            Reason::TooLong { .. } | Reason::OtherLength => match self.target {
+                Target::Key => format!(
                     "the searchable part of a key text has {} characters, the last of its {}",
                     wire::BODY_LEN,
                     wire::TEXT_LEN
                 ),
-                Subject::Fingerprint => {
+                Target::Fingerprint => {
                     format!("a fingerprint has {} characters after {}", wire::BODY_LEN, wire::FINGERPRINT_HEADER)
                 }
             },
@@ -147,9 +147,9 @@ impl fmt::Display for PatternError {
             Reason::NotBase64(char) => {
                 write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.searched())
             }
-            Reason::Header => match self.subject {
-                Subject::Key => write!(f, "the pattern repeats the fixed beginning of every key text"),
-                Subject::Fingerprint => {
+            Reason::Header => match self.target {
+                Target::Key => write!(f, "the pattern repeats the fixed beginning of every key text"),
+                Target::Fingerprint => {
                     write!(f, "the pattern repeats the fixed beginning of every fingerprint")
                 }
             },
@@ -207,7 +207,7 @@ impl std::error::Error for PatternError {}
 
 /// What a fingerprint can end with.
 fn last_characters() -> String {
-    let symbols = Subject::Fingerprint.symbols(wire::BODY_LEN - 1);
+    let symbols = Target::Fingerprint.symbols(wire::BODY_LEN - 1);
     symbols.bytes().map(char::from).collect()
 }
 

@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 use super::error::{PatternError, Reason};
 use super::style::{Kind, Style};
 use crate::pattern::odds::{Automaton, Place, Shape, of_one};
-use crate::wire::{self, BODY_LEN, Bytes, Subject, Symbols};
+use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
 /// The digit that a letter also matches with `--leet`.
 const LEET: [(u8, u8); 10] = [
@@ -59,7 +59,7 @@ impl<'a> Literal<'a> {
             return Err(PatternError::new(Reason::TooLong { len: text.len(), most }, most..text.len()));
         }
         let whole = text.len() == BODY_LEN;
-        let fits = |at, position| !literal.symbols(at).and(style.subject.symbols(position)).is_empty();
+        let fits = |at, position| !literal.symbols(at).and(style.target.symbols(position)).is_empty();
         if (style.kind == Kind::Prefix || whole) && !fits(0, 0) {
             return Err(PatternError::new(Reason::FirstCharacter(text.chars().next()), 0..1));
         }
@@ -72,10 +72,10 @@ impl<'a> Literal<'a> {
 
     /// Whether the text begins like the fixed characters, which are not searched.
     fn repeats_header(&self, text: &str) -> bool {
-        let sign = match self.style.subject {
-            Subject::Fingerprint => wire::FINGERPRINT_HEADER,
-            Subject::Key if self.style.kind == Kind::Prefix => HEADER_SIGN,
-            Subject::Key => wire::FIXED,
+        let sign = match self.style.target {
+            Target::Fingerprint => wire::FINGERPRINT_HEADER,
+            Target::Key if self.style.kind == Kind::Prefix => HEADER_SIGN,
+            Target::Key => wire::FIXED,
         };
         text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
     }
@@ -123,10 +123,10 @@ impl<'a> Literal<'a> {
 
     /// Whether `bytes` show the literal from character `start` on.
     pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
-        let subject = self.style.subject;
+        let target = self.style.target;
         let end = start + self.text.len();
         let shows = |position: usize, symbols: Symbols| {
-            position < BODY_LEN && symbols.has(subject.window(bytes, position, 1) as u8)
+            position < BODY_LEN && symbols.has(target.window(bytes, position, 1) as u8)
         };
         let may_stand = match self.style.kind {
             Kind::Prefix => start == 0,

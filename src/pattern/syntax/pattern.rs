@@ -36,17 +36,17 @@ impl Pattern {
     /// The text is empty or malformed, or no key can ever match it: the error names the place and the
     /// reason.
     pub fn new(text: &str, style: Style) -> Result<Self, PatternError> {
-        let about = |error: PatternError| error.about(style.subject);
+        let about = |error: PatternError| error.about(style.target);
         if text.is_empty() {
             return Err(about(PatternError::new(Reason::Empty, 0..0)));
         }
         let (regex, chance) = if style.kind == Kind::Regex {
             let regex = Regex::new(text, style).map_err(about)?;
-            let chance = regex.chance(&style.subject.positions());
+            let chance = regex.chance(&style.target.positions());
             (Some(Box::new(regex)), chance)
         } else {
             let literal = Literal::new(text, style).map_err(about)?;
-            (None, literal.chance(&style.subject.positions()).map_err(about)?)
+            (None, literal.chance(&style.target.positions()).map_err(about)?)
         };
         let odds = Odds::new(chance).ok_or_else(|| about(PatternError::new(Reason::NeverMatches, 0..1)))?;
         Ok(Self { text: text.into(), style, odds, regex })

@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 use super::error::{PatternError, Reason};
 use super::style::Style;
 use crate::pattern::odds::{Automaton, TooComplex, nfa};
-use crate::wire::{self, Subject, Symbols};
+use crate::wire::{self, Symbols, Target};
 
 /// The deepest nesting of groups.
 const NEST_LIMIT: u32 = 50;
@@ -25,9 +25,9 @@ pub(crate) struct Regex {
 impl Regex {
     /// Compiles an expression that some key can match.
     pub(crate) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
-        let header = match style.subject {
-            Subject::Key => wire::FIXED,
-            Subject::Fingerprint => wire::FINGERPRINT_HEADER,
+        let header = match style.target {
+            Target::Key => wire::FIXED,
+            Target::Fingerprint => wire::FINGERPRINT_HEADER,
         };
         if text.trim_start_matches('^').starts_with(header) {
             let start = text.len() - text.trim_start_matches('^').len();
@@ -39,10 +39,10 @@ impl Regex {
             return Err(PatternError::new(reason, 0..text.chars().count()));
         }
         let regex = Self::compile(text, hir)?;
-        if regex.chance(&style.subject.positions()) > 0.0 {
+        if regex.chance(&style.target.positions()) > 0.0 {
             return Ok(regex);
         }
-        Err(PatternError::new(regex.reason(style.subject), culprit(text, style)))
+        Err(PatternError::new(regex.reason(style.target), culprit(text, style)))
     }
 
     fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
@@ -79,11 +79,11 @@ impl Regex {
     }
 
     /// Why an expression of chance 0 never matches.
-    fn reason(&self, subject: Subject) -> Reason {
+    fn reason(&self, target: Target) -> Reason {
         if self.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
-            match subject {
-                Subject::Key => Reason::FirstCharacter(None),
-                Subject::Fingerprint => Reason::LastCharacter(None),
+            match target {
+                Target::Key => Reason::FirstCharacter(None),
+                Target::Fingerprint => Reason::LastCharacter(None),
             }
         } else if self.automaton.matches_some_bytes(wire::BODY_LEN) {
             Reason::NeverBase64
@@ -124,7 +124,7 @@ fn culprit(text: &str, style: Style) -> Range<usize> {
     let possible = |item: &Ast| {
         let prefix = &text[..item.span().end.offset];
         let compiled = parse(prefix, style.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
-        compiled.is_ok_and(|regex| regex.chance(&style.subject.positions()) > 0.0)
+        compiled.is_ok_and(|regex| regex.chance(&style.target.positions()) > 0.0)
     };
     // What follows an impossible prefix cannot make it possible again.
     let at = items.asts.partition_point(possible);

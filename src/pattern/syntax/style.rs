@@ -1,6 +1,6 @@
 //! How a typed pattern is to be read.
 
-use crate::wire::Subject;
+use crate::wire::Target;
 
 /// Where the text must stand, or that it is a regular expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -37,5 +37,5 @@ pub struct Style {
     /// Whether a letter also matches its usual digit (not for [`Kind::Regex`]).
     pub leet: bool,
     /// What shows the text.
-    pub subject: Subject,
+    pub target: Target,
 }

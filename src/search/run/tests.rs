@@ -15,7 +15,7 @@ use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::{Kind, Pattern, Style};
 use crate::search::{Preparation, Signal};
-use crate::wire::Subject;
+use crate::wire::Target;
 
 fn patterns(typed: &[&str]) -> Vec<Pattern> {
     let style = Style { kind: Kind::Regex, ..Style::default() };
@@ -116,7 +116,7 @@ fn every_pattern_gets_its_count_from_one_pass() {
             assert_eq!(mine.count(), 3, "{}", pattern.text());
         }
         for (key, matched, _) in &log.finds {
-            let body = key.body(Subject::Key);
+            let body = key.body(Target::Key);
             assert!(matched.iter().all(|&id| patterns[id].find(&body).is_some()));
         }
     }
@@ -471,7 +471,7 @@ fn the_gaps_between_finds_of_devices_are_geometric() {
 
 fn the_gaps_of_every_kind_are_geometric(engine: &dyn Engine, most_finds: u64) {
     let key = Style::default();
-    let fingerprint = Style { subject: Subject::Fingerprint, ..key };
+    let fingerprint = Style { target: Target::Fingerprint, ..key };
     let kind = |kind, style| Style { kind, ..style };
     for (text, style, finds) in [
         ("ab", key, 40_000),
