@@ -1,7 +1,5 @@
 //! Whatever a pattern file holds, it becomes patterns that stand in its lines, in their order, or complaints that name lines
 //! and columns which it has.
-//!
-//! The modules that read files are private; they are taken in as they stand.
 
 #![no_main]
 
@@ -15,46 +13,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use style::{Style, target};
 use tempfile::NamedTempFile;
+use vanity_ed25519::cli::patterns;
 use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
-// What those modules use of the library stands at the root of a crate.
-use vanity_ed25519::*;
-
-#[allow(dead_code, reason = "they serve the whole command line")]
-#[path = "../../src/cli"]
-mod cli {
-    mod complaint;
-    mod duplicates;
-    mod line;
-    mod patterns;
-    mod values;
-
-    use std::num::NonZeroUsize;
-    use std::path::Path;
-
-    pub use complaint::Complaint;
-    use vanity_ed25519::pattern::{Pattern, Style};
-
-    /// What is left here of the program's own.
-    pub enum Refusal {
-        Complaints(Vec<Complaint>),
-    }
-
-    impl From<Complaint> for Refusal {
-        fn from(complaint: Complaint) -> Self {
-            Self::Complaints(vec![complaint])
-        }
-    }
-
-    /// The patterns of a file, and what there is to tell of them.
-    pub fn read(
-        file: &Path,
-        style: Style,
-        threads: NonZeroUsize,
-    ) -> Result<(Vec<Pattern>, Vec<String>), Refusal> {
-        patterns::read(&[] as &[&str], &[file], style, threads).map(|read| (read.patterns, read.notes))
-    }
-}
-
+use vanity_ed25519::plan::Refusal;
 /// What makes a file so long that threads compile it, or a line longer than what is read: so many of one of these bytes.
 const LONG: usize = 70_000;
 const FILLERS: [u8; 4] = *b"\n# a";
@@ -101,17 +62,18 @@ fn expressions(bytes: &[u8], kind: Kind) -> usize {
 fn check(file: &mut NamedTempFile, bytes: &[u8], style: pattern::Style) {
     file.as_file().set_len(0).and_then(|()| file.rewind()).expect("it can be emptied");
     file.write_all(bytes).expect("it can be written");
-    match cli::read(file.path(), style, THREADS) {
-        Ok((patterns, notes)) => check_patterns(&patterns, &notes, bytes, style),
-        Err(cli::Refusal::Complaints(complaints)) => {
+    match patterns::read(&[] as &[&str], &[file.path()], style, THREADS) {
+        Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, style),
+        Err(Refusal::Complaints(complaints)) => {
             assert!(!complaints.is_empty());
             let name = file.path().display().to_string();
             complaints.iter().for_each(|complaint| check_complaint(&complaint.to_string(), &name, bytes));
         }
+        Err(Refusal::Usage(_) | Refusal::SelfTest(_)) => panic!("no list causes this"),
     }
 }
 
-fn check_patterns(patterns: &[Pattern], notes: &[String], bytes: &[u8], style: pattern::Style) {
+fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], style: pattern::Style) {
     let text = std::str::from_utf8(bytes).expect("only text holds patterns");
     let typed = || {
         text.trim_start_matches('\u{feff}')
@@ -124,7 +86,7 @@ fn check_patterns(patterns: &[Pattern], notes: &[String], bytes: &[u8], style: p
         assert!(lines.any(|line| is_of(pattern, line, style)), "{} is of no line", pattern.text());
     }
     let left_out = typed().count() - patterns.len();
-    assert_eq!(left_out > 0, notes.len() == 1, "{left_out} lines have no pattern: {notes:?}");
+    assert_eq!(left_out > 0, notices == 1, "{left_out} lines have no pattern, and there are {notices} notices");
 }
 
 /// Whether a line, without the blanks at its ends, says this pattern.

@@ -264,7 +264,7 @@ fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
         let entry = compiled.entry((text, style));
         entry
             .or_insert_with_key(|(text, style)| {
-                Pattern::new(text, *style).ok().filter(|pattern| pattern.bytes() < SMALL)
+                Pattern::new(text, *style).ok().filter(|pattern| Matcher::bytes_for(pattern) < SMALL)
             })
             .clone()
     })

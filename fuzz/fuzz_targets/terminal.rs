@@ -21,6 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     match cli::plan(FIRST.map(OsString::from).into_iter().chain(words)) {
         Err(refusal) => check(&report::refusal(&refusal, Paint::PLAIN)),
         Ok(Plan::Print(said)) => check(std::str::from_utf8(&said).expect("what is printed is text")),
+        Ok(Plan::Help(text, _)) => check(&text.plain),
         Ok(Plan::Estimate(plan)) => plan.patterns.iter().for_each(|pattern| check_pattern(pattern.text())),
         Ok(Plan::Bench(_) | Plan::Search(_)) => panic!("an estimate was asked for"),
     }

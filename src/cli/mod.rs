@@ -5,7 +5,7 @@ mod args;
 mod duplicates;
 mod encryption;
 mod line;
-mod patterns;
+pub mod patterns;
 mod streams;
 mod usage;
 mod values;

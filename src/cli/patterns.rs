@@ -31,13 +31,19 @@ const MOST_MEMORY: usize = 256 << 20;
 const LONG_FILE: usize = 64 << 10;
 
 /// Patterns, and what is printed about them.
-pub(super) struct Patterns {
+pub struct Patterns {
+    /// The patterns, each once.
     pub patterns: Vec<Pattern>,
+    /// What is printed about them.
     pub notices: Vec<Notice>,
 }
 
 /// Reads every pattern of the arguments and of the files. A list is compiled by as many threads.
-pub(super) fn read(
+///
+/// # Errors
+///
+/// What cannot be read, or is no pattern.
+pub fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
     style: Style,
