@@ -19,14 +19,14 @@ const BATCH: usize = 2000;
 const KEYS: usize = 10_000;
 
 /// What a pattern means, by means of strings.
-enum Naive {
+pub enum Naive {
     /// For each character whether it reads as one that is seen.
     Text(Vec<[bool; 256]>, Kind),
     Regex(Box<meta::Regex>),
 }
 
 impl Naive {
-    fn new(pattern: &Pattern) -> Self {
+    pub fn new(pattern: &Pattern) -> Self {
         let style = pattern.style();
         if style.kind != Kind::Regex {
             let reads = |typed: u8| std::array::from_fn(|seen| reads_as(typed, seen as u8, style));
@@ -41,7 +41,7 @@ impl Naive {
         ))
     }
 
-    fn is_in(&self, body: &[u8]) -> bool {
+    pub fn is_in(&self, body: &[u8]) -> bool {
         let (text, kind) = match self {
             Self::Regex(regex) => return regex.is_match(body),
             Self::Text(text, kind) => (text, kind),
