@@ -29,6 +29,7 @@ mod program;
 mod readme;
 mod remains;
 mod require;
+mod results;
 mod soak;
 mod sshd;
 mod supply;
