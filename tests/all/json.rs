@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const SCHEMA: &str = include_str!("../docs/vanity-ed25519.schema.json");
-const README: &str = include_str!("../README.md");
+const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
+const README: &str = include_str!("../../README.md");
 
 /// Twenty letters: no machine finds them.
 const NEVER: &str = "abcdefghijabcdefghij";

@@ -28,6 +28,7 @@ mod patterns;
 mod program;
 mod readme;
 mod remains;
+#[path = "../require/mod.rs"]
 mod require;
 mod soak;
 mod sshd;

@@ -20,7 +20,7 @@ use vanity_ed25519::engine::{Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::key::Seed;
 use vanity_ed25519::pattern::Matcher;
 
-#[path = "../src/main.rs"]
+#[path = "../../src/main.rs"]
 #[allow(dead_code, reason = "its own `main`")]
 mod main;
 

@@ -16,11 +16,11 @@ use sshd::Server;
 use tempfile::TempDir;
 use terminal::{AGAIN, PROMPT, Typist};
 
-const README: &str = include_str!("../README.md");
+const README: &str = include_str!("../../README.md");
 const SECRET: &str = "correct horse";
 
 /// What is there for `cargo` to run.
-const MANIFESTS: [&str; 2] = [include_str!("../Cargo.toml"), include_str!("../fuzz/Cargo.toml")];
+const MANIFESTS: [&str; 2] = [include_str!("../../Cargo.toml"), include_str!("../../fuzz/Cargo.toml")];
 
 /// Commands that change the machine, and those that are the test itself.
 const NOT_RUN: [&str; 4] = [

@@ -99,7 +99,7 @@ fn bad_input_is_refused_with_its_reason() {
         let lines: Vec<&str> = stderr.lines().filter(|line| !line.is_empty()).collect();
         answers += &format!("$ {command}\n{}\n\n", lines.join("\n"));
     }
-    let rows_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad_input.txt");
+    let rows_file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/bad_input.txt");
     snapbox::assert_data_eq!(answers, snapbox::Data::read_from(&rows_file, None).raw());
     assert_eq!(contents(directory.path()), before);
     assert!(rows.len() >= 60, "{} rows", rows.len());

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const GUIDE: &str = include_str!("../docs/many-machines.md");
-const RUN: &str = include_str!("many-machines/run");
+const GUIDE: &str = include_str!("../../docs/many-machines.md");
+const RUN: &str = include_str!("../many-machines/run");
 
 /// The fenced blocks, without their fences.
 fn blocks(text: &str) -> Vec<&str> {
