@@ -1,6 +1,8 @@
-//! Batches: names, the ledger, reruns, and what survives kills, signals, full disks and closed streams.
+//! Tests of batches: the names of files, the ledger, reruns, and what survives kills, signals, full
+//! disks and closed streams.
 //!
-//! `VANITY_KEYS` keys are made (1,000 without it), and `VANITY_KILLS` times (20) a batch of them is killed.
+//! `VANITY_KEYS` sets the number of keys in a batch (1,000 by default), `VANITY_KILLS` the number
+//! of kills (20 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -25,7 +27,8 @@ fn number(variable: &str, default: usize) -> usize {
     std::env::var(variable).map_or(default, |number| number.parse().unwrap())
 }
 
-/// The lines of the ledger that are whole, by the file that they name. Each is named once.
+/// Returns the whole lines of the ledger, by the file that they name. Checks that no file is named
+/// twice.
 fn ledger(directory: &Path) -> BTreeMap<String, Value> {
     let text = fs::read_to_string(directory.join(LEDGER)).unwrap_or_default();
     let entries: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -35,13 +38,14 @@ fn ledger(directory: &Path) -> BTreeMap<String, Value> {
     by_file
 }
 
-/// The names of the private files, sorted.
+/// Returns the names of the private files, sorted.
 fn privates(directory: &Path) -> Vec<String> {
     let is_private = |name: &String| !name.ends_with(".pub") && !name.ends_with(".jsonl");
     names(directory).into_iter().filter(is_private).collect()
 }
 
-/// Checks that every key of the directory is whole and in the ledger, and that nothing else is there. Gives their number.
+/// Checks that every key in the directory is whole and in the ledger, and that the directory holds
+/// nothing else. Returns the number of keys.
 fn check_batch(directory: &Path) -> usize {
     let ledger = ledger(directory);
     let privates = privates(directory);
@@ -57,7 +61,7 @@ fn check_batch(directory: &Path) -> usize {
     ledger.len()
 }
 
-/// The notes and the number of keys that a rerun found.
+/// Runs a batch that must succeed. Returns the run, and the number of keys that it found.
 fn rerun(directory: &Path, args: &[&str]) -> (Ran, u64) {
     let ran = succeed(program(args).args(["--json", "-d"]).arg(directory));
     let objects = objects(&ran.stdout);
@@ -101,7 +105,7 @@ fn names_are_safe_and_different_whatever_the_patterns() {
         let safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         assert!(!name.starts_with('-') && name.len() <= 60 && name.chars().all(safe), "{name}");
     }
-    // Not even where upper and lower case are the same.
+    // The names differ even where upper and lower case are the same.
     let folded: BTreeSet<String> = privates.iter().map(|name| name.to_lowercase()).collect();
     assert_eq!(folded.len(), privates.len());
     for (pattern, kind) in [("AB", "anywhere"), ("^[^/]*c$|d", "regex")] {
@@ -138,7 +142,7 @@ fn the_ledger_is_what_the_files_and_ssh_keygen_say() {
         let time = text(entry, "time");
         assert!(time.len() == 20 && time.starts_with("20") && time.ends_with('Z'), "{entry}");
     }
-    // What was told is what was entered.
+    // The JSON output and the ledger agree.
     for object in of_type(&objects(&ran.stdout), "found") {
         let entry =
             &ledger[Path::new(text(object, "private_key_file")).file_name().unwrap().to_str().unwrap()];
@@ -171,7 +175,7 @@ fn a_rerun_makes_only_what_is_missing() {
     assert_eq!(rerun(&keys, &["-n", "3", "AB"]).1, 0);
     assert_eq!(fs::read(keys.join(LEDGER)).unwrap(), before);
 
-    // One is gone, of another the public file.
+    // One key is removed, and the public file of another.
     let of_ab: Vec<String> = privates(&keys).into_iter().filter(|name| name.starts_with("ab-")).collect();
     fs::remove_file(keys.join(&of_ab[0])).unwrap();
     fs::remove_file(public_path(&keys.join(&of_ab[0]))).unwrap();
@@ -183,12 +187,13 @@ fn a_rerun_makes_only_what_is_missing() {
     assert!((1..=3).contains(&found), "the one that is gone may have been for others, too");
     assert_eq!(fs::read(&public).unwrap(), line);
 
-    // More of each.
+    // This run asks for more keys of each pattern.
     assert!(rerun(&keys, &typed("5")).1 >= 2);
     assert_eq!(rerun(&keys, &typed("5")).1, 0);
     assert!(privates(&keys).len() >= first + 2);
 
-    // The same word at another place, in another case, or elsewhere, is another wish.
+    // The same word with another kind, with `-s` or `--leet`, or in fingerprints is another
+    // pattern.
     for other in [&["--prefix", "ab"][..], &["-s", "ab"], &["--leet", "ab"], &["--in", "fingerprint", "ab"]] {
         assert_eq!(rerun(&keys, other).1, 1, "{other:?}");
         assert_eq!(rerun(&keys, other).1, 0, "{other:?}");
@@ -229,7 +234,7 @@ fn a_ledger_that_was_cut_off_or_is_gone_is_completed() {
         self::text(before.values().find(|entry| text.ends_with(&format!("{entry}\n"))).unwrap(), "file");
     for end in [torn, "", "\n\n", "no ledger\n[1\n", "{\"pattern\":"] {
         fs::write(&path, end).unwrap();
-        // This one's public file was not named yet.
+        // The public file of the last key has no name yet.
         fs::remove_file(public_path(&directory.path().join(name))).unwrap();
         let (ran, found) = rerun(directory.path(), &["-n", "4", "ab", "-C", "other"]);
         assert_eq!(found, 0, "{end:?}: {}", ran.stderr);
@@ -240,11 +245,11 @@ fn a_ledger_that_was_cut_off_or_is_gone_is_completed() {
         assert_eq!(check_pair(&directory.path().join(name)), self::text(entered, "public_key"));
         assert!(entered.get("attempts").is_none(), "{entered}");
         assert_eq!(entered["fingerprint"], before[name]["fingerprint"]);
-        // A line that was cut off is ended, and stays.
+        // The program ends a line that was cut off, and keeps it.
         assert!(fs::read_to_string(&path).unwrap().starts_with(end));
         assert_eq!(rerun(directory.path(), &["-n", "4", "ab"]).1, 0);
     }
-    // Files that are not named after a pattern that is asked for are nobody's.
+    // Without the ledger, a file counts only if its name begins with a pattern of the run.
     fs::remove_file(&path).unwrap();
     assert_eq!(rerun(directory.path(), &["-n", "4", "ba"]).1, 4);
     assert_eq!(ledger(directory.path()).len(), 4);
@@ -281,7 +286,8 @@ fn two_processes_may_fill_one_directory() {
     assert!((150..=300).contains(&found), "{found}");
 }
 
-/// The objects that a process wrote to a file before it was killed; the last line may not be whole.
+/// Returns the objects that a process wrote to a file before it was killed, without a last line
+/// that is not whole.
 fn told(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.split_inclusive('\n').filter(|line| line.ends_with('\n')).flat_map(objects).collect()
@@ -297,9 +303,10 @@ fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
     eprintln!("{killed} of {killed} kills lost nothing");
 }
 
-/// Kills a batch until it is complete, or so many times. After each kill, what was told and what is in the ledger is whole,
-/// and nothing under a final name is not. In the end there are exactly as many keys as were asked for, among them every
-/// one that there ever was. Gives how often the batch was killed.
+/// Kills a batch `kills` times, or until it is complete. After each kill, every key that was
+/// reported or is in the ledger is whole, and so is every file with a final name. At the end the
+/// directory holds exactly `keys` keys, among them every key that it ever held. Returns how often
+/// the batch was killed.
 fn kill_a_batch(keys: usize, kills: usize) -> usize {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
@@ -313,7 +320,8 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
         getrandom::fill(&mut random).unwrap();
         let stdout_file = File::create(&stdout).unwrap();
         let mut child = program::start(program(&args).arg(&directory).stdout(stdout_file));
-        // A moment at random, counted from the first key now and then and else from the start.
+        // The moment is random: after the first keys in every other run, and after the start in the
+        // rest.
         if killed % 2 == 0 {
             while fs::metadata(&stdout).unwrap().len() < 1000 && child.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -336,7 +344,7 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
             assert_eq!(text(&ledger[file], "public_key"), text(object, "public_key"));
         }
         for name in names(&directory).iter().filter(|name| *name != LEDGER) {
-            // The private file gets its name first, so it is there wherever there is anything.
+            // The private file gets its name first, so it exists if any file of the key does.
             let private = directory.join(name.strip_suffix(".pub").unwrap_or(name));
             assert!(private.exists(), "{name}");
             if public_path(&private).exists() && !lines.contains_key(&private) {
@@ -369,7 +377,8 @@ fn a_signal_loses_nothing_and_the_rerun_goes_on() {
     }
 }
 
-/// Sends a batch a signal, and checks what it leaves and a rerun. Gives how long it went on.
+/// Sends a signal to a batch, checks what the batch leaves, and runs it again. Returns how long it
+/// went on after the signal.
 fn signalled(signal: Signal, status: i32) -> Duration {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
@@ -394,7 +403,7 @@ fn a_removed_directory_is_a_failure() {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
     let (mut child, stdout, _, stderr) = endless("ab", &directory, 30);
-    // A file may be made while they are being removed.
+    // The search may make a file while the directory is being removed.
     while fs::remove_dir_all(&directory).is_err() {}
     drop(stdout.lines().last());
     let (ended, stderr) = (child.wait().unwrap(), stderr.join().unwrap());
@@ -407,7 +416,7 @@ fn a_stdout_that_takes_nothing_loses_no_key() {
     for (redirection, status) in [("> /dev/full", 1), ("| head -1 > /dev/null", 1), (">&-", 0)] {
         let outer = TempDir::new().unwrap();
         let directory = outer.path().join("keys");
-        // The status of the program, not that of the pipe.
+        // The script keeps the status of the program; the shell would return that of the pipe.
         let script = format!("{{ \"$0\" -n 600 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
         let ran = run(command("sh").args(["-c", &script, PROGRAM]).arg(&directory));
         let ended = fs::read_to_string(outer.path().join("keys.status")).unwrap();
@@ -431,7 +440,7 @@ fn a_stdout_that_takes_nothing_loses_no_key() {
 fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
-    // Far above a key file, far below a ledger of 500 keys.
+    // The limit is far above the size of a key file, and far below that of a ledger of 500 keys.
     let script = "ulimit -f 16; exec \"$0\" --json -n 500 ab -d \"$1\"";
     let ran = run(command("bash").args(["-c", script, PROGRAM]).arg(&directory));
     assert_eq!(ran.status, Some(1), "{ran:?}");
@@ -439,12 +448,12 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     assert!(ran.stderr.contains("\nhint: every key that was told is kept"), "{}", ran.stderr);
     let found = objects(&ran.stdout).iter().filter(|object| object["type"] == "found").count();
     assert_eq!(privates(&directory).len(), found);
-    // The next one ends the line that was cut off.
+    // The next run ends the line that was cut off.
     assert_eq!(rerun(&directory, &["-n", "500", "ab"]).1, 500 - found as u64);
     assert_eq!(check_batch(&directory), 500);
 }
 
-/// `unshare` that can mount, in namespaces of its own; else the test is skipped.
+/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
 fn unshare() -> Option<PathBuf> {
     let unshare = require::tool("unshare")?;
     if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
@@ -454,7 +463,8 @@ fn unshare() -> Option<PathBuf> {
     None
 }
 
-/// Runs a script where `$1` is the program and `$2` a small disk, whose content is copied to `$3` afterwards.
+/// Runs a script in which `$1` is the program and `$2` is a small disk. Returns the run, and a copy
+/// of the disk.
 fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (Ran, PathBuf) {
     let (disk, copy) = (outer.join("disk"), outer.join("copy"));
     fs::create_dir(&disk).unwrap();
@@ -467,7 +477,7 @@ fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (
     (run(&mut command), copy)
 }
 
-/// Checks a failure on a small disk: what was told is whole, and nothing is half there.
+/// Checks a failure on a small disk: every reported key is whole, and there is no other key.
 fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     assert_eq!(ran.status, Some(1), "{ran:?}");
     let told = complaints.iter().any(|complaint| ran.stderr.contains(complaint));
@@ -489,13 +499,13 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
 #[test]
 fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
     let Some(unshare) = unshare() else { return };
-    // Pages of 4 KiB, then inodes.
+    // The disk runs out of space, then of inodes.
     for options in ["size=200k", "nr_inodes=40"] {
         let outer = TempDir::new().unwrap();
         let script = "\"$1\" --json -n 1000 ab -d \"$2\"";
         let (ran, copy) = on_small_disk(&unshare, outer.path(), options, script);
         check_failed(&ran, &copy, &["No space left on device", "no storage space"]);
-        // With room again, it goes on.
+        // With room again, the batch goes on.
         let before = privates(&copy).len() as u64;
         assert_eq!(rerun(&copy, &["-n", "100", "ab"]).1, 100 - before);
         assert_eq!(check_batch(&copy), 100);
@@ -506,7 +516,7 @@ fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
 fn a_disk_that_becomes_read_only_is_a_failure_and_keeps_what_was_told() {
     let Some(unshare) = unshare() else { return };
     let outer = TempDir::new().unwrap();
-    // It cannot become so while a file is open for writing, so it is tried often.
+    // The disk cannot become read-only while a file is open for writing, so the script tries often.
     let script = format!(
         "\"$1\" --json -n {ENDLESS} ab -d \"$2\" & child=$!\n\
          until [ -s \"$2/{LEDGER}\" ]; do sleep 0.01; done\n\

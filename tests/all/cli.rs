@@ -1,4 +1,4 @@
-//! The command line as scripts see it: exit status, streams, JSON.
+//! Tests of the command line as scripts see it: exit status, streams, JSON.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ use program::{
 use tempfile::TempDir;
 use vanity_ed25519::engine::Sizing;
 
-/// Twenty letters: no machine finds them.
+/// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
 
 #[test]
@@ -90,7 +90,7 @@ fn a_full_stdout_loses_no_file() {
 fn without_a_file_stdout_is_the_key_and_stderr_the_rest() {
     for args in [&["abc"][..], &["-o", "-", "abc"]] {
         let ran = succeed(&mut program(args));
-        // Three lines of PEM, else this panics.
+        // This panics unless stdout is three lines of PEM.
         let key = derived(&ran.stdout);
         let line = public_line(&ran.stderr);
         assert_eq!(line, key.line("abc"));
@@ -122,7 +122,7 @@ fn quiet_leaves_stderr_empty() {
     assert_eq!(succeed(&mut program(&["-q", "--json", "ab"])).stderr, "");
     let ran = succeed(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
     assert_eq!(ran.stderr, "");
-    // But not of errors.
+    // Errors are printed in spite of `--quiet`.
     let ran = run(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("already exists"), "{ran:?}");
 }
@@ -224,8 +224,8 @@ fn bench_measures_every_engine() {
     assert_eq!(engines, ["portable", "reference"]);
 }
 
-/// Takes the instruction sets away one after the other: `auto` takes the next engine, which finds keys, whatever the
-/// memory for its tables.
+/// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and
+/// that engine finds keys with any memory for its tables.
 #[test]
 fn every_path_of_dispatch_finds_keys() {
     let ladder = [
@@ -271,7 +271,7 @@ fn the_version_names_engines_and_processor() {
     assert_eq!(succeed(&mut program(&["-V"])).stdout, format!("{}\n", lines[0]));
 }
 
-/// Every `--option` that stands at the head of an entry of the help text.
+/// Returns every `--option` that begins an entry of the help text.
 fn long_options(help: &str) -> Vec<String> {
     let heads = help.lines().filter(|line| line.trim_start().starts_with('-'));
     let long = |line: &str| {
@@ -319,7 +319,7 @@ fn real_shells_accept_the_completions() {
     }
 }
 
-/// The scripts are loaded under the names that the shells look for, and asked what may follow.
+/// Loads the scripts under the names that the shells look for, and asks them to complete an option.
 #[test]
 fn real_shells_complete_options() {
     let directory = TempDir::new().unwrap();
@@ -351,7 +351,7 @@ fn real_shells_complete_options() {
 fn colour_is_as_asked_for() {
     let always = succeed(&mut program(&["--color", "always", "ab"]));
     assert!(always.stderr.contains("\x1b["), "{:?}", always.stderr);
-    // Even then not in what others read.
+    // Stdout has no colours even then, because other programs read it.
     assert!(!always.stdout.contains('\x1b'), "{:?}", always.stdout);
     let json = succeed(&mut program(&["--color", "always", "--json", "ab"]));
     assert!(!json.stdout.contains('\x1b'), "{:?}", json.stdout);
@@ -388,7 +388,7 @@ fn a_key_that_would_go_nowhere_is_not_searched_for() {
             "error: stdout is closed or the null device: the private key would be lost\nhint: --output PATH ";
         assert!(ran.stderr.starts_with(expected), "{args}: {}", ran.stderr);
     }
-    // Where the private key goes elsewhere, or there is none, stdout may go nowhere.
+    // Stdout may go nowhere if the private key goes to a file, or if there is none.
     for args in [
         "ab -o one >&-",
         "--json ab -d keys > /dev/null",
@@ -419,7 +419,7 @@ fn json_names_no_path_that_is_not_there() {
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
         let ran = search(&[]);
         assert_eq!(ran.status, Some(0), "{ran:?}");
-        // What is shown leads a shell to the same file, in every locale.
+        // The path that is printed leads a shell to the same file, in every locale.
         let shown =
             ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
         let cat =

@@ -1,7 +1,8 @@
-//! No branch and no address depends on a seed: of the reference engine, and of the proof of a find (RELIABILITY 29).
+//! In the reference engine and in the proof of a find, no branch and no address depends on a seed
+//! (line 29 of `proof.sh`).
 //!
-//! It is shown of the compiled code, by Valgrind's memcheck, and so only in a build without debug assertions: with them every sum of
-//! secrets branches on its overflow.
+//! Valgrind's memcheck checks this for the compiled code. It needs a build without debug
+//! assertions, because with them every sum of secrets branches on overflow.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -10,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::{program, require};
 use program::{Ran, command, run};
 
-/// What memcheck ends with if it has anything to report.
+/// The status of memcheck if it has anything to report.
 const REPORTED: i32 = 99;
 
-/// The example, which cargo builds beside the tests.
+/// Returns the path of the example, which cargo builds beside the tests.
 fn example() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     here.ancestors().nth(2).unwrap().join("examples/constant_time")
@@ -24,7 +25,7 @@ fn memcheck(valgrind: &Path, derivation: &str) -> Ran {
     run(command(valgrind).args(["--tool=memcheck", "--quiet", &code]).arg(example()).arg(derivation))
 }
 
-/// Valgrind, where this is compiled as it has to be.
+/// Returns the path of Valgrind. In a build with debug assertions the test is skipped.
 fn valgrind() -> Option<PathBuf> {
     if cfg!(debug_assertions) {
         require::missing("a build without debug assertions");
@@ -43,7 +44,7 @@ fn no_branch_and_no_address_depends_on_a_seed() {
     }
 }
 
-/// The same would be reported if it were there: these derivations leak.
+/// These two derivations leak, and memcheck reports them. So it would report the others, too.
 #[test]
 fn a_branch_and_an_address_that_depend_on_a_seed_are_reported() {
     let Some(valgrind) = valgrind() else { return };

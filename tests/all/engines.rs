@@ -1,4 +1,5 @@
-//! Same seeds, same hits: every engine that this machine has, against ed25519-dalek and plain comparison.
+//! Every engine of this machine reports the same hits for the same seeds. The tests compare them
+//! with ed25519-dalek and with a plain search of the texts.
 
 #![cfg(unix)]
 
@@ -17,10 +18,11 @@ use vanity_ed25519::wire::Subject;
 /// A long search, which has the largest tables.
 const LONG: Sizing = Sizing::for_attempts(1e9);
 
-/// Random seeds for each engine.
+/// The number of random seeds for each engine.
 const RANDOM_SEEDS: usize = 100_000;
 
-/// Every engine that there is, among devices also the processor; those that this machine cannot run are named.
+/// Returns every engine that this machine can run, and names the others. Without a graphics
+/// processor, the GPU engine runs on the processor by OpenCL.
 fn engines() -> Vec<Box<dyn Engine>> {
     let mut engines = require::engines(LONG);
     if cfg!(feature = "gpu") && engines.iter().all(|engine| engine.name() != engine::GPU) {
@@ -35,12 +37,14 @@ fn engines() -> Vec<Box<dyn Engine>> {
 
 /// Seeds with the keys that dalek derives: chosen ones first, then random ones.
 struct Known {
-    /// The operating system's key for ChaCha20, whose output the random seeds are.
+    /// The key of the ChaCha20 stream that gives the random seeds. The operating system gives the
+    /// key.
     random: [u8; 32],
     pairs: Vec<([u8; 32], PublicKey)>,
 }
 
-/// The same for all tests, because deriving them takes seconds. On failure the harness shows the key.
+/// Returns the same pairs to all tests, because it takes seconds to derive them. If a test fails,
+/// the harness shows the key.
 fn known() -> &'static Known {
     static KNOWN: LazyLock<Known> = LazyLock::new(|| {
         let mut random = [0; 32];
@@ -61,7 +65,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Seeds of a single repeated byte, of a single bit, of a run of ones from either end, and counting up.
+/// Returns seeds of one repeated byte, of one bit, of a run of ones from either end, and of bytes
+/// that count up.
 fn chosen_seeds() -> Vec<[u8; 32]> {
     let mut seeds: Vec<[u8; 32]> = (0..=0xff).map(|byte| [byte; 32]).collect();
     for bit in 0..256 {
@@ -97,7 +102,8 @@ impl SeedSource for Source {
     }
 }
 
-/// Runs batches until `pairs` are used up, and hands each batch's pairs and hits, in order, to `check`.
+/// Runs batches until `pairs` are used up. Passes the pairs and the hits of each batch, in order,
+/// to `check`.
 fn batches(
     engine: &dyn Engine,
     patterns: &[Pattern],
@@ -126,7 +132,7 @@ fn batches(
     }
 }
 
-/// A seed and the engine that got it, for messages.
+/// Names an engine and a seed for a message.
 fn named(engine: &dyn Engine, seed: &[u8; 32]) -> String {
     format!("{}, seed {}", engine.name(), hex(seed))
 }
@@ -146,7 +152,7 @@ fn every_candidate_has_the_key_that_dalek_derives() {
     }
 }
 
-/// Patterns of every kind, likely enough that some thousands of keys match each of the most likely.
+/// Returns patterns of every kind. Some thousands of keys match each of the most likely ones.
 fn patterns() -> Vec<Pattern> {
     let plain = Style::default();
     let exact = Style { case_sensitive: true, ..plain };
@@ -173,7 +179,7 @@ fn patterns() -> Vec<Pattern> {
     .into()
 }
 
-/// The same about fingerprints.
+/// Returns those of [`patterns`] that a fingerprint can show, and one more.
 fn patterns_of_fingerprints() -> Vec<Pattern> {
     let of_fingerprint = |pattern: &Pattern| {
         let style = Style { subject: Subject::Fingerprint, ..pattern.style() };
@@ -202,10 +208,12 @@ fn the_hits_are_right(all: &[Pattern]) {
         let body = key.body(subject);
         all.iter().map(|pattern| pattern.find(&body).is_some()).collect()
     };
-    // Finding takes longer than deriving, so it is done once for all engines.
+    // To search the texts takes longer than to derive the keys, so this is done once for all
+    // engines.
     let shown_by_known: Vec<Vec<bool>> = known.pairs.iter().map(|(_, key)| shown(key)).collect();
     for engine in &engines() {
-        // All together, then some alone: an engine may treat one pattern, or one kind, in a way of its own.
+        // First all patterns, then some alone, because an engine may treat a single pattern or kind
+        // in its own way.
         for range in [0..all.len(), 0..1, 4..5, 7..8, 10..11, all.len() - 1..all.len()] {
             let chosen = &all[range.clone()];
             let first = if chosen.len() > 1 { 0 } else { RANDOM_SEEDS / 10 * 9 };
@@ -225,7 +233,7 @@ fn the_hits_are_right(all: &[Pattern]) {
                     let right = claimed.contains(key);
                     assert!(right || hit.is_none(), "a wrong key by {}", named(&**engine, seed));
                     assert!(right || !matches, "a match is missed by {}", named(&**engine, seed));
-                    // A hit that leaves the sign open may match with the other one.
+                    // A hit that leaves the sign open may match with the other sign.
                     let shown =
                         matches || claimed.iter().any(|key| shown(key)[range.clone()].contains(&true));
                     assert!(
@@ -238,7 +246,8 @@ fn the_hits_are_right(all: &[Pattern]) {
             });
             for (pattern, count) in chosen.iter().zip(matched) {
                 let expected = pattern.odds().probability() * pairs.len() as f64;
-                // None of fewer than 20 expected ones has a chance above 1 in 10^9, and says nothing.
+                // If 20 are expected, the chance to find none is 2 in 10^9. If fewer are expected, a
+                // search that finds none proves nothing.
                 assert!(count > 0 || expected < 20.0, "{}: 0 instead of {expected}", pattern.text());
             }
         }

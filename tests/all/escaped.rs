@@ -1,5 +1,6 @@
-//! Nothing foreign steers a terminal: whatever is typed, read, or set in the environment, no output has a control or
-//! formatting character of it, on a pipe or on a terminal, as text or as JSON.
+//! No input can control a terminal. Arguments, files and the environment may hold control and
+//! formatting characters, but no output repeats them: neither text nor JSON, neither on a pipe nor
+//! on a terminal.
 
 #![cfg(unix)]
 
@@ -19,8 +20,10 @@ use terminal::Typist;
 use vanity_ed25519::cli::{self, Plan};
 use vanity_ed25519::report::{self, Paint};
 
-/// One of each kind, the worst first: what sets the title, clears the screen, colours (as the program never does),
-/// deletes, a C1 introducer, directions, nothing at all, a hyphen, a byte order mark, a tag, line ends.
+/// One text of each kind, the worst first. They set the title, clear the screen, set a colour that
+/// the program never uses, delete, begin a sequence in one character (C1), end a line, or turn the
+/// direction of text. The invisible ones are spaces, joiners, a soft hyphen, a byte order mark and
+/// a tag.
 const NASTY: [&str; 16] = [
     "\x1b]0;owned\x07",
     "\x1b[2J",
@@ -51,35 +54,36 @@ fn is_active(char: char) -> bool {
     ACTIVE.iter().any(|(first, last)| (*first..=*last).contains(&char))
 }
 
-/// Checks that a text has nothing but line ends of what a terminal obeys.
+/// Checks that a text has no character that a terminal obeys, except line ends.
 pub fn check_text(text: &str) {
     let active = text.chars().find(|char| is_active(*char) && *char != '\n');
     assert_eq!(active, None, "in {text:?}");
 }
 
-/// Checks both streams of a run, which ends well or refuses.
+/// Checks the status and both streams of a run, which may succeed, refuse its input, or reach its
+/// timeout.
 fn check(ran: &Ran) {
     assert!(matches!(ran.status, Some(0 | 2 | 3)), "{ran:?}");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
     check_text(&ran.stdout);
     check_text(&ran.stderr);
-    // A line that was typed would stand at the left edge.
+    // An unescaped line end would put this text at the left edge.
     assert!(!ran.stderr.contains("\nerror: no'") && !ran.stderr.contains("\nerror: no\n"), "{ran:?}");
 }
 
-/// All of [`NASTY`] in one text.
+/// Returns all of [`NASTY`] as one text.
 fn all() -> String {
     NASTY.concat()
 }
 
-/// An expression that every key matches, with those characters in it.
+/// Returns an expression that contains these characters and matches every key.
 fn expression(nasty: &str) -> String {
     let literal: String =
         nasty.chars().map(|char| if "[](){}|\\".contains(char) { '.' } else { char }).collect();
     format!("^[A-P]|{literal}x")
 }
 
-/// The program with arguments that need be no text.
+/// Runs the program with arguments that need not be UTF-8.
 fn typed(args: &[&OsStr]) -> Ran {
     run(program(&[]).args(args))
 }
@@ -138,7 +142,7 @@ fn bytes_that_are_no_text_are_shown_as_numbers() {
         let ran = typed(if option.is_empty() { &args[2..] } else { &args });
         assert_eq!(ran.status, Some(2), "{option}: {ran:?}");
         check(&ran);
-        // The others name the option or the directory.
+        // The messages of these name the option or the directory alone.
         if !["-o", "-d", "--count", "--engine"].contains(&option) {
             assert!(ran.stderr.contains(r"caf\xe9\u{1b}[2J"), "{option}: {ran:?}");
         }
@@ -152,7 +156,8 @@ fn the_name_of_the_program_is_not_repeated() {
     }
 }
 
-/// A search, an estimate and a measurement, each as text and as JSON, into every place.
+/// Runs searches with keys in every kind of place, an estimate and a measurement, each as text and
+/// as JSON.
 #[test]
 fn patterns_are_told_harmlessly_wherever_they_come_from() {
     for nasty in [all(), NASTY[0].to_owned(), "\u{202e}\u{feff}".to_owned()] {
@@ -181,7 +186,7 @@ fn patterns_are_told_harmlessly_wherever_they_come_from() {
                 }
             }
         }
-        // What was written can be shown, too.
+        // A terminal can show the files that were written, too.
         let keys = directory.path().join("keys");
         for name in names(&keys).iter().map(|name| keys.join(name)).chain([directory.path().join("one.pub")])
         {
@@ -261,7 +266,8 @@ fn the_environment_is_told_harmlessly() {
     }
 }
 
-/// Removes what the program itself sends to a terminal: its colours, and what rewrites a line.
+/// Removes the program's own sequences from what it sent to a terminal: colours, and those that
+/// rewrite a line.
 fn without_own(sent: &str) -> String {
     let mut parts = sent.split("\x1b[");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -322,7 +328,8 @@ fn the_own_sequences_are_told_from_others() {
     assert!(std::panic::catch_unwind(|| check_text("a\u{202e}")).is_err());
 }
 
-/// What stands in a random command line: options, whole and in part, and characters that a terminal obeys.
+/// Makes the words of random command lines: options, parts of options, and characters that a
+/// terminal obeys.
 fn word() -> impl Strategy<Value = String> {
     let option = prop::sample::select(vec![
         "--count",
@@ -364,7 +371,7 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn random_command_lines_are_answered_harmlessly(words in prop::collection::vec(word(), 0..5)) {
-        // With these two, nothing is asked or written, and no tables are made.
+        // With these two options the program asks nothing, writes nothing, and makes no tables.
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
         match cli::plan(line) {

@@ -1,4 +1,5 @@
-//! What a directory holds already: a key counts only if its private file was opened and is what the ledger says.
+//! Tests of directories that hold keys already. A key counts only if the program can open its
+//! private file, and if the file holds the key that the ledger names.
 
 #![cfg(target_os = "linux")]
 
@@ -41,7 +42,8 @@ impl Place {
         run(&mut self.command(args))
     }
 
-    /// Runs a search that succeeds, and returns what it wrote to stderr and the private files of its finds.
+    /// Runs a search that succeeds, and returns what it wrote to stderr and the private files of
+    /// its finds.
     fn find(&self, args: &[&str]) -> (String, Vec<PathBuf>) {
         let ran = succeed(self.command(args).arg("--json"));
         let objects = objects(&ran.stdout);
@@ -51,14 +53,14 @@ impl Place {
         (ran.stderr, files)
     }
 
-    /// Every file of the directory with its bytes, but for the ledger.
+    /// Returns every file of the directory with its bytes, except the ledger.
     fn files(&self) -> Vec<(String, Vec<u8>)> {
         let names = names(&self.keys()).into_iter().filter(|name| name != LEDGER);
         let bytes = |path: PathBuf| if path.is_file() { fs::read(path).unwrap() } else { Vec::new() };
         names.map(|name| (name.clone(), bytes(self.keys().join(name)))).collect()
     }
 
-    /// Checks that nothing of `before` was changed but what is named.
+    /// Checks that no file of `before` has changed, except `but`.
     fn check_unchanged(&self, before: &[(String, Vec<u8>)], but: &str) {
         let after = self.files();
         for file in before.iter().filter(|(name, _)| name != but) {
@@ -102,10 +104,10 @@ fn keys_in_the_clear_are_refused_where_they_have_to_be_encrypted() {
         assert_eq!(place.files(), before);
         fs::write(place.keys().join(LEDGER), &ledger).unwrap();
     }
-    // Keys of other patterns are not counted, and so not refused.
+    // Keys of other patterns do not count, so the program does not refuse them.
     assert_eq!(place.find(&[&ENCRYPT[..], &["Ba"]].concat()).1.len(), 1);
 
-    // The remedy works.
+    // The advice of the hint works.
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     for file in &files {
         succeed(command(&ssh_keygen).args(["-q", "-p", "-P", "", "-N", "secret", "-f"]).arg(file));
@@ -132,11 +134,11 @@ fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
     let (_, files) = place.find(&pkcs8);
     assert_eq!(place.find(&pkcs8).1.len(), 0);
-    // Without one it counts unopened.
+    // Without a passphrase the key counts unopened.
     let (stderr, more) = place.find(&["Ab"]);
     assert_eq!(more.len(), 0);
     assert!(stderr.contains("note: without their passphrase these count unopened: 'keys/Ab-"), "{stderr}");
-    // With another one it does not count.
+    // With another passphrase it does not count.
     let before = place.files();
     fs::write(place.outer.path().join("pw"), "other\n").unwrap();
     let (stderr, more) = place.find(&pkcs8);
@@ -147,7 +149,7 @@ fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
     place.check_unchanged(&before, "");
 }
 
-/// A typed passphrase is asked for once, also where files have to be opened with it first.
+/// The program asks for a passphrase once, even if it has to open files with it first.
 #[test]
 fn a_typed_passphrase_opens_what_is_there() {
     let Some(script) = require::tool("script") else { return };
@@ -228,7 +230,7 @@ fn a_line_of_the_ledger_proves_nothing() {
     let ledger = place.keys().join(LEDGER);
     let text = fs::read_to_string(&ledger).unwrap();
 
-    // Another pattern than the key shows.
+    // The ledger names a pattern that the key does not show.
     let other = "0123456789";
     fs::write(&ledger, text.replace("\"pattern\":\"Ab\"", &format!("\"pattern\":\"{other}\""))).unwrap();
     let ran = place.run(&["--timeout", "100ms", "-n", "2", other]);
@@ -239,7 +241,7 @@ fn a_line_of_the_ledger_proves_nothing() {
         ran.stderr
     );
 
-    // The key of another file.
+    // The ledger names the key of another file.
     let lines: Vec<&str> = text.lines().collect();
     let name = |line: &str| {
         let entry: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -251,12 +253,12 @@ fn a_line_of_the_ledger_proves_nothing() {
     assert_eq!(more.len(), 1, "{stderr}");
     assert!(stderr.contains("does not count: it holds another key\n"), "{stderr}");
 
-    // A line twice, or after a wrong one, counts once.
+    // A line that comes twice, or after a wrong one, counts once.
     fs::write(&ledger, format!("{swapped}\n{text}{text}")).unwrap();
     let (stderr, more) = place.find(&["-n", "3", "Ab"]);
     assert_eq!(more.len(), 0, "{stderr}");
 
-    // Nor does a copy count twice.
+    // A copy of a key does not count.
     fs::write(&ledger, &text).unwrap();
     let copy = PathBuf::from(format!("{}.pem", files[0].display()));
     fs::copy(&files[0], &copy).unwrap();
@@ -264,7 +266,7 @@ fn a_line_of_the_ledger_proves_nothing() {
     assert!(stderr.contains(".pem' does not count: it is a copy of a key that counts already\n"), "{stderr}");
 }
 
-/// Strangers' keys may have names like ours; they are left alone.
+/// The program leaves the keys of others alone, even if they are named like its own.
 #[test]
 fn a_public_file_is_made_only_beside_a_key_of_ours() {
     let place = Place::new();
@@ -309,7 +311,8 @@ fn hostile_lines_of_a_ledger_cost_no_memory() {
     }
 }
 
-/// A system that lacks a call: nothing is lost, whatever the way to a name.
+/// If a system lacks one way to name a file, the program uses another. If none is left, it refuses
+/// before the search.
 #[test]
 fn systems_without_unnamed_files_links_or_renames_are_met_before_the_search() {
     let Some(strace) = require::tool("strace") else { return };
@@ -318,9 +321,9 @@ fn systems_without_unnamed_files_links_or_renames_are_met_before_the_search() {
         return;
     }
     for (injected, works) in [
-        // No hard links: the file is copied into one that is renamed.
+        // Without hard links, the program renames a copy of the file.
         (&["inject=linkat:error=EPERM"][..], true),
-        // As some FUSE: no renames that replace nothing.
+        // Some FUSE file systems lack renames that never replace a file.
         (&["inject=renameat2:error=EINVAL"], true),
         (&["inject=linkat:error=EPERM", "inject=renameat2:error=EINVAL"], false),
         (&["inject=fsync:error=EIO"], false),
@@ -332,7 +335,7 @@ fn systems_without_unnamed_files_links_or_renames_are_met_before_the_search() {
                 .args(["-f", "-qq", "-o", "/dev/null"])
                 .args(injected.iter().flat_map(|inject| ["-e", inject]));
             let target = directory.path().join("target");
-            // A search that must not begin would not end.
+            // If the program did not refuse, this search would not end.
             let pattern = if works { "ab" } else { "abcdefghijabcdefghij" };
             let ran = run(command.args([PROGRAM, "-t", "1", pattern, option]).arg(&target));
             if works {

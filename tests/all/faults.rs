@@ -1,8 +1,8 @@
 //! Every system call may fail, and the process may die at any of them.
 //!
-//! `strace` injects a failure, or a deadly signal, into one call after the other: of each name the first and the last that the
-//! program makes once it has to do with its files. With `VANITY_FAULTS=all`, into each of them, and each failure that it may
-//! meet.
+//! `strace` injects a failure or a deadly signal into one call after the other. By default it
+//! takes the first and the last call of each name after the program has begun to use its files. With
+//! `VANITY_FAULTS=all` it takes every such call, with every failure that the call may meet.
 
 #![cfg(target_os = "linux")]
 
@@ -19,13 +19,14 @@ use crate::{holdings, program, require};
 use holdings::{Asked, PASSPHRASE, harm, is_temporary, misbehaviour, missing, open, open_pair, snapshot};
 use program::{LEDGER, PROGRAM, Ran, command, names, program, public_path, run, succeed};
 
-/// The calls that have to do with files and randomness, and those that begin threads. A machine may lack some of them.
+/// The calls for files and randomness, and those that start threads. A machine may lack some of
+/// them.
 const CALLS: &str = "open,openat,creat,close,read,pread64,readv,write,pwrite64,writev,lseek,ftruncate,fallocate,fsync,\
     fdatasync,link,linkat,symlinkat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmod,fchmodat,flock,\
     getdents64,stat,lstat,fstat,newfstatat,statx,statfs,fstatfs,readlink,readlinkat,getcwd,copy_file_range,getrandom,clone3,\
     pipe2,eventfd2";
 
-/// The failures of a call, the most telling one first.
+/// Returns the failures of a call, the most important one first.
 fn errors(call: &str) -> &'static [&'static str] {
     match call {
         "link" | "linkat" | "rename" | "renameat" | "renameat2" => {
@@ -36,13 +37,14 @@ fn errors(call: &str) -> &'static [&'static str] {
         "mkdir" | "mkdirat" => &["EIO", "ENOSPC"],
         "flock" => &["EIO", "ENOLCK"],
         "clone3" => &["EAGAIN"],
-        // The standard library ignores what a file answers, and panics at a directory; neither can be helped.
+        // The standard library ignores a failure for a file, and panics for a directory. The
+        // program can change neither.
         "close" => &[],
         _ => &["EIO"],
     }
 }
 
-/// A `strace` that may trace here and shows the paths of calls; else the test is skipped.
+/// Returns a `strace` that may trace here. Without one the test is skipped.
 fn strace() -> Option<PathBuf> {
     let strace = require::tool("strace")?;
     if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
@@ -58,18 +60,18 @@ struct Scenario {
     name: &'static str,
     /// The arguments, relative to a directory that has a file `secret` with the passphrase.
     args: &'static [&'static str],
-    /// Where the keys go.
+    /// The destination of the keys.
     into: Into,
     encrypted: bool,
-    /// Whether a batch with some faults of its own is there before.
+    /// Whether the directory holds a damaged batch before the run.
     rerun: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Into {
-    /// `keys/id_x`.
+    /// The file `keys/id_x`.
     File,
-    /// So many to `keys`, which may have to be made.
+    /// The directory `keys`, which may not exist yet, and the number of keys.
     Directory(usize),
 }
 
@@ -105,12 +107,13 @@ const SCENARIOS: [Scenario; 5] = [
     },
 ];
 
-/// What stands before every scenario's own arguments: one thread, and nothing on stdout but public lines.
+/// The arguments before each scenario's own. They ask for one thread, and for nothing but public
+/// lines on stdout.
 const ALWAYS: [&str; 6] = ["-q", "-t", "1", "--engine", "reference", PATTERN];
 const PATTERN: &str = "ab";
 
 impl Scenario {
-    /// A directory in which the scenario can begin.
+    /// Makes a directory in which the scenario can begin.
     fn stage(&self) -> TempDir {
         let stage = TempDir::new().unwrap();
         fs::write(stage.path().join("secret"), PASSPHRASE).unwrap();
@@ -149,7 +152,8 @@ impl Scenario {
         }
     }
 
-    /// Runs the program with this fault, then without any. Gives whether the fault was met, and what was wrong.
+    /// Runs the program with this fault, then without any. Returns whether the fault happened, and
+    /// what was wrong.
     fn meet(&self, strace: &Path, fault: &str) -> (bool, Option<String>) {
         let (stage, logs) = (self.stage(), TempDir::new().unwrap());
         let keys = stage.path().join("keys");
@@ -166,7 +170,7 @@ impl Scenario {
         let calls = fs::read_to_string(&log).unwrap();
         let met =
             if killed { calls.contains("+++ killed by SIGKILL +++") } else { calls.contains("(INJECTED)") };
-        // What fails while the program is loaded is the system's to say.
+        // If a call fails while the system loads the program, the message is the system's.
         let loaded = calls.lines().take_while(|line| !line.contains("(INJECTED)")).any(names_a_file);
         let judged = !met || loaded && !killed;
         let wrong = harm(&keys, &before, &ran.stdout)
@@ -181,7 +185,7 @@ impl Scenario {
         (met, wrong.map(|wrong| format!("{}: after {fault}: {wrong}: {ran:?}, then {again:?}", self.name)))
     }
 
-    /// Checks that a second run, without faults, has brought everything that was asked for.
+    /// Checks that a second run, without faults, has made everything that was asked for.
     fn completes(&self, keys: &Path, ran: &Ran) -> Result<(), String> {
         if let Some(left) = names(keys).into_iter().find(|name| is_temporary(name)) {
             return Err(format!("{left} is left over"));
@@ -189,7 +193,8 @@ impl Scenario {
         if ran.status == Some(0) {
             return self.missing(keys);
         }
-        // A key that has its name is never written again; it is whole, and its public line can be made of it.
+        // Once a key has its name, the program never writes it again. The key is whole, and gives
+        // its public line.
         let is_there = self.into == Into::File
             && ran.status == Some(2)
             && ran.stderr.starts_with("error: 'keys/id_x")
@@ -199,7 +204,8 @@ impl Scenario {
     }
 }
 
-/// A batch of four keys, one without its public file, one without its private file, and a ledger that was cut off.
+/// Returns a batch of four keys. One lacks its public file, one its private file, and the ledger
+/// was cut off.
 fn batch_with_faults() -> &'static holdings::Snapshot {
     static BATCH: OnceLock<holdings::Snapshot> = OnceLock::new();
     BATCH.get_or_init(|| {
@@ -216,13 +222,13 @@ fn batch_with_faults() -> &'static holdings::Snapshot {
     })
 }
 
-/// Whether a call names one of the scenario's files.
+/// Returns whether a call names one of the scenario's files.
 fn names_a_file(call: &str) -> bool {
     call.contains("\"keys") || call.contains("\"secret")
 }
 
-/// How many calls of a name the threads make: the fewest and the most before the program has to do with its files, and the most
-/// in all.
+/// How many calls of each name a thread makes: the fewest and the most before the program begins to
+/// use its files, and the most in all.
 type Counts = BTreeMap<String, [usize; 3]>;
 
 /// Counts the calls of a run without faults.
@@ -307,13 +313,14 @@ fn any_call_may_fail_and_any_may_be_the_last() {
     assert!(met > 200, "{met} faults met");
 }
 
-/// The first of them, one a line.
+/// Returns the first 30 texts, one on each line.
 fn join(wrong: &[&String]) -> String {
     let first = wrong.iter().take(30).map(|wrong| wrong.as_str());
     first.collect::<Vec<_>>().join("\n")
 }
 
-/// Where nothing can be named without overwriting, that is found out before the search.
+/// If a file system cannot name a file without replacing another, the program finds out before the
+/// search.
 #[test]
 fn a_file_system_that_cannot_name_is_refused_before_the_search() {
     let Some(strace) = strace() else { return };
@@ -324,7 +331,7 @@ fn a_file_system_that_cannot_name_is_refused_before_the_search() {
         let stage = scenario.stage();
         let keys = stage.path().join("keys");
         let before = snapshot(&keys);
-        // Nothing can be found in a second, and an hour would be waited for.
+        // If the program did not refuse, this search would find nothing and end by its timeout.
         let ran = run(scenario
             .command(&strace, &stage)
             .args([

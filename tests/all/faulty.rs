@@ -1,7 +1,7 @@
-//! The program with a way of searching that has a fault: no wrong key is kept or shown, and nothing leaks.
+//! The program keeps and shows no wrong key if its engine is faulty, and its panics show no secret.
 //!
-//! The fault is put between the search and a real back end, in a process of its own: this program of tests carries out the
-//! plan as `main` does.
+//! The fault is between the search and a real back end, in a process of its own. There this test
+//! program carries out the plan as `main` does.
 
 #![cfg(unix)]
 
@@ -24,21 +24,22 @@ use vanity_ed25519::pattern::Matcher;
 #[allow(dead_code, reason = "its own `main`")]
 mod main;
 
-/// The variables that make a test the program: its arguments, a line each; the fault; and a file for seeds.
+/// The variables that turn a test into the program: its arguments, one on each line, the fault, and
+/// a file for seeds.
 const ARGUMENTS: &str = "VANITY_FAULTY_ARGUMENTS";
 const FAULT: &str = "VANITY_FAULTY_FAULT";
 const SEEDS: &str = "VANITY_FAULTY_SEEDS";
 
-/// What is wrong.
+/// What is wrong with the engine.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
-    /// The keys of one lane of so many are other keys than their seeds'.
+    /// Of this many lanes, this one derives the keys of other seeds.
     Lane(usize, usize),
-    /// The same, and the other lanes claim nothing.
+    /// The same, and the other lanes report no hits.
     LaneAlone(usize, usize),
     /// A worker panics.
     Worker,
-    /// The engine panics when it is asked for notes, by the thread that reports.
+    /// The engine panics when the thread that reports asks it for notes.
     Notes,
 }
 
@@ -81,7 +82,7 @@ struct FaultyWorker<'a> {
     fault: Fault,
 }
 
-/// Hands out other seeds than its own in one lane.
+/// Gives wrong seeds to the lane of the fault, and keeps the right ones.
 struct OtherSeeds<'a> {
     inner: &'a mut dyn SeedSource,
     fault: Fault,
@@ -120,7 +121,8 @@ impl Worker for FaultyWorker<'_> {
     }
 }
 
-/// Where the variables are there, this process is the program from here on; without them there is nothing to test.
+/// If the variables are set, this process is the program from here on. Without them this test does
+/// nothing.
 #[test]
 fn as_the_program() {
     let (Ok(arguments), Ok(fault)) = (std::env::var(ARGUMENTS), std::env::var(FAULT)) else { return };
@@ -148,7 +150,7 @@ fn faulty(fault: &str, arguments: &[&str], more: &[(&str, &str)]) -> Ran {
         .envs(more.iter().copied()))
 }
 
-/// The names of the engines of the processor that are there, with their lanes.
+/// Returns the engines of this processor, each with its number of lanes.
 fn back_ends() -> Vec<(&'static str, usize)> {
     let lanes = |name| match name {
         "reference" | "portable" => Some(1),
@@ -160,7 +162,7 @@ fn back_ends() -> Vec<(&'static str, usize)> {
     engines.iter().filter_map(|engine| Some((engine.name(), lanes(engine.name())?))).collect()
 }
 
-/// Checks that the search has failed, loudly.
+/// Checks that the search has failed with the message of the self-check.
 fn check_failed(ran: &Ran, engine: &str) {
     assert_eq!(ran.status, Some(1), "{ran:?}");
     let told = format!("error: self-check: the engine '{engine}' claimed a key that is not right; ");
@@ -182,7 +184,7 @@ fn a_fault_in_one_lane_leaves_no_file() {
             let file = file.to_str().unwrap();
             let base = ["--engine", engine, "abc"];
             for options in [
-                // Without the measurement before a search, and with it.
+                // `-q` leaves out the measurement before the search.
                 &["-q", "-o", file][..],
                 &["-o", file],
                 &["-q", "-o", file, "--rounds", "1", "--passphrase-file", secret],

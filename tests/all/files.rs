@@ -1,4 +1,5 @@
-//! Key files: modes, names, forms, what is never overwritten, and what survives the end of a search.
+//! Tests of key files: their modes, names and forms, what the program never overwrites, and what
+//! survives the end of a search.
 
 #![cfg(unix)]
 
@@ -34,7 +35,7 @@ fn modes_do_not_depend_on_the_umask() {
         let privates: Vec<String> = names(&keys).into_iter().filter(is_private).collect();
         assert_eq!(privates.len(), 3, "{privates:?}");
         for name in privates {
-            // Its mode, too.
+            // This checks the mode, too.
             check_pair(&keys.join(name));
         }
         assert_eq!(names(&keys).len(), 7);
@@ -74,7 +75,7 @@ fn what_exists_is_refused_before_the_search_and_stays() {
         ("-d", "missing/keys", "there is no directory '"),
         ("-d", "dangling", "there is no directory '"),
     ] {
-        // A search for this would not end.
+        // If the program did not refuse, this search would not end.
         let ran = run(program(&["abcdefghijabcdefghij", option]).arg(path(name)));
         assert_eq!(ran.status, Some(2), "{name}: {ran:?}");
         let first = ran.stderr.lines().next().unwrap();
@@ -90,7 +91,7 @@ fn what_exists_is_refused_before_the_search_and_stays() {
     assert_eq!(names(&path("directory")), [""; 0]);
 }
 
-/// Not even root can create a file there.
+/// Not even root can create a file in these directories.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_directory_that_takes_no_files_is_refused_before_the_search() {
@@ -175,7 +176,7 @@ fn names_in_a_directory_are_safe_for_any_pattern() {
         assert_eq!(found.iter().filter(named).count(), 2, "{pattern}");
     }
 
-    // A pattern that is an expression may hold what no file name should.
+    // An expression may contain characters that no file name should have.
     let expression = succeed(program(&["--json", "--regex", "^(A|..|/)[^a]*b", "-d"]).arg(&keys));
     assert_eq!(of_type(&program::objects(&expression.stdout), "found").len(), 1);
     assert_eq!(names(&keys).len(), 2 * found.len() + 3);
@@ -183,7 +184,7 @@ fn names_in_a_directory_are_safe_for_any_pattern() {
 
 #[test]
 fn a_signal_ends_the_search_and_keeps_what_was_found() {
-    // Twice, as timeout(1) sends them.
+    // Some are sent twice, as timeout(1) does.
     let sent = [
         (Signal::INT, 1, 130),
         (Signal::TERM, 1, 143),
@@ -199,7 +200,8 @@ fn a_signal_ends_the_search_and_keeps_what_was_found() {
     }
 }
 
-/// Sends a search so many signals, and checks what it leaves. Gives how long it went on.
+/// Sends a signal to a search, `times` times, and checks what the search leaves. Returns how long
+/// it went on.
 fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
@@ -223,7 +225,7 @@ fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
     took
 }
 
-/// As `nohup` has it.
+/// `nohup` starts programs with this signal ignored.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_hangup_that_is_ignored_stays_so() {
@@ -238,7 +240,7 @@ fn a_hangup_that_is_ignored_stays_so() {
         assert!(lines.by_ref().any(|line| line.contains("\"found\"")));
         kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
     }
-    // It would have ended within a second.
+    // A search that did not ignore the signal would end within a second.
     let goes_on = Instant::now() + Duration::from_millis(1500);
     while Instant::now() < goes_on {
         assert!(lines.next().unwrap().contains("\"found\""));
@@ -262,7 +264,7 @@ fn a_killed_search_leaves_whole_every_key_that_it_reported() {
     for object in &found {
         assert_eq!(check_pair(Path::new(text(object, "private_key_file"))), text(object, "public_key"));
     }
-    // Whatever else has a name is whole, too; only a public file may be missing.
+    // Every other file with a final name is whole, too. Only a public file may be missing.
     for private in names(&keys).iter().filter(|name| !name.ends_with(".pub")) {
         assert!(!private.ends_with(".tmp"), "{private}");
         if private != LEDGER && keys.join(format!("{private}.pub")).exists() {
@@ -292,7 +294,7 @@ fn a_directory_that_vanishes_is_a_failure() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let (child, stdout, _, stderr) = endless("abc", &keys, 5);
-    // Renamed away: that cannot fail for a file that is just being written.
+    // Renaming the directory cannot fail because of a file that is being written; removing it can.
     fs::rename(&keys, directory.path().join("moved")).unwrap();
     drop(stdout.lines().last());
     let ended = child.end();

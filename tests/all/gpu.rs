@@ -1,4 +1,5 @@
-//! The GPU engine as it is used: on whatever device there is, and where there is none.
+//! Tests of the GPU engine as people use it: on any device, on a machine without one, and in a
+//! program built without it.
 
 #![cfg(unix)]
 
@@ -36,7 +37,7 @@ mod with_devices {
     use crate::program::{self, check_pair, objects, of_type, run, succeed, text, whole};
     use crate::require;
 
-    /// Whether there is a device; where there is none, the test is skipped by name.
+    /// Returns whether there is a device. Without one the test is skipped and says so.
     fn is_there() -> bool {
         let there = vanity_ed25519::gpu::devices().is_ok();
         if !there {
@@ -47,12 +48,12 @@ mod with_devices {
 
     #[test]
     fn without_a_device_the_reason_is_told_and_auto_goes_on() {
-        // Neither library is found in an empty directory; OpenCL's finds no driver.
+        // In an empty directory OpenCL finds no driver.
         let empty = TempDir::new().unwrap();
         let alone = |args: &[&str]| {
             let mut command = program::program(args);
             command.env("OCL_ICD_VENDORS", empty.path()).env("OPENCL_VENDOR_PATH", empty.path());
-            // Where there is CUDA, it shows no device.
+            // CUDA, if it is installed, shows no device.
             command.env("CUDA_VISIBLE_DEVICES", "");
             command
         };
@@ -68,7 +69,7 @@ mod with_devices {
         assert!(reasons.iter().any(|reason| told.starts_with(reason)), "{}", ran.stderr);
         assert!(told.contains("; OpenCL "), "{}", ran.stderr);
         assert!(ran.stderr.contains("\nhint: this machine has: auto, "), "{}", ran.stderr);
-        // Long enough for `auto` to ask for devices.
+        // This search is long enough for `auto` to ask for devices.
         let ran = run(&mut alone(&["--timeout", "1s", "abcdefghijklmn"]));
         assert_eq!(ran.status, Some(3), "{}", ran.stderr);
     }
@@ -118,11 +119,11 @@ mod with_devices {
         program::within_a_second(interrupted);
     }
 
-    /// Gives how long a search goes on after an interrupt.
+    /// Interrupts a search, and returns how long it went on.
     fn interrupted() -> Duration {
         let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
         let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
-        // The odds are told when the search begins.
+        // The program prints the odds when the search begins.
         let mut line = String::new();
         let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
         std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();

@@ -1,4 +1,5 @@
-//! The guide in `docs/many-machines.md` shows the files that `tests/many-machines/run` runs, and commands that it runs.
+//! The guide `docs/many-machines.md` shows the files and the commands that
+//! `tests/many-machines/run` runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +8,7 @@ use std::path::Path;
 const GUIDE: &str = include_str!("../../docs/many-machines.md");
 const RUN: &str = include_str!("../many-machines/run");
 
-/// The fenced blocks, without their fences.
+/// Returns the fenced blocks, without their fences.
 fn blocks(text: &str) -> Vec<&str> {
     let fenced = text.split("\n```").skip(1).step_by(2);
     fenced.map(|block| block.split_once('\n').unwrap().1).collect()
@@ -27,7 +28,7 @@ fn what_the_guide_shows_is_what_is_run() {
 
     let run: BTreeSet<&str> = RUN.lines().map(str::trim).collect();
     for command in commands.iter().flat_map(|block| block.lines()) {
-        // There each node has one processor, and what is printed goes to files.
+        // In the script each node has one processor, and output goes to files.
         let is_run = |line: &&str| {
             let line = line.replace("--cpus-per-task=1 ", "");
             line.strip_prefix(command).is_some_and(|rest| rest.is_empty() || rest.starts_with(" > "))

@@ -1,4 +1,5 @@
-//! Hostile files, directories, limits and surroundings: each is refused with a reason, or makes no difference.
+//! Hostile files, directories, limits and environments make no difference, or the program refuses
+//! them with a reason.
 
 #![cfg(target_os = "linux")]
 
@@ -16,22 +17,22 @@ use program::{
 };
 use tempfile::TempDir;
 
-/// Twenty letters: no machine finds them.
+/// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
 
-/// A shell script, in which `$0` is the program and `$1` that path.
+/// Returns a command that runs a shell script. There `$0` is the program and `$1` is `path`.
 fn script(text: &str, path: &Path) -> Command {
     let mut shell = command("bash");
     shell.args(["-c", text, PROGRAM]).arg(path).env_remove("RUST_BACKTRACE");
     shell
 }
 
-/// Runs `mkfifo`.
+/// Makes a named pipe.
 fn pipe(path: &Path) {
     succeed(command("mkfifo").arg(path));
 }
 
-/// Checks that every key that was told is whole, and that nobody panicked.
+/// Checks that every reported key is whole, and that the program did not panic.
 fn check_told(ran: &Ran) {
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
     for object in of_type(&objects(&ran.stdout), "found") {
@@ -39,7 +40,7 @@ fn check_told(ran: &Ran) {
     }
 }
 
-/// Checks that nothing of a run can steer a terminal.
+/// Checks that no output of a run can control a terminal.
 fn check_printable(ran: &Ran) {
     check_text(&ran.stdout);
     check_text(&ran.stderr);
@@ -116,7 +117,8 @@ fn a_small_stack_is_enough() {
     check_pair(&directory.path().join("other"));
 }
 
-/// Where memory does not do, the end may be a sudden one, but nothing is half done and nothing is told that is not kept.
+/// If the memory is not enough, the program may end suddenly, but it has kept every key that it
+/// reported.
 #[test]
 fn little_memory_is_enough_or_loses_nothing() {
     for mebibytes in [8, 16, 24, 40, 64, 100, 200] {
@@ -129,13 +131,13 @@ fn little_memory_is_enough_or_loses_nothing() {
         if mebibytes >= 64 {
             assert_eq!(ran.status, Some(3), "{mebibytes} MiB: {ran:?}");
         } else {
-            // 1 and 3 by the program, 127 by the loader; none by a signal.
+            // The program ends with 1 or 3, the loader with 127. After a signal there is no status.
             assert!(matches!(ran.status, None | Some(1 | 3 | 127)), "{mebibytes} MiB: {ran:?}");
         }
     }
 }
 
-/// `unshare` that can mount, in namespaces of its own; else the test is skipped.
+/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
 fn unshare() -> Option<PathBuf> {
     let unshare = require::tool("unshare")?;
     if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
@@ -295,7 +297,7 @@ fn a_path_cannot_steer_a_terminal() {
     let ran = succeed(&mut arguments(&["abc", "-d", name]));
     check_printable(&ran);
     check_printable(&succeed(&mut arguments(&["abc", "-d", name])));
-    // What is shown leads a shell to the same file.
+    // The path that is printed leads a shell to the same file.
     let shown =
         ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
     let cat = command("bash")
@@ -323,7 +325,8 @@ fn a_file_of_any_time_can_be_entered() {
     }
 }
 
-/// The clock of the day is read for the ledger alone: it may stand anywhere and go backwards.
+/// The program reads the clock of the day only for the ledger. The clock may show any time, and may
+/// go backwards.
 #[test]
 fn the_clock_of_the_day_may_be_wrong() {
     let Some(faketime) = require::tool("faketime") else { return };

@@ -1,4 +1,5 @@
-//! Everything that `--json` prints obeys the published schema, and the schema refuses everything else.
+//! Everything that `--json` prints obeys the published schema, and the schema refuses everything
+//! else.
 
 #![cfg(unix)]
 
@@ -18,7 +19,7 @@ use tempfile::TempDir;
 const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
 const README: &str = include_str!("../../README.md");
 
-/// Twenty letters: no machine finds them.
+/// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
 
 fn schema() -> Value {
@@ -29,7 +30,7 @@ fn validator() -> Validator {
     jsonschema::draft202012::new(&schema()).unwrap()
 }
 
-/// The fields of each type of object.
+/// Returns the fields of each type of object.
 fn fields(schema: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let types = schema["oneOf"].as_array().unwrap().iter().map(|one| {
         let name = one["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
@@ -39,14 +40,14 @@ fn fields(schema: &Value) -> BTreeMap<String, BTreeSet<String>> {
     types.collect()
 }
 
-/// What a run prints that ends with this status.
+/// Runs the program, which must end with `status`. Returns the objects that it printed.
 fn printed(args: &[&str], status: i32) -> Vec<Value> {
     let ran = run(&mut program(args));
     assert_eq!(ran.status, Some(status), "{args:?}: {ran:?}");
     objects(&ran.stdout)
 }
 
-/// What a search prints that a signal ends.
+/// Returns the objects that a search prints if a signal ends it.
 fn interrupted() -> Vec<Value> {
     let mut child = program::start(program(&["--json", "-q", NEVER]).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -64,7 +65,7 @@ static EVERY_OBJECT: LazyLock<Vec<Value>> = LazyLock::new(every_object);
 fn every_object() -> Vec<Value> {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-    // The least likely pattern that there is, and a certain one.
+    // The least likely pattern of all is made of this. Another pattern, `.*`, is certain.
     let whole = "abcdefghijklmnopqrstuvwxyz0123456789+/abcdA";
     fs::write(path("passphrase"), "two words\n").unwrap();
     let runs: &[(&[&str], i32)] = &[
@@ -107,7 +108,7 @@ fn every_object() -> Vec<Value> {
     all
 }
 
-/// Every field of the schema is seen in some run, so that it promises nothing that there is not.
+/// Some run prints each field of the schema, so the schema promises no field that does not exist.
 #[test]
 fn every_object_of_every_run_obeys_the_schema() {
     let validator = validator();
@@ -122,12 +123,13 @@ fn every_object_of_every_run_obeys_the_schema() {
     assert_eq!(Vec::from_iter(reasons), ["\"complete\"", "\"signal\"", "\"timeout\""]);
 }
 
-/// No field can be missing, be added, or hold what it should not.
+/// The schema refuses an object with a field too few, a field too many, or a wrong value in a
+/// field.
 #[test]
 fn an_object_that_is_changed_anywhere_is_refused() {
     let validator = validator();
     let refused = |object: &Value, how: &str| assert!(!validator.is_valid(object), "{how}: {object}");
-    // One of each set of fields, since to validate takes long.
+    // One object of each set of fields is enough, because it takes long to validate one.
     let mut shapes = BTreeSet::new();
     for object in &*EVERY_OBJECT {
         let fields: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
@@ -151,7 +153,7 @@ fn an_object_that_is_changed_anywhere_is_refused() {
             less.as_object_mut().unwrap().remove(name);
             refused(&less, &format!("no {name}"));
             for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {
-                // These are as good.
+                // These values are right, too.
                 if value.is_boolean() && wrong.is_boolean() || name == "given_up" && wrong == json!([]) {
                     continue;
                 }
@@ -173,7 +175,7 @@ fn an_object_that_is_changed_anywhere_is_refused() {
     }
 }
 
-/// Neither what is printed nor what the schema allows has a secret beside a file.
+/// An object that names a file has no secret, and the schema allows none there.
 #[test]
 fn a_secret_is_only_where_no_file_is() {
     let validator = validator();
@@ -216,14 +218,14 @@ fn the_schema_is_one_and_describes_every_field() {
         .map(|name| name.as_str().unwrap())
         .collect();
     let mut expected: Vec<&str> = vanity_ed25519::engine::names().collect();
-    // What `auto` may make of several.
+    // `auto` may combine several engines into this one.
     expected.insert(1, vanity_ed25519::engine::SIDE_BY_SIDE);
     assert_eq!(engines, expected);
     let most = vanity_ed25519::search::MAX_THREADS;
     assert_eq!(schema["$defs"]["threads"]["maximum"], most);
 }
 
-/// The words in backticks.
+/// Returns the words in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -1,7 +1,7 @@
-//! Key files of both forms, read by real `ssh-keygen` and `openssl`: the library's, with comments of every kind, and the
-//! program's, each of which has to show its pattern.
+//! Real `ssh-keygen` and `openssl` read key files of both forms: files of the library with comments
+//! of every kind, and files of the program, whose keys must show the pattern.
 //!
-//! `VANITY_KEYS=10000` makes so many keys of each form instead of a few.
+//! `VANITY_KEYS` sets the number of keys of each form (50 by default).
 
 #![cfg(unix)]
 
@@ -14,17 +14,17 @@ use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
 use vanity_ed25519::key::{Destination, Format, Kept, PublicKey, Seed};
 
-/// Comments of every kind, each met by some of the keys.
+/// Comments of every kind. Each is the comment of some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];
 
 const SECRET: &str = "correct horse";
 
-/// Keys of each form and for each tool: `VANITY_KEYS`, or a few.
+/// Returns the number of keys of each form.
 fn keys() -> usize {
     std::env::var("VANITY_KEYS").map_or(50, |keys| keys.parse().unwrap())
 }
 
-/// A random key pair in files of its own, with a comment.
+/// Writes a random key pair with a comment to files of its own.
 fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'static str, Kept) {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).unwrap();
@@ -38,12 +38,12 @@ fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'stati
     (public, comment, kept)
 }
 
-/// What `ssh-keygen -y` makes of a private file.
+/// Returns the public line that `ssh-keygen -y` derives from a private file.
 fn reread(ssh_keygen: &Path, private: &Path, passphrase: &str) -> String {
     succeed(command(ssh_keygen).args(["-y", "-P", passphrase, "-f"]).arg(private)).stdout
 }
 
-/// The fingerprint that `ssh-keygen -l` shows of a file.
+/// Returns the fingerprint that `ssh-keygen -l` shows for a file.
 fn fingerprint(ssh_keygen: &Path, file: &Path) -> String {
     let shown = succeed(command(ssh_keygen).arg("-lf").arg(file)).stdout;
     let fields: Vec<_> = shown.split_whitespace().collect();
@@ -51,7 +51,7 @@ fn fingerprint(ssh_keygen: &Path, file: &Path) -> String {
     fields[1].to_owned()
 }
 
-/// The key that `openssl pkey` sees in a private file.
+/// Returns the public key that `openssl pkey` derives from a private file.
 fn openssl_key(openssl: &Path, private: &Path, passphrase: &str) -> PublicKey {
     let mut pkey = Command::new(openssl);
     let pkey = pkey.args(["pkey", "-pubout", "-outform", "DER", "-passin"]).arg(format!("pass:{passphrase}"));
@@ -69,7 +69,8 @@ fn the_tools_read_any_key_with_any_comment() {
     for i in 0..50 {
         let (public, comment, kept) = random_key(directory.path(), 2 * i, Format::Openssh);
         assert_eq!(reread(&ssh_keygen, &kept.private_file, ""), public.line(comment) + "\n");
-        // Of the public file, and then of the private file alone.
+        // The first time `ssh-keygen` reads the public file, the second time the private file
+        // alone.
         for _ in 0..2 {
             assert_eq!(fingerprint(&ssh_keygen, &kept.private_file), public.fingerprint());
             let _ = fs::remove_file(&kept.public_file);
@@ -79,7 +80,7 @@ fn the_tools_read_any_key_with_any_comment() {
     }
 }
 
-/// Makes a batch of keys that show "ab". Gives their private files, each with its public line.
+/// Makes a batch of keys that show "ab". Returns their private files, each with its public line.
 fn batch(directory: &Path, options: &[&str]) -> Vec<(PathBuf, String)> {
     let count = keys().to_string();
     let mut batch = program(&["-q", "-n", &count, "ab", "-d"]);

@@ -1,4 +1,8 @@
-//! The tests of the program and of the library from outside, in one program: to optimise and link one for each file takes minutes.
+//! The tests of the program, and of the library from outside. They are one program, because to
+//! build and link one for each file takes minutes.
+//!
+//! Modules in folders are helpers. `tests/require` is outside this folder, because the library's
+//! unit tests use it, too.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

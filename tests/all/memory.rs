@@ -1,4 +1,5 @@
-//! What is left of secrets in memory, once a key is kept or thrown away; and who may look there.
+//! No secret stays in memory once a key is kept or thrown away, and no other process of the same
+//! user can read that memory.
 
 #![cfg(target_os = "linux")]
 
@@ -21,13 +22,14 @@ use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
 use vanity_ed25519::search::{Find, Observer, Progress, Quota, Search, Stop};
 
-/// Twenty letters: no machine finds them.
+/// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
 
-/// Keys of a batch whose secrets are looked for.
+/// The number of keys in a batch whose secrets are searched for.
 const KEYS: usize = 20;
 
-/// A search that has told of its keys and goes on, because one pattern is never found.
+/// Starts a search that reports its keys and then goes on, because it never finds one of its
+/// patterns. Returns the process and the private files.
 fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
     let count = KEYS.to_string();
     let mut search = program(&["--json", "-q", "-t", "2", "-n", &count, "abc", NEVER, "-d"]);
@@ -43,7 +45,8 @@ fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Runnin
     (child, files.iter().map(|object| text(object, "private_key_file").to_owned()).collect())
 }
 
-/// The part of a private key's text that says its seed, line ends and all, without the characters that say something else, too.
+/// Returns the characters of a private key's text that encode its seed and nothing else, with the
+/// line ends between them.
 fn seed_text(private: &str) -> String {
     let seed = seed(private);
     let start = private.find('\n').unwrap() + 1;
@@ -56,7 +59,8 @@ fn seed_text(private: &str) -> String {
     lines[place(from)..place(to)].to_owned()
 }
 
-/// Whether this process may look into the memory of those that do not let themselves be traced.
+/// Returns whether this process may read the memory of processes that forbid tracing. Otherwise the
+/// test is skipped.
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
@@ -106,7 +110,8 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
         for (number, file) in files.iter().enumerate() {
             let encrypted = ssh_key::PrivateKey::from_openssh(fs::read(file).unwrap()).unwrap();
             let private = encrypted.decrypt(PASSPHRASE).unwrap();
-            // The key that the passphrase leads to, and what stands for the passphrase on the way.
+            // The key that is derived from the passphrase, and the hash of the passphrase, from
+            // which bcrypt begins.
             let mut derived = [0; 48];
             encrypted.kdf().derive(PASSPHRASE, &mut derived).unwrap();
             needles.add(&masked(&derived[..16]), format!("derived key {number}, first half"));
@@ -122,9 +127,9 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
     }
 }
 
-/// Checks that nothing of it is in the memory of a search, and ends that.
+/// Checks that the memory of a search holds none of the needles, and ends the search.
 fn check_memory(search: Running, mut needles: Needles, args: &[&str]) {
-    // That would be found if it were there: this is.
+    // A control: this pattern is in memory, and must be found there.
     needles.add(&masked(NEVER.as_bytes()), "pattern".to_owned());
     let mut found = needles.find(&search.id().to_string());
     drop(search);
@@ -137,7 +142,7 @@ fn check_memory(search: Running, mut needles: Needles, args: &[&str]) {
 /// The seeds that engines were given, masked.
 static GIVEN: Mutex<Vec<[u8; 32]>> = Mutex::new(Vec::new());
 
-/// An engine whose seeds are remembered.
+/// An engine that remembers its seeds in [`GIVEN`].
 struct Remembering(Box<dyn Engine>);
 struct RememberingWorker<'a>(Box<dyn Worker + 'a>);
 struct RememberingSource<'a>(&'a mut dyn SeedSource);
@@ -184,7 +189,7 @@ impl Observer for Nobody {
     fn progress(&mut self, _: &Progress) {}
 }
 
-/// In a process of its own for each engine.
+/// The test runs itself in a process of its own for each engine.
 #[test]
 fn nothing_is_left_of_seeds_that_were_thrown_away() {
     const ENGINE: &str = "VANITY_ED25519_INNER_TEST";
@@ -215,11 +220,11 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     let given = std::mem::take(&mut *GIVEN.lock().unwrap());
     assert_eq!(summary.attempts, given.len() as u64);
     let mut needles = Needles::default();
-    // The last ones are the likeliest to be left.
+    // The last seeds are the likeliest to be left.
     for (number, seed) in given.iter().rev().take(20_000).enumerate() {
         needles.add_seed(seed, number);
     }
-    // That would be found if it were there: this is.
+    // A control: these bytes are in memory, and must be found there.
     let mut control = Box::new([0; 32]);
     getrandom::fill(&mut *control).unwrap();
     needles.add(&masked(&*control), "control".to_owned());
@@ -230,10 +235,12 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     assert_eq!(found, [].into(), "{name}: {} seeds", given.len());
 }
 
-/// A search that has begun, by a user without rights, after those commands of the shell.
+/// Starts a search as a user without rights, after the shell commands `before`. Returns once the
+/// search has begun.
 fn begun(before: &str, directory: &Path) -> Running {
     let copy = directory.join("program");
-    // By another process: what this one writes is held open by children that other tests begin meanwhile, and cannot be run.
+    // Another process makes the copy. A file that this process wrote could still be open in a child
+    // of another test, and then could not be run.
     program::succeed(command("cp").arg(PROGRAM).arg(&copy));
     let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER}");
     let mut search = unprivileged("sh");
@@ -247,7 +254,7 @@ fn begun(before: &str, directory: &Path) -> Running {
     child
 }
 
-/// A command by a user without rights.
+/// Returns a command that runs as a user without rights.
 fn unprivileged(name: &str) -> Command {
     if !rustix::process::geteuid().is_root() {
         return command(name);
@@ -257,7 +264,7 @@ fn unprivileged(name: &str) -> Command {
     command
 }
 
-/// A directory that everyone can use.
+/// Makes a directory in which every user can write.
 fn open_directory() -> TempDir {
     use std::os::unix::fs::PermissionsExt as _;
     let directory = TempDir::new().unwrap();

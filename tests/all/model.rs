@@ -1,11 +1,13 @@
 //! Random sequences of runs and accidents in one directory of keys.
 //!
-//! Status 0 means that every key that was asked for opens, belongs to its public line, shows its pattern and is encrypted
-//! if that was asked for, whatever happened to the directory before; no run changes what is there, and no key that was
-//! told is lost. `holdings` judges that from the files.
+//! After a run with status 0, every key that was asked for opens, belongs to its public line, shows
+//! its pattern, and is encrypted if that was asked for. This holds whatever happened to the
+//! directory before. No run changes a file that exists, except that the ledger grows, and no
+//! reported key is lost. `holdings` judges that from the files.
 //!
-//! `VANITY_SEQUENCES` sequences are tried (30 without it), from the one with the number `VANITY_SEED` (0) on. All but the
-//! moments of kills follows from that number.
+//! `VANITY_SEQUENCES` sets the number of sequences (30 by default), and `VANITY_SEED` the number of
+//! the first (0 by default). A sequence follows from its number, except how far a run has come when
+//! it is killed.
 
 #![cfg(target_os = "linux")]
 
@@ -28,7 +30,7 @@ use crate::{holdings, program};
 use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehaviour, missing, shows, snapshot};
 use program::{LEDGER, PROGRAM, Ran, Running, command, names, public_path, start};
 
-/// Sequences, unless the environment says otherwise.
+/// The number of sequences, unless `VANITY_SEQUENCES` sets it.
 const SEQUENCES: u64 = 30;
 
 /// The fewest and the most steps of a sequence before its last run.
@@ -43,7 +45,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, |number| number.parse().unwrap())
 }
 
-/// A directory, and what has happened to it.
+/// A directory, and a list of what has happened to it.
 struct Sequence {
     outer: TempDir,
     random: ChaCha8Rng,
@@ -67,7 +69,7 @@ impl Sequence {
         self.random.next_u32() as usize % end
     }
 
-    /// Once in so many times.
+    /// Returns true in one of `times` calls, at random.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -76,7 +78,7 @@ impl Sequence {
         self.happened.push(what.into());
     }
 
-    /// What is asked for, and the arguments that ask for it.
+    /// Returns a random request, and the arguments for it.
     fn request(&mut self) -> (Asked, Vec<String>) {
         let patterns = LISTS[self.below(LISTS.len())].to_vec();
         let asked =
@@ -89,7 +91,7 @@ impl Sequence {
         if asked.any {
             add(&["--any"]);
         }
-        // To encrypt PKCS#8 takes a third of a second.
+        // It takes a third of a second to encrypt PKCS#8.
         match (asked.encrypted, self.below(40)) {
             (true, 0) => add(&["--passphrase-file", "secret", "--format", "pkcs8"]),
             (true, _) => add(&["--passphrase-file", "secret", "--rounds", "1"]),
@@ -109,7 +111,7 @@ impl Sequence {
         command
     }
 
-    /// Runs the program to its end, often once more.
+    /// Runs the program to its end, and often a second time.
     fn run(&mut self) -> Result<(), String> {
         let (asked, args) = self.request();
         let ran = self.ran(&asked, &args)?;
@@ -141,14 +143,15 @@ impl Sequence {
         ran.iter().try_for_each(|ran| self.judge(&before, &asked, ran))
     }
 
-    /// Checks that the status of a run is the one that what is there deserves.
+    /// Checks that the status of a run is right for what the directory holds.
     fn judge(&self, before: &Snapshot, asked: &Asked, ran: &Ran) -> Result<(), String> {
         let keys = self.keys();
         let wrong = |what: &str| Err(format!("{what}: {ran:?}"));
         misbehaviour(ran).or_else(|what| wrong(&what))?;
         match ran.status {
             Some(0) => missing(&keys, asked).or_else(|what| wrong(&format!("status 0 with {what}"))),
-            // Keys in the clear do not count where encrypted ones are asked for; they are named.
+            // Keys in the clear do not count if encrypted ones are asked for. The message names
+            // them.
             Some(2) if asked.encrypted => {
                 let would_count = |name: &&String| {
                     ran.stderr.contains(&format!("'keys/{name}'"))
@@ -169,7 +172,7 @@ impl Sequence {
         }
     }
 
-    /// Kills a run at some moment.
+    /// Kills a run at a random moment.
     fn kill(&mut self) -> Result<(), String> {
         let (_, args) = self.request();
         let before = snapshot(&self.keys());
@@ -182,7 +185,7 @@ impl Sequence {
         harm(&self.keys(), &before, &ran.stdout)
     }
 
-    /// One of the files, of private keys or of any.
+    /// Returns a random file: one of the private files, or one of all.
     fn file(&mut self, private: bool) -> Option<PathBuf> {
         let keys = self.keys();
         let is_one = |name: &String| {
@@ -193,7 +196,7 @@ impl Sequence {
         (!names.is_empty()).then(|| keys.join(&names[self.below(names.len())]))
     }
 
-    /// Something happens to one of the files.
+    /// Damages a random file, or changes its mode.
     fn harm_a_file(&mut self) {
         let private = self.once_in(2);
         let (Some(file), Some(other)) = (self.file(private), self.file(true)) else { return };
@@ -243,7 +246,7 @@ impl Sequence {
         }
     }
 
-    /// Someone else puts a key into the directory, with the digits of its name right or wrong.
+    /// Adds a key of someone else, with the right digits or with wrong ones in its name.
     fn foreign_key(&mut self) {
         let (digits, text, line) = stranger(self.below(4) as u8);
         let digits = if self.once_in(2) { digits } else { "0123456789abcdef".into() };
@@ -260,7 +263,7 @@ impl Sequence {
         }
     }
 
-    /// Something happens to the ledger.
+    /// Damages the ledger, or adds a false line to it.
     fn harm_the_ledger(&mut self) {
         let ledger = self.keys().join(LEDGER);
         let accidents = [
@@ -311,14 +314,14 @@ impl Sequence {
         }
     }
 
-    /// What a killed process of another time has left.
+    /// Adds a file that a killed process could have left.
     fn leftover(&mut self) {
         self.note("a file is left over");
         let name = format!(".vanity-ed25519-{:06x}.tmp", self.below(1 << 24));
         fs::write(self.keys().join(name), stranger(2).1).unwrap();
     }
 
-    /// A step of any kind.
+    /// Makes a step of a random kind.
     fn step(&mut self) -> Result<(), String> {
         match self.below(16) {
             0..5 => return self.run(),
@@ -345,7 +348,8 @@ fn set_mode(file: &Path, mode: u32) {
     fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The digits that a stranger's key would have in its name, its private text and its public line.
+/// Returns a stranger's key: the digits that its name would have, its private text and its public
+/// line.
 fn stranger(number: u8) -> (String, String, String) {
     let seed = Seed::new([number; 32]);
     let public = seed.public_key();

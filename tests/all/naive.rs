@@ -1,4 +1,5 @@
-//! The matcher against a naive search of the shown text: random keys, generated patterns of all kinds.
+//! The matcher finds what a naive search of the text finds, for random keys and generated patterns
+//! of all kinds.
 //!
 //! `VANITY_KEYS` sets how many keys are tried with each list.
 
@@ -9,18 +10,18 @@ use regex_automata::{meta, util::syntax};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
 use vanity_ed25519::wire::{self, Subject};
 
-/// Patterns in a list.
+/// The number of patterns in a list.
 const PATTERNS: usize = 500;
 
-/// Keys that are matched together.
+/// The number of keys that are matched together.
 const BATCH: usize = 2000;
 
-/// Keys, unless the environment says otherwise.
+/// The number of keys, unless `VANITY_KEYS` sets it.
 const KEYS: usize = 10_000;
 
-/// What a pattern means, by means of strings.
+/// A pattern that is searched for in strings, without the matcher.
 enum Naive {
-    /// For each character whether it reads as one that is seen.
+    /// For each character of the pattern, the bytes that it matches.
     Text(Vec<[bool; 256]>, Kind),
     Regex(Box<meta::Regex>),
 }
@@ -33,7 +34,7 @@ impl Naive {
             return Self::Text(pattern.text().bytes().map(reads).collect(), style.kind);
         }
         let syntax = syntax::Config::new().unicode(false).utf8(false).case_insensitive(!style.case_sensitive);
-        // Large automata, too, because they are the fastest.
+        // Large automata are allowed, because they are the fastest.
         let config = meta::Config::new().utf8_empty(false).dfa_state_limit(Some(10_000));
         let config = config.dfa_size_limit(Some(4 << 20)).onepass(false);
         Self::Regex(Box::new(
@@ -67,7 +68,7 @@ fn reads_as(typed: u8, seen: u8, style: Style) -> bool {
     typed == seen || !style.case_sensitive && typed.eq_ignore_ascii_case(&seen) || style.leet && leet()
 }
 
-/// Patterns that random keys match once in some hundred to some million times.
+/// Returns patterns that one random key in some hundred to some million matches.
 fn patterns(random: &mut ChaCha20Rng, subject: Subject) -> Vec<Pattern> {
     let mut below = |end: usize| random.next_u32() as usize % end;
     let mut patterns = Vec::new();
@@ -103,7 +104,7 @@ fn compare(subject: Subject, seed: u8) {
     let patterns = patterns(&mut ChaCha20Rng::from_seed([seed; 32]), subject);
     let naive: Vec<Naive> = patterns.iter().map(Naive::new).collect();
     let matcher = Matcher::new(&patterns);
-    // Of a key either sign counts as one.
+    // Each sign of a key counts as a key.
     let signs = if subject == Subject::Key { 2 } else { 1 };
     let batches = keys.div_ceil(signs * BATCH);
     let keys = batches * signs * BATCH;

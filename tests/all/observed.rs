@@ -1,4 +1,5 @@
-//! What the kernel and a terminal see: the order of system calls, no randomness, the live line.
+//! Tests of what the kernel and a terminal see: the order of system calls, a failing random
+//! generator, the live line.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +11,7 @@ use program::{PROGRAM, check_pair, command, names, run, succeed};
 use tempfile::TempDir;
 use terminal::Typist;
 
-/// A `strace` that may trace here; else the test is skipped.
+/// Returns a `strace` that may trace here. Without one the test is skipped.
 fn strace() -> Option<std::path::PathBuf> {
     let strace = require::tool("strace")?;
     if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
@@ -20,7 +21,8 @@ fn strace() -> Option<std::path::PathBuf> {
     None
 }
 
-/// The system calls of a log of `strace -f`, each in one piece, in the order in which they ended.
+/// Returns the system calls of a log of `strace -f`, each in one piece, in the order in which they
+/// ended.
 fn calls(log: &str) -> Vec<String> {
     let mut begun = std::collections::HashMap::new();
     let mut calls = Vec::new();
@@ -40,27 +42,27 @@ fn calls(log: &str) -> Vec<String> {
     calls
 }
 
-/// What a call gave back.
+/// Returns the result of a call.
 fn result(call: &str) -> &str {
     call.rsplit(" = ").next().unwrap_or_default().trim()
 }
 
-/// Whether the call is that one with that first argument.
+/// Returns whether a call has this name and this first argument.
 fn is(call: &str, name: &str, argument: &str) -> bool {
     call.strip_prefix(name)
         .and_then(|rest| rest.strip_prefix('(')?.strip_prefix(argument))
         .is_some_and(|rest| rest.starts_with([',', ')']))
 }
 
-/// Checks the order for the new file that gets its name at `named`, where it is made with `mode`. Gives the
-/// places of its first call and of its last.
+/// Checks the order of calls for the new file that is made with `mode` and gets its name at
+/// `named`. Returns the places of its first call and of its last.
 fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize, usize) {
     let all = calls.join("\n");
     let link = &calls[named];
     assert!(link.starts_with("linkat(") && link.contains("AT_SYMLINK_FOLLOW"), "{link}");
     assert_eq!(result(link), "0", "{link}");
 
-    // It was made without a name and with its final mode, after its directory was opened.
+    // The file was made without a name and with its final mode, after its directory was opened.
     let opened = |call: &String| call.starts_with("openat(");
     let made = calls[..named].iter().rposition(opened).unwrap_or_else(|| panic!("no file in:\n{all}"));
     assert!(calls[made].contains("O_TMPFILE"), "{}", calls[made]);
@@ -68,7 +70,7 @@ fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize
     let directory = calls[..made].iter().rposition(opened).unwrap();
     assert!(calls[directory].contains("O_RDONLY"), "{}", calls[directory]);
 
-    // All was written, then synced, before it got its name.
+    // The file was written, then synced, before it got its name.
     let (file, directory) = (result(&calls[made]), result(&calls[directory]));
     let before = &calls[made..named];
     let written = before.iter().rposition(|call| is(call, "write", file));
@@ -79,7 +81,7 @@ fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize
     assert!(is(&calls[synced], "fsync", directory), "{} is not of {directory}:\n{all}", calls[synced]);
     assert_eq!(result(&calls[synced]), "0");
 
-    // A process that cannot be traced shows its names to root alone.
+    // Only root sees the names in the calls of a process that forbids tracing.
     if let [unnamed, new] = strings(link)[..] {
         assert_eq!((unnamed, new), (&*format!("/proc/self/fd/{file}"), path));
     }
@@ -102,7 +104,7 @@ fn a_key_is_durable_before_it_is_told() {
     let calls = calls(&fs::read_to_string(&log).unwrap());
     let is_naming = |call: &String| call.starts_with("rename") || call.starts_with("link");
     let naming: Vec<usize> = (0..calls.len()).filter(|&at| is_naming(&calls[at])).collect();
-    // The first is the trial's.
+    // The first belongs to the trial file.
     let [_, named, public_named] = naming[..] else { panic!("not three new names:\n{}", calls.join("\n")) };
     let path = private.to_str().unwrap();
     let (begun, durable) = check_order(&calls, named, path, "0600");
@@ -116,12 +118,13 @@ fn a_key_is_durable_before_it_is_told() {
     assert!(public_durable < *told, "told before it was durable:\n{}", calls.join("\n"));
 }
 
-/// The string arguments of a call. A process that cannot be traced shows them to root alone.
+/// Returns the string arguments of a call. Only root sees those of a process that forbids tracing.
 fn strings(call: &str) -> Vec<&str> {
     call.split('"').skip(1).step_by(2).collect()
 }
 
-/// In a batch, what is told was named and synced before: its files, then its directory, then the ledger with its line.
+/// In a batch, a key is printed after its files are synced and named, then the directory is synced,
+/// then the ledger.
 #[test]
 fn keys_that_are_kept_together_are_durable_before_they_are_told() {
     let Some(strace) = strace() else { return };
@@ -145,7 +148,8 @@ fn keys_that_are_kept_together_are_durable_before_they_are_told() {
     let ledger = directory.path().join(program::LEDGER);
     let (directory, ledger) = (directory.path().to_str().unwrap(), ledger.to_str().unwrap());
 
-    // What each descriptor is of, which files are synced, and what became of the names that were given.
+    // The path of each descriptor, the synced files, the names that were given, and how many of
+    // these are durable.
     let mut open = std::collections::HashMap::new();
     let mut synced = std::collections::HashSet::new();
     let mut named = Vec::new();
@@ -177,7 +181,7 @@ fn keys_that_are_kept_together_are_durable_before_they_are_told() {
             let key = call.split(' ').nth(2).unwrap();
             assert!(entered.contains(key), "told before it is in the ledger: {call}");
             told += 1;
-            // Files and directory come before the ledger, which names every key that is durable.
+            // The files and the directory are synced before the ledger names the key.
             assert!(durable >= 2 * told, "told before it is durable: {call}");
         } else if call.starts_with("write(") && !is(call, "write", "2") {
             let fd = &call["write(".len()..call.find(',').unwrap()];
@@ -189,7 +193,7 @@ fn keys_that_are_kept_together_are_durable_before_they_are_told() {
         }
     }
     assert_eq!((told, named.len()), (300, 600));
-    // One write for each group, and groups there are.
+    // The program writes to the ledger once for each group of keys.
     assert!(groups < 100, "{groups} groups");
     let public = |name: &&String| name.ends_with(".pub");
     for pair in named.chunks(2) {
@@ -198,9 +202,10 @@ fn keys_that_are_kept_together_are_durable_before_they_are_told() {
     }
 }
 
-/// The library that allocates memory and the standard library's hash maps ask for randomness, too, and first.
-/// So the generator fails from the first, the second, ... call on, until nobody meets the failure any more.
-/// Gives how often the program told of it; without that there would be no key. `None` without `strace`.
+/// Lets the random generator fail from its first call on, then from its second, and so on, until a
+/// search succeeds. The memory allocator and the standard library's hash maps ask for randomness,
+/// too, before the program does. Returns how often the program reported the failure, or nothing
+/// without `strace`.
 fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
     let strace = strace()?;
     let mut missed = 0;
@@ -232,7 +237,8 @@ fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
 fn without_randomness_there_is_no_key() {
     let check = |private: &Path| drop(check_pair(private));
     let Some(missed) = randomness_missed(&[], check) else { return };
-    // Those of the measurement before the search, and those of the search.
+    // The generator fails for the seeds of the measurement before the search, and for those of the
+    // search.
     assert!(missed >= 2, "the seeds' own failure was told {missed} times");
 }
 
@@ -247,14 +253,17 @@ fn without_randomness_there_is_no_encrypted_key() {
         assert!(ssh_key::PrivateKey::from_openssh(text).unwrap().is_encrypted());
     };
     let Some(missed) = randomness_missed(&options, check) else { return };
-    // At the very beginning, for the seeds of the search, for the salt and for the check value.
+    // The generator fails at the very beginning, for the seeds of the search, for the salt, and for
+    // the check value.
     assert!(missed >= 4, "the failure was told {missed} times");
 }
 
-/// A search that a timeout ends, with status 3. On a machine that is not busy a live line is due by then.
+/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a live
+/// line is due by then.
 const ENDED: &str = "-t 1 --timeout 500ms abcdefghijabcdefghij";
 
-/// Runs the program in a pseudo-terminal to its end with `status`; gives what the terminal was sent.
+/// Runs the program in a pseudo-terminal, where it must end with `status`. Returns what the
+/// terminal received.
 fn in_terminal(script: &Path, env: &[(&str, &str)], args: &str, status: i32) -> String {
     let line = format!("exec '{PROGRAM}' {args}");
     let ran = run(command(script).args(["-qec", &line, "/dev/null"]).envs(env.iter().copied()));
@@ -262,13 +271,13 @@ fn in_terminal(script: &Path, env: &[(&str, &str)], args: &str, status: i32) -> 
     ran.stdout
 }
 
-/// The control sequences `ESC [ ... letter` that were sent: their letters.
+/// Returns the letters of the control sequences `ESC [ ... letter` that were sent.
 fn sequences(sent: &str) -> String {
     let letter = |rest: &str| rest.chars().find(|c| !c.is_ascii_digit() && !";?".contains(*c));
     sent.split("\x1b[").skip(1).filter_map(letter).collect()
 }
 
-/// Whether a line was rewritten: a return that no new line follows.
+/// Returns whether a line was rewritten: whether a carriage return came without a line feed.
 fn rewrites(sent: &str) -> bool {
     sent.replace("\r\n", "\n").contains('\r')
 }
@@ -284,7 +293,7 @@ fn a_terminal_has_a_live_line_and_colours() {
     assert!(rewrites(&sent), "{sent:?}");
     assert!(sent.contains(" keys/s, ") && sent.contains(" below 0.01 % chance by now, "), "{sent:?}");
     assert!(sequences(&sent).contains('m'), "{sent:?}");
-    // At the end nothing stays of the live line.
+    // Nothing of the live line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
     assert!(!last.contains(" chance by now, "), "{last:?}");
 
@@ -317,7 +326,7 @@ fn a_terminal_without_colours_has_none() {
             assert!(!sequences(&sent).contains('m'), "{env:?} {option} {args}: {sent:?}");
         }
     }
-    // Asked for, they are there in spite of the surroundings.
+    // `--color always` prints colours in spite of the environment.
     let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--color always ab", 0);
     assert!(sequences(&sent).contains('m'), "{sent:?}");
 }

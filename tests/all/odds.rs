@@ -1,9 +1,10 @@
-//! The odds that the program states, against values that were computed independently of it: by exact rational
-//! arithmetic over sets of partial matches, one character of the body after the other, and rounded once.
+//! The odds that the program states are the exact ones. The exact ones were computed without the
+//! program: by rational arithmetic over sets of partial matches, one character of the body after
+//! the other, and rounded once.
 
 use crate::program::{objects, positive, program, succeed, text};
 
-/// Options, pattern, chance per key.
+/// Each entry has the options, the pattern and the chance per key.
 const EXACT: [(&[&str], &str, f64); 24] = [
     (&[], "abc", 0.0012810130196561356),
     (&[], "a", 0.7529053581478476),

@@ -1,8 +1,8 @@
-//! Encrypted private keys: made by the program, opened by real `ssh-keygen`, `openssl` and `ssh-add`; and the
-//! ways in which a passphrase gets to the program.
+//! Real `ssh-keygen`, `openssl` and `ssh-add` open the private keys that the program encrypts.
+//! Other tests show the ways in which the program gets a passphrase.
 //!
-//! `VANITY_KEYS=1000` makes and opens so many keys of each cipher with few rounds instead of a few, and `VANITY_COSTLY=100`
-//! so many of each form as the program makes them by default.
+//! `VANITY_KEYS` sets the number of keys of each cipher with few rounds (10 by default), and
+//! `VANITY_COSTLY` the number of keys of each form with the program's own rounds (2 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -26,18 +26,18 @@ const SECRET: &str = "correct horse";
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\n";
 const ENCRYPTED_PKCS8: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
 
-/// A number of keys: that of the variable, or so many.
+/// Returns the number of keys that the variable sets, or `ordinarily`.
 fn keys(variable: &str, ordinarily: usize) -> usize {
     std::env::var(variable).map_or(ordinarily, |keys| keys.parse().unwrap())
 }
 
-/// A file of mode 0600.
+/// Writes a file of mode 0600.
 fn write_secret(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A directory with the passphrase in a file `secret`.
+/// Makes a directory with the passphrase in a file `secret`.
 fn with_secret() -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let secret = directory.path().join("secret");
@@ -45,13 +45,13 @@ fn with_secret() -> (TempDir, PathBuf) {
     (directory, secret)
 }
 
-/// `ssh-keygen -y` with a passphrase of any bytes.
+/// Runs `ssh-keygen -y` with a passphrase of any bytes.
 fn open_with(ssh_keygen: &Path, private: &Path, passphrase: &[u8]) -> Ran {
     let passphrase = std::ffi::OsString::from_vec(passphrase.to_vec());
     run(command(ssh_keygen).arg("-y").arg("-P").arg(passphrase).arg("-f").arg(private))
 }
 
-/// Checks that `passphrase` alone opens the key, which then has the public line beside it.
+/// Checks that only `passphrase` opens the key, and that the key has the public line beside it.
 fn check_opens(ssh_keygen: &Path, private: &Path, passphrase: &str) {
     let opened = open_with(ssh_keygen, private, passphrase.as_bytes());
     assert_eq!(opened.stdout, fs::read_to_string(public_path(private)).unwrap(), "{private:?}: {opened:?}");
@@ -62,13 +62,13 @@ fn check_opens(ssh_keygen: &Path, private: &Path, passphrase: &str) {
     }
 }
 
-/// The private files in a directory: neither public ones nor the ledger.
+/// Returns the private files in a directory, without public files and the ledger.
 fn private_files(directory: &Path) -> Vec<PathBuf> {
     let is_private = |name: &String| !name.ends_with(".pub") && !name.ends_with(".jsonl");
     names(directory).into_iter().filter(is_private).map(|name| directory.join(name)).collect()
 }
 
-/// The cipher and the rounds of bcrypt that a key in OpenSSH's form says of itself.
+/// Returns the cipher and the rounds of bcrypt that a key file in OpenSSH's form names.
 fn cipher_and_rounds(private: &Path) -> (String, u32) {
     let key = ssh_key::PrivateKey::from_openssh(fs::read_to_string(private).unwrap()).unwrap();
     let ssh_key::Kdf::Bcrypt { rounds, .. } = key.kdf() else { panic!("{private:?} is not encrypted") };
@@ -128,7 +128,7 @@ fn openssl_opens_every_key() {
         // A SubjectPublicKeyInfo ends with the key.
         let key = vanity_ed25519::key::PublicKey(*info.stdout.last_chunk().unwrap());
         assert_eq!(fs::read_to_string(public_path(private)).unwrap(), key.line("ab") + "\n");
-        // Each costs 600,000 iterations.
+        // Each attempt costs 600,000 iterations.
         if at == 0 {
             for wrong in ["pass:", "pass:wrong"] {
                 let refused = open(private, wrong);
@@ -156,7 +156,7 @@ fn an_agent_takes_an_encrypted_key() {
         talk.args(args).args(more).env("SSH_AUTH_SOCK", &socket);
         run(talk.env("SSH_ASKPASS", &ask).env("SSH_ASKPASS_REQUIRE", "force"))
     };
-    // 2 says that nobody answers.
+    // Status 2 means that no agent answers.
     while talk(&["-l"], None).status == Some(2) {
         assert!(agent.try_wait().unwrap().is_none(), "ssh-agent has ended");
         std::thread::sleep(Duration::from_millis(10));
@@ -208,7 +208,7 @@ fn a_passphrase_comes_through_a_pipe_too() {
         "printf 'correct horse\\n' | \"$0\" \"$@\" --passphrase-file -",
         "\"$0\" \"$@\" --passphrase-file <(printf 'correct horse\\n')",
         "\"$0\" \"$@\" --passphrase-file /dev/fd/3 3<<<'correct horse'",
-        // Slowly, and with a writer that goes on.
+        // This writer is slow, and goes on after the passphrase.
         "(printf 'correct '; sleep 0.2; printf 'horse\\n'; sleep 0.2) | \"$0\" \"$@\" --passphrase-file -",
     ]
     .into_iter()
@@ -274,7 +274,7 @@ fn reports_say_that_a_key_is_encrypted() {
     assert!(!ran.stderr.contains("encrypted"), "{}", ran.stderr);
 }
 
-/// What makes no key needs no passphrase: neither a prompt nor the file.
+/// A run that makes no key needs no passphrase. It shows no prompt and reads no file.
 #[test]
 fn estimates_and_benches_ask_nothing() {
     for what in [&["--estimate"][..], &["--bench", "0.1", "--engine", "reference"]] {
@@ -284,7 +284,7 @@ fn estimates_and_benches_ask_nothing() {
     }
 }
 
-/// The process's arguments and surroundings, while it works.
+/// The test reads the arguments of the process while it works.
 #[test]
 fn the_passphrase_is_in_no_argument() {
     let (directory, secret) = with_secret();
@@ -293,7 +293,7 @@ fn the_passphrase_is_in_no_argument() {
     let mut search = program(&args);
     search.arg(&secret).current_dir(directory.path()).stderr(Stdio::piped());
     let mut child = program::start(&mut search);
-    // The odds are told when all is read.
+    // The program prints the odds after it has read everything.
     let mut told = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
     assert!(told.starts_with(never), "{told}");
@@ -306,7 +306,8 @@ fn the_passphrase_is_in_no_argument() {
     assert!(!cmdline.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "{arguments:?}");
 }
 
-/// Nobody can interrupt the derivation of a key from a passphrase, which takes minutes with these rounds.
+/// With these rounds, it takes minutes to derive a key from the passphrase, and nothing can
+/// interrupt that. The program ends without waiting for it.
 #[test]
 fn a_signal_ends_an_encryption_within_a_second() {
     let (outer, secret) = with_secret();
@@ -355,7 +356,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
     }
 }
 
-/// How long each thread of that name has worked, in ticks of the system: 10 ms.
+/// Returns how long each thread of this name has worked, in ticks of 10 ms.
 fn threads(process: u32, name: &str) -> Vec<u64> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
     let stat = |task: std::io::Result<fs::DirEntry>| {
@@ -367,7 +368,8 @@ fn threads(process: u32, name: &str) -> Vec<u64> {
     tasks.filter_map(stat).collect()
 }
 
-/// Encryption goes on beside the workers. Whatever was told by then is whole, and nothing else is there.
+/// Keys are encrypted while the workers search. After a signal, every reported key is whole, and
+/// there is no other.
 #[test]
 fn a_batch_that_is_interrupted_keeps_what_it_told() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
@@ -388,7 +390,8 @@ fn a_batch_that_is_interrupted_keeps_what_it_told() {
         let ended = child.end();
         assert_eq!(ended.status, Some(status), "{ended:?}");
         let objects = objects(&told);
-        // On a busy machine a key may be given up. Then it is named, and nothing else is said.
+        // On a busy machine the program may give up a key. Then it names the key, and prints
+        // nothing else.
         let given_up = of_type(&objects, "summary")[0]["given_up"].as_array().unwrap();
         assert_eq!(ended.stderr.contains("for 'ab' given up"), !given_up.is_empty(), "{ended:?}");
         assert_eq!(ended.stderr.lines().count(), usize::from(!given_up.is_empty()), "{ended:?}");
@@ -409,7 +412,7 @@ fn a_passphrase_is_typed_twice_and_never_shown() {
     let directory = TempDir::new().unwrap();
     for (name, line) in [
         ("id_a", "exec \"$P\" --passphrase --rounds 1 -o id_a ab"),
-        // The terminal is asked wherever the streams go.
+        // The program asks on the terminal wherever its streams go.
         ("id_b", "exec \"$P\" --passphrase --rounds 1 -o id_b ab </dev/null >out 2>err"),
         ("id_c", "echo ab | \"$P\" --passphrase --rounds 1 -o id_c -f - | cat"),
     ] {
@@ -421,7 +424,7 @@ fn a_passphrase_is_typed_twice_and_never_shown() {
         assert!(!shown.contains("horse"), "{shown:?}");
         check_opens(&ssh_keygen, &directory.path().join(name), SECRET);
     }
-    // It was hidden by the program and nobody else: a terminal shows what is typed.
+    // Only the program hides what is typed: a terminal shows it.
     let mut typist = Typist::start(&script, directory.path(), "printf 'go '; read x");
     typist.answer("go ", "horse\n");
     assert!(typist.end().1.contains("horse"));
@@ -452,7 +455,7 @@ fn bytes_arrive_as_they_are_typed() {
     let long = [&[b'x'; 1023][..], b"\n"].concat();
     for (number, (typed, passphrase)) in [
         (&b"caf\xe9\n"[..], &b"caf\xe9"[..]),
-        // Corrected with the backspace key, then begun anew with Ctrl-U.
+        // Ctrl-U clears the line, then the backspace key corrects it.
         (b"wrong\x15corrects\x7f\n", b"correct"),
         (&long, &long[..1023]),
     ]

@@ -1,4 +1,5 @@
-//! Keys carry what was asked for: each kind of pattern, several at once, pattern files, counts.
+//! Keys show what was asked for: patterns of each kind, several patterns, files of patterns,
+//! counts.
 
 #![cfg(unix)]
 
@@ -9,7 +10,7 @@ use program::{body, comment, derived, objects, of_type, program, succeed, text, 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Searches with `--json -q`; gives the finds and the summary.
+/// Searches with `--json -q`. Returns the finds and the summary.
 fn search(args: &[&str]) -> (Vec<Value>, Value) {
     let ran = succeed(program(&["--json", "-q"]).args(args));
     let mut objects = objects(&ran.stdout);
@@ -24,7 +25,8 @@ fn search(args: &[&str]) -> (Vec<Value>, Value) {
     (found, summary)
 }
 
-/// The pattern's letters as they may stand in a key that ignores case and takes digits for letters.
+/// Returns a body in lower case, with letters in place of the digits that `--leet` accepts for
+/// them.
 fn unleet(body: &str) -> String {
     let letter = |c: char| match c {
         '4' => 'a',
@@ -50,7 +52,7 @@ fn every_kind_of_pattern_stands_where_it_should() {
         (&["--suffix", "--case-sensitive", "zZ"], |body| body.ends_with("zZ")),
         (&["--word", "a"], |body| {
             let words: Vec<&str> = body.split(['+', '/']).collect();
-            // The first and the last are bounded on one side only.
+            // The first and the last have a delimiter on one side only.
             words[1..words.len() - 1].iter().any(|word| word.eq_ignore_ascii_case("a"))
         }),
         (&["--leet", "base"], |body| unleet(body).contains("base")),
@@ -71,7 +73,7 @@ fn every_kind_of_pattern_stands_where_it_should() {
     }
 }
 
-/// How often each pattern is named by the finds.
+/// Returns how many finds name each pattern.
 fn counts(found: &[Value], patterns: &[&str]) -> Vec<usize> {
     let named = |pattern: &str, object: &Value| {
         let all = object["patterns"].as_array().unwrap();
@@ -123,7 +125,7 @@ fn a_pattern_file_holds_one_a_line() {
     let (found, _) = search(&["-n", "2", "-f", file.to_str().unwrap()]);
     assert_eq!(counts(&found, &["ab", "cd", "+a"]), [2, 2, 2]);
 
-    // With arguments and a second file, all of them count.
+    // The patterns of arguments and of both files count.
     let other = directory.path().join("other");
     fs::write(&other, "yz\n").unwrap();
     let (found, _) = search(&["xy", "-f", file.to_str().unwrap(), "-f", other.to_str().unwrap()]);
@@ -144,7 +146,7 @@ fn a_pattern_file_may_mix_kinds() {
         ("regex:^[b-d].*[7:]$", "^[b-d].*[7:]$", |body| {
             body.starts_with(['B', 'C', 'D']) && body.ends_with('7')
         }),
-        // These are of the kind that the option says.
+        // The option sets the kind of these two.
         ("efg", "efg", |body| body.to_lowercase().starts_with("efg")),
         ("Hi", "Hi", |body| body.to_lowercase().starts_with("hi")),
     ];
@@ -207,7 +209,8 @@ fn a_pattern_that_occurs_again_is_searched_once() {
         assert_eq!(told(&[args, &["-q"]].concat()), (patterns.into(), String::new()), "{args:?}");
     }
 
-    // Before a search and a measurement, too; and a file for one key is enough.
+    // A search and a measurement print the note, too. The two patterns are one, so `-o` accepts
+    // them.
     let note = format!("{one}'AB' (argument 2, first in argument 1)\n");
     let ran = succeed(program(&["ab", "AB", "-o", "id_x"]).current_dir(&directory));
     assert!(ran.stderr.starts_with(&format!("{note}ab: 1 in ")), "{}", ran.stderr);
@@ -229,7 +232,7 @@ fn a_million_patterns_are_searched() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("patterns");
     fs::write(&file, &lines).unwrap();
-    // Not with --json, which prints a million estimates.
+    // This search is without `--json`, which would print a million estimates.
     let mut search = program(&["-q", "--prefix", "--any", "-n", "1", "-f"]);
     let ran = succeed(search.arg(&file).arg("-d").arg(directory.path()));
     let pattern = comment(ran.stdout.trim_end());

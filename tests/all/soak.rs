@@ -1,6 +1,6 @@
-//! A search that goes on and on: every key is right, and memory stays what it was.
+//! A long search finds right keys only, and its memory does not grow.
 //!
-//! `VANITY_SOAK=3600` lets it run for so many seconds instead of a few.
+//! `VANITY_SOAK` sets how many seconds it runs (5 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -13,10 +13,11 @@ use program::{body, of_type, program, text, whole};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// What a search may grow by after its first tenth, in KiB: what an allocator that runs for long keeps in reserve.
+/// How many KiB a search may grow after its first tenth: about what an allocator keeps in reserve
+/// after a long time.
 const GROWTH: u64 = 4 << 10;
 
-/// The memory of a process that is in use, in KiB.
+/// Returns the memory that a process uses, in KiB.
 fn resident(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -27,7 +28,8 @@ fn resident(id: u32) -> u64 {
 fn a_long_search_stays_right_and_small() {
     let seconds = std::env::var("VANITY_SOAK").map_or(5, |seconds| seconds.parse().unwrap());
     let directory = TempDir::new().unwrap();
-    // Some thousand keys a second are tried for each that is found, so that files are not all that it does.
+    // The search tries many thousand keys for each that it finds, so that it does more than write
+    // files.
     let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd", "-d"]);
     let mut child = program::start(search.arg(directory.path()).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -43,12 +45,12 @@ fn a_long_search_stays_right_and_small() {
             let public = program::check_pair(private.as_ref());
             assert_eq!(public, text(object, "public_key"));
             assert!(body(&public).to_lowercase().contains("abcd"), "{public}");
-            // A directory of a million files would be what is tested.
+            // Otherwise this would test a directory of a million files.
             std::fs::remove_file(private).unwrap();
             std::fs::remove_file(program::public_path(private.as_ref())).unwrap();
         }
         line.clear();
-        // At least one, however late.
+        // At least one size is needed, however late.
         if begun.elapsed() < end || sizes.is_empty() {
             sizes.push((begun.elapsed(), resident(child.id())));
         } else if !is_stopped {

@@ -1,5 +1,6 @@
-//! Every package that the program asks for has its reason and its rooms in `docs/dependencies.md`, and `unsafe` stands where it
-//! may. Licences, duplicates and sources are cargo-deny's affair: see `deny.toml`.
+//! `docs/dependencies.md` names every package that the program uses, with a reason and its rooms.
+//! `unsafe` stands only where it may. cargo-deny checks licences, duplicates and sources: see
+//! `deny.toml`.
 
 #![cfg(unix)]
 
@@ -7,21 +8,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What may have `unsafe`: the room of the vectors, that of the graphics processors' foreign calls, and what tells Valgrind of a seed.
+/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, and the
+/// example that tells Valgrind which bytes are a seed.
 const UNSAFE: [&str; 3] = ["src/gpu", "src/simd", "examples/constant_time.rs"];
 
 const DOCUMENT: &str = include_str!("../../docs/dependencies.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
 const README: &str = include_str!("../../README.md");
 
-/// What the manifest asks for in a section: names.
+/// Returns the names of the packages in a section of the manifest.
 fn direct(section: &str) -> BTreeSet<&'static str> {
     let text = MANIFEST.split("\n[").find_map(|text| text.strip_prefix(section)).unwrap_or_default();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| Some(line.split_once(" = ")?.0)).collect()
 }
 
-/// The cells of the rows of the table below a heading of the document.
+/// Returns the cells of each row of the table below a heading of the document.
 fn table(heading: &str) -> Vec<Vec<&'static str>> {
     let section = DOCUMENT.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
@@ -29,7 +31,7 @@ fn table(heading: &str) -> Vec<Vec<&'static str>> {
     rows.skip(2).map(cells).collect()
 }
 
-/// The files with Rust below a directory.
+/// Returns the Rust files below a directory.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let of = |path: PathBuf| match path.is_dir() {
@@ -41,7 +43,8 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(of).collect()
 }
 
-/// Where the package's own sources are, and each of them relative to that.
+/// Returns the path, from the root of the package, and the text of each Rust file below
+/// `directory`.
 fn own_sources(directory: &str) -> Vec<(String, String)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let own = sources(&here.join(directory)).into_iter().map(|path| {
@@ -51,7 +54,7 @@ fn own_sources(directory: &str) -> Vec<(String, String)> {
     own.collect()
 }
 
-/// The rooms whose code, but for tests, names a package.
+/// Returns the rooms whose code names a package, without their tests.
 fn rooms(package: &str) -> String {
     let path = format!("{}::", package.replace('-', "_"));
     let names_it = |text: &str| {
@@ -87,7 +90,8 @@ fn every_package_that_is_asked_for_has_its_reason() {
 
 #[test]
 fn unsafe_code_stands_where_it_may() {
-    // Without this lint the compiler would take it anywhere; with it, every place has to name the lint.
+    // Without this lint the compiler would take it anywhere; with it, every place has to name the
+    // lint.
     let lints = MANIFEST.split("[lints.rust]\n").nth(1).unwrap();
     assert!(lints.lines().take_while(|line| !line.is_empty()).any(|line| line == "unsafe_code = \"deny\""));
     let lint = ["unsafe", "code"].join("_");

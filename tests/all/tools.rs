@@ -1,4 +1,4 @@
-//! Keys found by the program, used by real `openssl`, `ssh-keygen`, `ssh` and `sshd`.
+//! Real `openssl`, `ssh-keygen`, `ssh` and `sshd` use the keys that the program finds.
 
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use sshd::Server;
 use tempfile::TempDir;
 use vanity_ed25519::key::PublicKey;
 
-/// The first word of `text` that begins with `start`.
+/// Returns the first word of `text` that begins with `start`.
 fn word<'a>(text: &'a str, start: &str) -> &'a str {
     let found = text.split_whitespace().find(|word| word.starts_with(start));
     found.unwrap_or_else(|| panic!("no {start} in:\n{text}"))

@@ -1,4 +1,4 @@
-//! Keys that were found have nothing to do with each other.
+//! The keys that the program finds have nothing to do with each other.
 
 #![cfg(unix)]
 
@@ -9,20 +9,21 @@ use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
 use vanity_ed25519::engine::Sizing;
 
-/// Keys found by two processes of two threads each.
+/// The keys come from two processes of two threads each.
 const PROCESSES: usize = 2;
 const KEYS: usize = 1000;
 
-/// Bits that differ between two random texts of 256 bits: 128, with a standard deviation of 8. So few occur among
-/// 499,500 pairs once in 10^7 runs.
+/// The fewest bits in which two seeds, scalars or prefixes may differ. Two random texts of 256 bits
+/// differ in 128 bits, with a standard deviation of 8. Fewer than this occur among 499,500 pairs
+/// once in 10^7 runs.
 const FEWEST_DIFFERENT: u32 = 70;
 
 fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
-/// Seeds, and what they are expanded to: scalars and prefixes. Neighbours in a stream, sums and walks from point to
-/// point would show in one or the other.
+/// Compares the seeds, and the scalars and prefixes that they expand to. Neighbours in a stream,
+/// sums, and walks from point to point would show in one of them.
 #[test]
 fn no_two_seeds_of_a_thousand_winners_are_related() {
     for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
@@ -42,7 +43,7 @@ fn no_two_seeds_of_a_thousand_winners_are_related() {
         for all in [&seeds, &halves(0), &halves(1)] {
             check(all, engine.name());
         }
-        // Differences of two that come again would be steps.
+        // A difference that occurs twice would be a step.
         let difference = |a: &Vec<u64>, b: &Vec<u64>| a[1].wrapping_sub(b[1]);
         let steps: HashSet<u64> = seeds.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
         assert_eq!(steps.len(), KEYS - 1);
@@ -61,7 +62,7 @@ fn check(all: &[Vec<u64>], engine: &str) {
             );
         }
     }
-    // Each bit is set in half of them, 500 with a standard deviation of 16.
+    // Each bit is set in half of the 1,000 on average, with a standard deviation of 16.
     for bit in 0..256 {
         let set = all.iter().filter(|words| words[bit / 64] >> (bit % 64) & 1 == 1).count();
         assert!((380..=620).contains(&set), "{engine}: bit {bit} is set in {set} of {KEYS}");

@@ -1,7 +1,7 @@
-//! What a directory of keys is worth, judged from the files alone.
+//! Judges from the files alone what a directory of keys holds.
 //!
-//! Nothing here asks the program. Private keys are opened by `ssh-key` and `pkcs8`, lines are read as JSON, and patterns are
-//! literals that stand anywhere, without regard to case.
+//! Nothing here asks the program. `ssh-key` and `pkcs8` open private keys, and lines of the ledger
+//! are read as JSON. Patterns are literals that may stand anywhere, in upper or lower case.
 
 #![cfg(target_os = "linux")]
 
@@ -21,15 +21,15 @@ use program::{LEDGER, Ran, body, derived, public_path};
 /// The passphrase of every encrypted key.
 pub const PASSPHRASE: &str = "correct horse";
 
-/// How many texts of keys are remembered.
+/// About how many opened keys are remembered.
 const REMEMBERED: usize = 1000;
 
-/// What a run was asked for.
+/// The keys that a run has to make.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub patterns: Vec<&'static str>,
     pub count: usize,
-    /// Whether `count` keys are wanted in all, not of each pattern.
+    /// Whether `count` is the number of all keys, and not of the keys for each pattern.
     pub any: bool,
     pub encrypted: bool,
 }
@@ -62,10 +62,10 @@ fn open_text(text: &str) -> Option<Opened> {
     (label == "PRIVATE KEY" && text.ends_with('\n')).then(|| opened(derived(text), false))
 }
 
-/// Opens a private file: one that its owner alone may read, or a link to one.
+/// Opens a private file, or a link to one. Returns nothing if other users can read the file.
 pub fn open(private: &Path) -> Option<Opened> {
     thread_local! {
-        /// What was opened before, by its text: to open an encrypted key takes long.
+        /// The keys opened before, by their text, because it takes long to open an encrypted key.
         static OPENED: RefCell<HashMap<String, Option<Opened>>> = RefCell::default();
     }
     let found = fs::metadata(private).ok()?;
@@ -81,44 +81,45 @@ pub fn open(private: &Path) -> Option<Opened> {
     })
 }
 
-/// Opens a pair of files whose public line is the private key's.
+/// Opens a private file. Returns nothing unless the public file beside it holds its public key.
 pub fn open_pair(private: &Path) -> Option<Opened> {
     let opened = open(private)?;
     let line = fs::read_to_string(public_path(private)).ok()?;
     (key_of(&line) == opened.line).then_some(opened)
 }
 
-/// Whether a private file does not show its public key without the passphrase. A run without one has to believe what the
-/// ledger and the public file say of it.
+/// Returns whether a private file shows its public key only with the passphrase. A run without the
+/// passphrase has to trust the ledger and the public file.
 fn shows_nothing(private: &Path) -> bool {
     fs::read_to_string(private).is_ok_and(|text| text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"))
 }
 
-/// The type and the key of a public line, without its comment.
+/// Returns the type and the key of a public line, without its comment.
 pub fn key_of(line: &str) -> String {
     line.trim_end().splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a key shows a pattern.
+/// Returns whether a key shows a pattern.
 pub fn shows(line: &str, pattern: &str) -> bool {
     body(line).to_lowercase().contains(&pattern.to_lowercase())
 }
 
-/// The lines of a ledger that are whole.
+/// Returns the lines of a ledger that are whole.
 pub fn ledger(directory: &Path) -> Vec<Value> {
     let bytes = fs::read(directory.join(LEDGER)).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n');
     lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(Value::is_object).collect()
 }
 
-/// The patterns that a line of a ledger says its key was made for.
+/// Returns the patterns of a line of a ledger: those that its key was made for.
 fn patterns_of(entry: &Value) -> Vec<&str> {
     let also = entry["also"].as_array().into_iter().flatten();
     std::iter::once(entry).chain(also).filter_map(|entry| entry["pattern"].as_str()).collect()
 }
 
-/// The files that hold what was asked for, by pattern: the ledger names them, both files are whole, the key is the
-/// ledger's, shows the pattern and is encrypted if that is asked for.
+/// Returns the private files that count, by pattern. The ledger names such a file, the file and its
+/// public file are whole, and the key is the one in the ledger, shows the pattern, and is encrypted
+/// if that is asked for.
 fn kept(directory: &Path, asked: &Asked) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut kept: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for entry in ledger(directory) {
@@ -145,7 +146,7 @@ fn kept(directory: &Path, asked: &Asked) -> BTreeMap<&'static str, BTreeSet<Stri
     kept
 }
 
-/// Checks that everything that was asked for is kept; else says what is missing.
+/// Checks that the directory holds everything that was asked for. The error says what is missing.
 pub fn missing(directory: &Path, asked: &Asked) -> Result<(), String> {
     let kept = kept(directory, asked);
     let enough = |have: usize, of: &str| {
@@ -160,13 +161,14 @@ pub fn missing(directory: &Path, asked: &Asked) -> Result<(), String> {
     asked.patterns.iter().try_for_each(|pattern| enough(have(pattern), &format!(" for {pattern}")))
 }
 
-/// An entry of a directory: its mode, and its bytes or what a link leads to; nothing of a directory.
+/// An entry of a directory: its mode, and the bytes of a file or the target of a link. A directory
+/// has no bytes here.
 type Held = (u32, Vec<u8>);
 
 /// Everything that a directory holds.
 pub type Snapshot = BTreeMap<String, Held>;
 
-/// Reads everything in a directory; nothing if there is none.
+/// Reads everything in a directory. The snapshot is empty if the directory does not exist.
 pub fn snapshot(directory: &Path) -> Snapshot {
     let Ok(entries) = fs::read_dir(directory) else { return Snapshot::new() };
     let held = |path: &PathBuf| -> Held {
@@ -186,13 +188,13 @@ pub fn snapshot(directory: &Path) -> Snapshot {
         .collect()
 }
 
-/// Whether a name is a temporary one.
+/// Returns whether a name is a temporary one.
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp")
 }
 
-/// Says which entry of `before` is not as it was. Ledgers only grow, and what a killed process has left under a temporary
-/// name may be gone.
+/// Returns a text about the first entry of `before` that has changed. A ledger may grow, and a
+/// temporary file of a killed process may be gone.
 fn changed(before: &Snapshot, after: &Snapshot) -> Option<String> {
     before.iter().find_map(|(name, old)| {
         let new = after.get(name);
@@ -205,8 +207,9 @@ fn changed(before: &Snapshot, after: &Snapshot) -> Option<String> {
     })
 }
 
-/// Checks that a run has done no harm, whatever its options and however it ended: `before` is what the directory held then. The
-/// public lines that it `told` are those of whole keys.
+/// Checks that a run has done no harm, whatever its options were and however it ended. `before` is
+/// the directory before the run. `told` is the run's stdout: each of its public lines must belong
+/// to a whole key.
 pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), String> {
     let after = snapshot(directory);
     if let Some(changed) = changed(before, &after) {
@@ -231,7 +234,8 @@ pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), Strin
             continue;
         };
         keys.extend(open_pair(&private).map(|opened| opened.line));
-        // A public file is written beside a new key, or beside one that was made for a pattern.
+        // The program writes a public file only beside a new key, or beside one that was made for a
+        // pattern.
         let is_entered = listed.iter().any(|entry| {
             entry["file"] == **name
                 && entry["public_key"].as_str().map(key_of).as_ref() == Some(&opened.line)
@@ -249,12 +253,12 @@ pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), Strin
     }
     let whole_lines = told.rsplit_once('\n').map_or("", |(lines, _)| lines);
     match whole_lines.lines().find(|line| !keys.contains(&key_of(line))) {
-        Some(lost) => Err(format!("{lost} was told and is not there")),
+        Some(lost) => Err(format!("{lost} was printed, but no whole key has this line")),
         None => Ok(()),
     }
 }
 
-/// Checks that a run that was not killed ended as one should.
+/// Checks that a run that nobody killed did not panic, and that it printed an error if it failed.
 pub fn misbehaviour(ran: &Ran) -> Result<(), String> {
     if ran.stderr.contains("panicked") || ran.stderr.contains("RUST_BACKTRACE") {
         return Err("it panicked".into());

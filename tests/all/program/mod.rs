@@ -1,4 +1,4 @@
-//! The program under test, and what its output and its files say, read by plain means.
+//! Helpers that run the program, and that read its output and its files.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ use vanity_ed25519::key::{PublicKey, Seed};
 /// The name of the ledger in a directory of keys.
 pub const LEDGER: &str = "vanity-ed25519.jsonl";
 
-/// Keys that a search certainly does not complete.
+/// A number of keys that no search completes while a test runs.
 pub const ENDLESS: &str = "1000000";
 
 /// The program's path.
@@ -29,21 +29,22 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
 const FIXED: &str = "AAAAC3NzaC1lZDI1NTE5AAAAI";
 const BODY_LEN: usize = 43;
 
-/// A command in which nothing of the surroundings matters but `PATH`.
+/// Returns a command whose output does not depend on the terminal of the tests: its stdin is empty
+/// and its `TERM` is fixed.
 pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(name);
     command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
     command
 }
 
-/// The program, with these arguments.
+/// Returns a command that runs the program with these arguments.
 pub fn program(args: &[&str]) -> Command {
     let mut command = command(PROGRAM);
     command.args(args);
     command
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     pub status: Option<i32>,
@@ -73,10 +74,10 @@ pub fn succeed(command: &mut Command) -> Ran {
     ran
 }
 
-/// A process that ends with this value, also when the test that holds it fails.
+/// A process that is killed when this value is dropped, also when its test fails.
 pub struct Running(Option<Child>);
 
-/// Starts a command. All tests do it by this, so that none leaves a process behind.
+/// Starts a command. Every test uses this function, so that none leaves a process behind.
 pub fn start(command: &mut Command) -> Running {
     #[allow(clippy::disallowed_methods, reason = "the one place")]
     let child = command.spawn().unwrap();
@@ -84,7 +85,7 @@ pub fn start(command: &mut Command) -> Running {
 }
 
 impl Running {
-    /// Waits for the end. Returns the status, and what was not yet read of the streams.
+    /// Waits for the end. Returns the status, and what nobody has read from the streams yet.
     pub fn end(mut self) -> Ran {
         let child = self.0.take().unwrap();
         child.wait_with_output().unwrap().into()
@@ -114,8 +115,9 @@ impl Drop for Running {
     }
 }
 
-/// A search for `pattern` into `directory` that does not end by itself, once it has reported so many keys, with the lines
-/// read by then. Its stderr is read all the while, so that it never waits for that.
+/// Starts a search for `pattern` into `directory` that does not end by itself, and waits until it
+/// has reported `reported` keys. Returns the process, its stdout, the lines read so far, and a
+/// thread that reads its stderr all the time, so that the search never waits for a reader.
 pub fn endless(
     pattern: &str,
     directory: &Path,
@@ -137,8 +139,8 @@ pub fn endless(
     (child, stdout, lines, told)
 }
 
-/// Whether a process that is started here ends at SIGHUP. Under `nohup`, and wherever else the signal is ignored, children
-/// ignore it, too; the part of a test that sends it is skipped then.
+/// Returns whether a process that a test starts ends at SIGHUP. Under `nohup`, and wherever else
+/// the signal is ignored, children ignore it, too. A test then skips the part that sends it.
 pub fn hangup_ends() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
@@ -150,8 +152,9 @@ pub fn hangup_ends() -> bool {
     !is_ignored
 }
 
-/// Checks that a search ends within a second of a signal. `signalled` runs one and gives how long it went on. On a busy
-/// machine one of a few has to be so quick.
+/// Checks that a search ends within a second after a signal. `signalled` runs a search and returns
+/// how long it went on after the signal. Because the machine may be busy, one search of five has to
+/// be this quick.
 pub fn within_a_second(signalled: impl Fn() -> Duration) {
     let mut took = Vec::new();
     while took.last().is_none_or(|took| *took >= Duration::from_secs(1)) {
@@ -160,7 +163,7 @@ pub fn within_a_second(signalled: impl Fn() -> Duration) {
     }
 }
 
-/// Every line as a JSON object, all with a `type`.
+/// Reads every line as a JSON object. Each must have a `type`.
 pub fn objects(stdout: &str) -> Vec<Value> {
     let parse = |line: &str| -> Value {
         let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -170,35 +173,35 @@ pub fn objects(stdout: &str) -> Vec<Value> {
     stdout.lines().map(parse).collect()
 }
 
-/// The objects of one `type`.
+/// Returns the objects of one `type`.
 pub fn of_type<'a>(objects: &'a [Value], name: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["type"] == name).collect()
 }
 
-/// A field that is a text.
+/// Returns a field that is a text.
 pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_else(|| panic!("no text {field} in {object}"))
 }
 
-/// A field that is a whole number.
+/// Returns a field that is a whole number.
 pub fn whole(object: &Value, field: &str) -> u64 {
     object[field].as_u64().unwrap_or_else(|| panic!("no whole number {field} in {object}"))
 }
 
-/// A field that is a number above 0.
+/// Returns a field that is a number above 0.
 pub fn positive(object: &Value, field: &str) -> f64 {
     let number = object[field].as_f64().unwrap_or_else(|| panic!("no number {field} in {object}"));
     assert!(number > 0.0 && number.is_finite(), "{field} in {object}");
     number
 }
 
-/// The line of `text` that is a public line.
+/// Returns the first line of `text` that is a public line.
 pub fn public_line(text: &str) -> &str {
     let line = text.lines().find(|line| line.starts_with("ssh-ed25519 "));
     line.unwrap_or_else(|| panic!("no public line in:\n{text}"))
 }
 
-/// The 43 characters of a public line that can be searched.
+/// Returns the 43 characters of a public line that a pattern can match.
 pub fn body(line: &str) -> &str {
     let text = line.split(' ').nth(1).unwrap_or_default();
     assert!(line.starts_with("ssh-ed25519 ") && text.starts_with(FIXED), "{line}");
@@ -206,12 +209,12 @@ pub fn body(line: &str) -> &str {
     &text[FIXED.len()..]
 }
 
-/// The comment of a public line.
+/// Returns the comment of a public line.
 pub fn comment(line: &str) -> &str {
     line.splitn(3, ' ').nth(2).unwrap_or_default()
 }
 
-/// The seed in the text of a private key, whichever its form.
+/// Returns the seed in the text of a private key of either form.
 pub fn seed(private: &str) -> [u8; 32] {
     if private.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n") {
         let key = ssh_key::PrivateKey::from_openssh(private).unwrap();
@@ -228,17 +231,17 @@ pub fn seed(private: &str) -> [u8; 32] {
     der[16..].try_into().unwrap()
 }
 
-/// The public key that a private key's text leads to.
+/// Returns the public key that belongs to the text of a private key.
 pub fn derived(private: &str) -> PublicKey {
     Seed::new(seed(private)).public_key()
 }
 
-/// The permissions of a file.
+/// Returns the permissions of a file.
 pub fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().mode() & 0o7777
 }
 
-/// The names in a directory, sorted.
+/// Returns the names in a directory, sorted.
 pub fn names(directory: &Path) -> Vec<String> {
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
     let mut names: Vec<String> = fs::read_dir(directory).unwrap().map(name).collect();
@@ -246,13 +249,13 @@ pub fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// `.pub` added to a whole name.
+/// Returns the path of the public file: the whole path of the private file, and `.pub`.
 pub fn public_path(private: &Path) -> PathBuf {
     format!("{}.pub", private.display()).into()
 }
 
-/// Checks that the pair of files that begins with `private` is whole and belongs together. Gives the
-/// public line.
+/// Checks that the private file and the public file beside it are whole and belong together.
+/// Returns the public line.
 pub fn check_pair(private: &Path) -> String {
     let public = fs::read_to_string(public_path(private)).unwrap();
     let line = public.strip_suffix('\n').unwrap();
@@ -263,7 +266,8 @@ pub fn check_pair(private: &Path) -> String {
     line.to_owned()
 }
 
-/// Checks that every `found` object's key is on disk, whole, and that `directory` holds nothing else but the ledger.
+/// Checks that the key of every `found` object is whole on disk, and that `directory` holds nothing
+/// else but the ledger.
 pub fn check_finds(found: &[&Value], directory: &Path) {
     for object in found {
         let private = Path::new(text(object, "private_key_file"));
@@ -274,7 +278,7 @@ pub fn check_finds(found: &[&Value], directory: &Path) {
     assert_eq!(mode(&directory.join(LEDGER)) & 0o133, 0);
 }
 
-/// Checks that neither stream gives anything away of a private key.
+/// Checks that neither stream shows any part of a private key.
 pub fn check_secret(ran: &Ran, private: &str) {
     let seed = seed(private);
     let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,29 +1,30 @@
-//! What of a secret is left in the memory of a process.
+//! Searches the memory of a process for secrets that must be gone.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-/// How much memory is looked at together, and how far two looks overlap: no needle is longer.
+/// The memory is read in chunks of this size, which overlap by more than the length of any needle.
 const CHUNK: usize = 1 << 20;
 const OVERLAP: usize = 128;
 
-/// What needles and memory are hidden by while they are looked at, so that nobody finds himself.
+/// Needles and chunks are masked with this byte, so that the search does not find its own copies.
 const MASK: u8 = 0xa5;
 
 /// Bytes that should not be there, each with a name.
 #[derive(Default)]
 pub struct Needles {
-    /// By their first two bytes.
+    /// The needles and their names, by the first two bytes.
     by_start: Vec<Vec<(Vec<u8>, String)>>,
 }
 
+/// Returns `bytes`, each masked with [`MASK`].
 pub fn masked(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().map(|byte| byte ^ MASK).collect()
 }
 
 impl Needles {
-    /// Adds bytes, masked already.
+    /// Adds a needle, whose bytes are masked already.
     pub fn add(&mut self, masked: &[u8], name: String) {
         assert!((8..OVERLAP).contains(&masked.len()));
         self.by_start.resize_with(1 << 16, Vec::new);
@@ -31,7 +32,8 @@ impl Needles {
         self.by_start[start].push((masked.to_vec(), name));
     }
 
-    /// Adds both halves of a seed, and those of its SHA-512, the lower one of which is the scalar; masked already.
+    /// Adds both halves of a seed, which is masked already, and parts of its SHA-512, whose lower
+    /// half becomes the scalar.
     pub fn add_seed(&mut self, seed: &[u8; 32], number: usize) {
         use sha2::Digest as _;
         let mut plain = seed.map(|byte| byte ^ MASK);
@@ -47,7 +49,8 @@ impl Needles {
         }
     }
 
-    /// Which of them are in the memory of the process: each with the kind of memory it is in.
+    /// Returns the names of the needles that are in the memory of the process, each with the kind
+    /// of memory that holds it.
     pub fn find(&self, process: &str) -> BTreeSet<String> {
         let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
         let memory = File::open(format!("/proc/{process}/mem")).unwrap();

@@ -1,4 +1,4 @@
-//! A real `sshd`.
+//! Runs a real `sshd`.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Running, start, succeed};
 
-/// A server of our own on a loopback port, ended when it goes out of scope.
+/// A server on a loopback port. It ends when this value is dropped.
 pub struct Server {
     child: Running,
     pub port: u16,
@@ -18,8 +18,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `sshd` in `directory`, which is also the home of whoever logs in, with the lines of `authorized` as its
-    /// `authorized_keys`.
+    /// Starts `sshd` in `directory`, which is also the home directory of a user who logs in. The
+    /// server takes `authorized` for the user's `authorized_keys`.
     pub fn start(sshd: &Path, ssh_keygen: &Path, directory: &Path, authorized: &Path) -> Self {
         let path = |name: &str| directory.join(name);
         succeed(Command::new(ssh_keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path("host")));
@@ -60,7 +60,7 @@ impl Server {
         server
     }
 
-    /// Logs in as the current user with one key alone, and lets the server say OK.
+    /// Logs in as the current user with one key alone, and runs `echo OK` on the server.
     pub fn login(&self, ssh: &Path, directory: &Path, key: &Path) -> Output {
         let known_hosts = format!("UserKnownHostsFile=\"{}\"", directory.join("known_hosts").display());
         let mut command = Command::new(ssh);
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// What `id` says of the current user.
+/// Returns what `id` prints about the current user.
 pub fn user(option: &str) -> String {
     succeed(Command::new("id").arg(option)).stdout.trim().to_owned()
 }

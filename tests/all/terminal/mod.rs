@@ -1,4 +1,4 @@
-//! A terminal, and what the program asks there.
+//! Runs the program in a terminal, and types there.
 
 #![cfg(unix)]
 
@@ -13,27 +13,27 @@ use crate::program::{PROGRAM, Running, command, start};
 pub const PROMPT: &str = "Passphrase for the private keys: ";
 pub const AGAIN: &str = "The same passphrase again: ";
 
-/// A program in a terminal of its own, and who types there.
+/// A program in a terminal of its own, with the keyboard and the screen of that terminal.
 pub struct Typist {
     script: Running,
     keyboard: ChildStdin,
     screen: Receiver<Vec<u8>>,
-    /// All that was shown.
+    /// Everything that the terminal has shown.
     shown: String,
-    /// How much of it was waited for.
+    /// How many bytes of `shown` precede the next prompt.
     seen: usize,
 }
 
 impl Typist {
-    /// Runs a line of shell in `directory`, where `$P` is the program.
+    /// Runs a line of shell in `directory`. `$P` is the program there.
     pub fn start(script: &Path, directory: &Path, line: &str) -> Self {
         Self::run(command(script).current_dir(directory).env("P", PROGRAM), line)
     }
 
-    /// Runs a line of shell by `script`.
+    /// Runs a line of shell with `script`.
     pub fn run(script: &mut Command, line: &str) -> Self {
         script.args(["-qec", line, "/dev/null"]).env("SHELL", "/bin/sh");
-        // With `script` ends its terminal, and with that what runs there.
+        // When `script` ends, its terminal ends, and with it the program that runs there.
         let mut script = start(script.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let (shows, screen) = channel();
         let mut output = script.stdout.take().unwrap();
@@ -47,10 +47,10 @@ impl Typist {
         Self { script, keyboard, screen, shown: String::new(), seen: 0 }
     }
 
-    /// Waits for a text that was not waited for before, then types.
+    /// Waits until the terminal shows `prompt` after the prompt before it, then types.
     pub fn answer(&mut self, prompt: &str, typed: impl AsRef<[u8]>) {
         while !self.shown[self.seen..].contains(prompt) {
-            // Only a program that never asks lets this end.
+            // Only a program that never asks exceeds this time.
             let bytes = self.screen.recv_timeout(Duration::from_secs(60));
             let bytes = bytes.unwrap_or_else(|_| panic!("no {prompt:?} in {:?}", self.shown));
             self.shown += &String::from_utf8_lossy(&bytes);
@@ -60,7 +60,7 @@ impl Typist {
         self.keyboard.flush().unwrap();
     }
 
-    /// Waits for the end. Gives the status and all that was shown.
+    /// Waits for the end. Returns the status and everything that the terminal has shown.
     pub fn end(mut self) -> (Option<i32>, String) {
         for bytes in &self.screen {
             self.shown += &String::from_utf8_lossy(&bytes);
