@@ -6,6 +6,7 @@ mod bad_input;
 mod batch;
 mod cli;
 mod constant_time;
+mod documents;
 mod engines;
 mod escaped;
 mod existing;
