@@ -95,7 +95,7 @@ awaited() {
     enter "$1" "$2" "${count:-none}" "$result" 'beside the rest'
 }
 
-# new_machine: the README's commands in a fresh clone, without anything of cargo's but the settings of its registries.
+# new_machine: the README's first commands and its example of PEM in a fresh clone, without anything of cargo's but the settings of its registries.
 new_machine() {
     local clone status settings=${CARGO_HOME:-$HOME/.cargo}/config.toml
     clone=$(mktemp -d)
@@ -103,7 +103,7 @@ new_machine() {
     if [ -e "$settings" ]; then cp "$settings" "$clone/home"; fi
     (
         cd "$clone/clone" && export CARGO_HOME=$clone/home && unset CARGO_TARGET_DIR VANITY_REQUIRE
-        cargo run --release -- abc > key.pem && cargo test
+        cargo run --release -- -o id_alice alice && cargo run --release -- abc > key.pem && cargo test
     )
     status=$?
     rm -rf "$clone"
@@ -227,7 +227,7 @@ more 20 'names of files for any pattern' all tests batch names_are_safe
 more 20 'the same for hostile labels' all unit names_are_safe
 more 20 'hostile files, names, limits and surroundings' all tests hostile ''
 if [ "$full" ]; then
-    shown 21 'the commands of the README in a fresh clone with an empty CARGO_HOME' both new_machine
+    shown 21 'the commands of the README in a fresh clone with an empty CARGO_HOME' all new_machine
 fi
 more 22 'keys in the clear are refused where they have to be encrypted' all tests existing keys_in encrypted_ a_typed
 more 23 'a key counts when its private file was opened and is what the ledger says' all tests existing what_does a_line a_public hostile_lines

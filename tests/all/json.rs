@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use std::sync::LazyLock;
 
-use crate::program;
+use crate::{documents, program};
 use jsonschema::Validator;
 use program::{check_secret, objects, program, run, text};
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
-const README: &str = include_str!("../../README.md");
 
 /// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
@@ -230,10 +229,11 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The table in the README names the fields that the schema has.
+/// The table in docs/json.md names the fields that the schema has.
 #[test]
-fn the_readme_names_the_same_fields() {
-    let (_, section) = README.split_once("\n## JSON\n").unwrap();
+fn the_document_names_the_same_fields() {
+    let document = documents::read("docs/json.md");
+    let (_, section) = document.split_once("\n## Fields\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let mut told: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let mut object = String::new();

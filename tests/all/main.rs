@@ -10,6 +10,7 @@ mod bad_input;
 mod batch;
 mod cli;
 mod constant_time;
+mod documents;
 mod engines;
 mod escaped;
 mod existing;
