@@ -1,8 +1,8 @@
 //! Draws the pictures in `docs` from recorded measurements and a recorded search.
 //!
-//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv`, `threads.csv` and `search.txt` in
-//! `benches/recorded` and writes `engines.svg`, `threads.svg` and `search.svg` in `docs`. The same data gives the same
-//! bytes: text is placed by its anchor or its column, so that no font is measured.
+//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in `benches/recorded`
+//! and `search.txt` beside this file. It writes `engines.svg`, `threads.svg` and `search.svg` in `docs`. The same data
+//! gives the same bytes: text is placed by its anchor or its column, so that no font is measured.
 
 mod recorded;
 mod search;
@@ -51,8 +51,7 @@ fn write(root: &Path) -> Result<()> {
 fn pictures(root: &Path) -> Result<[(&'static str, String); 3]> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
     let [engines, threads, search] =
-        ["engines.csv", "threads.csv", "search.txt"].map(|name| format!("benches/recorded/{name}"));
-    let [engines, threads, search] = [&engines, &threads, &search];
+        ["benches/recorded/engines.csv", "benches/recorded/threads.csv", "benches/pictures/search.txt"];
     Ok([
         ("docs/engines.svg", draw_engines(&Engines::parse(engines, &read(engines)?)?)?),
         ("docs/threads.svg", draw_threads(&Threads::parse(threads, &read(threads)?)?)?),

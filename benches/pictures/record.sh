@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records a search in a terminal, for the picture docs/search.svg. Prints what the terminal received.
-# usage: benches/pictures/record.sh > benches/recorded/search.txt
+# usage: benches/pictures/record.sh > benches/pictures/search.txt
 # Needs a release build of the program, and script (bsdutils) and lscpu (util-linux). `cat -v` writes
 # control characters as text: ^[ is ESC, ^M a carriage return.
 set -euo pipefail
