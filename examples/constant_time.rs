@@ -2,7 +2,7 @@
 //!
 //! memcheck follows undefined bits through all that is computed from them, and reports every branch and every address that depends
 //! on one. So a derivation that is not reported does not show its seed by its time or by the memory that it reads, as compiled here.
-//! (Adam Langley, ctgrind, 2010, had the idea.) `tests/constant_time.rs` runs this for each derivation, and for two that leak.
+//! (Adam Langley, ctgrind, 2010, had the idea.) `tests/all/constant_time.rs` runs this for each derivation, and for two that leak.
 
 #![allow(unsafe_code, reason = "Valgrind is told by instructions that mean nothing elsewhere")]
 

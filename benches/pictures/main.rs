@@ -1,10 +1,11 @@
-//! Draws the README's pictures of the engines from recorded measurements.
+//! Draws the pictures in `docs` from recorded measurements and a recorded search.
 //!
-//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in `benches/recorded` and writes `engines.svg`
-//! and `threads.svg` in `docs`. The same data gives the same bytes: text is placed by its anchor, so that no font is
-//! measured, and every coordinate is a whole pixel.
+//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in `benches/recorded`
+//! and `search.txt` beside this file. It writes `engines.svg`, `threads.svg` and `search.svg` in `docs`. The same data
+//! gives the same bytes: text is placed by its anchor or its column, so that no font is measured.
 
 mod recorded;
+mod search;
 
 use std::error::Error;
 use std::fs;
@@ -15,6 +16,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use recorded::{Engines, Scaling, Threads};
+use search::Screen;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -35,7 +37,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Writes both pictures, or neither if one of the recordings is wrong.
+/// Writes all pictures, or none if one of the recordings is wrong.
 fn write(root: &Path) -> Result<()> {
     let pictures = pictures(root)?;
     fs::create_dir_all(root.join("docs")).map_err(|error| format!("docs: {error}"))?;
@@ -46,12 +48,14 @@ fn write(root: &Path) -> Result<()> {
 }
 
 /// The name and the text of each picture.
-fn pictures(root: &Path) -> Result<[(&'static str, String); 2]> {
-    let read = |name| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
-    let [engines, threads] = ["benches/recorded/engines.csv", "benches/recorded/threads.csv"];
+fn pictures(root: &Path) -> Result<[(&'static str, String); 3]> {
+    let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
+    let [engines, threads, search] =
+        ["benches/recorded/engines.csv", "benches/recorded/threads.csv", "benches/pictures/search.txt"];
     Ok([
         ("docs/engines.svg", draw_engines(&Engines::parse(engines, &read(engines)?)?)?),
         ("docs/threads.svg", draw_threads(&Threads::parse(threads, &read(threads)?)?)?),
+        ("docs/search.svg", Screen::parse(search, &read(search)?)?.draw()),
     ])
 }
 

@@ -5,7 +5,7 @@
 #SBATCH --output=vanity-%A_%a.json
 #SBATCH --error=vanity-%A_%a.log
 #SBATCH --open-mode=append
-# One task of a search: the first that has found its keys ends the others.
+# One task of a search. The first task that has found its keys ends the others.
 # usage: sbatch job.sh WORD
 set -uo pipefail
 
@@ -13,7 +13,7 @@ status=0
 srun --cpus-per-task="$SLURM_CPUS_PER_TASK" vanity-ed25519 --threads "$SLURM_CPUS_PER_TASK" \
     --json --passphrase-file passphrase --output-dir keys "$@" || status=$?
 if [ "$status" = 0 ]; then
-    # All but this one, whether they run or wait.
+    # Cancels all tasks but this one, running and waiting ones.
     squeue --noheader --array --jobs "$SLURM_ARRAY_JOB_ID" --format %i |
         grep -v "_$SLURM_ARRAY_TASK_ID\$" | xargs -r scancel
 fi

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Finds a key for each word. Prints a line for each: word, fingerprint, file of the private key; then what it took.
-# Leaves the public lines in authorized_keys. Whatever ends the search, what was found is told.
+# Finds a key for each word. Prints a line for each key: word, fingerprint, file of the private key.
+# Then prints what the search took. Writes the public lines to authorized_keys. Prints the keys that
+# were found even if something ends the search before all are.
 # usage: jq.sh WORD...
 set -euo pipefail
 

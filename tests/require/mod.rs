@@ -1,15 +1,16 @@
-//! What a test needs from the machine: skipped by name where it is missing, or required.
+//! Finds the tools and engines that tests need. A test without them says what is missing and skips,
+//! or fails if `VANITY_REQUIRE` names it.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
 
-/// The program `name`, looked for in `PATH` and in the directories of system programs.
+/// Returns the path of the program `name`, from `PATH` or from the directories of system programs.
 ///
 /// # Panics
 ///
-/// As [`missing`] does.
+/// Panics as [`missing`] does.
 pub fn tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
@@ -22,11 +23,11 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns every engine of this machine, and names those that it cannot run.
+/// Returns every engine that this machine can run, and names the others.
 ///
 /// # Panics
 ///
-/// An engine fails its self-test; else as [`missing`] does.
+/// Panics if an engine fails its self-test, and as [`missing`] does.
 pub fn engines(sizing: Sizing) -> Vec<Box<dyn Engine>> {
     let there = |engine| match engine {
         Ok(engine) => Some(engine),
@@ -43,13 +44,14 @@ pub fn engines(sizing: Sizing) -> Vec<Box<dyn Engine>> {
 ///
 /// # Panics
 ///
-/// If `VANITY_REQUIRE`, a list with commas, names it.
+/// Panics if `VANITY_REQUIRE`, a list with commas, contains `name`.
 pub fn missing(name: &str) {
     let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
     let required = required.split(',').any(|entry| entry.trim() == name);
     assert!(!required, "{name} is missing, and VANITY_REQUIRE names it");
-    // Not `eprintln!`, which the test harness holds back when a test passes. In one piece, on a line of its own: with one
-    // thread the harness has begun a line with the test's name.
+    // The test harness holds back the output of `eprintln!` when a test passes. One write keeps the
+    // notice in one piece. It begins a new line, because with one thread the harness has already
+    // printed the test's name on the line.
     let notice = format!("\nskipped: {name} is missing\n");
     let _ = std::io::stderr().write_all(notice.as_bytes());
 }

@@ -1,0 +1,454 @@
+//! Tests of the command line as scripts see it: exit status, streams, JSON.
+
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::{program, require};
+use program::{
+    PROGRAM, body, check_pair, check_secret, command, comment, derived, names, objects, of_type, positive,
+    program, public_line, run, succeed, text, whole,
+};
+use tempfile::TempDir;
+use vanity_ed25519::engine::Sizing;
+
+/// A pattern of twenty letters, which no machine finds.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+#[test]
+fn a_request_that_contradicts_itself_is_refused() {
+    let directory = TempDir::new().unwrap();
+    for (args, complaint) in [
+        (&["--nonsense", "ab"][..], "unexpected argument '--nonsense'"),
+        (&["--prefix", "--suffix", "ab"], "'--prefix' cannot be used with '--suffix'"),
+        (&["--leet", "--regex", "ab"], "'--leet' cannot be used with '--regex'"),
+        (&["-o", "x", "-d", "y", "ab"], "'--output <PATH>' cannot be used with '--output-dir <DIR>'"),
+        (&["-o", "x", "-n", "2", "ab"], "--output names one file, and 2 keys are asked for"),
+        (&["-o", "x", "ab", "cd"], "--output names one file, and 2 keys are asked for"),
+        (&[], "there is no pattern"),
+    ] {
+        let ran = run(program(args).current_dir(&directory));
+        assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(complaint), "{args:?}: {ran:?}");
+        assert_eq!(ran.stdout, "", "{args:?}");
+    }
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn a_timeout_ends_the_search_with_status_3() {
+    let ran = run(&mut program(&["--timeout", "2s", "--json", NEVER]));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("the time is over: 0 of 1 key found"), "{}", ran.stderr);
+    let objects = objects(&ran.stdout);
+    let summary = objects.last().unwrap();
+    assert_eq!(text(summary, "type"), "summary");
+    assert_eq!(text(summary, "reason"), "timeout");
+    assert_eq!(whole(summary, "found"), 0);
+    assert!(whole(summary, "attempts") >= 1);
+    assert!(positive(summary, "seconds") >= 2.0);
+    assert_eq!(of_type(&objects, "found").len(), 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_stdout_is_a_failure_that_is_told() {
+    for args in [
+        &["ab"][..],
+        &["--json", "ab"],
+        &["--estimate", "ab"],
+        &["--bench", "0.1", "ab"],
+        &["--man"],
+        &["--completions", "bash"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = run(program(args).stdout(full));
+        assert_eq!(ran.status, Some(1), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("error: cannot write to stdout: "), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{args:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("SHA256:"), "{args:?} tells of a key that is lost: {}", ran.stderr);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_stdout_loses_no_file() {
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let ran = run(program(&["abc", "-o"]).arg(&private).stdout(full));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("error: cannot write to stdout: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("is kept in '{}'", private.display())), "{}", ran.stderr);
+    check_pair(&private);
+}
+
+#[test]
+fn without_a_file_stdout_is_the_key_and_stderr_the_rest() {
+    for args in [&["abc"][..], &["-o", "-", "abc"]] {
+        let ran = succeed(&mut program(args));
+        // This panics unless stdout is three lines of PEM.
+        let key = derived(&ran.stdout);
+        let line = public_line(&ran.stderr);
+        assert_eq!(line, key.line("abc"));
+        assert!(body(line).to_lowercase().contains("abc"), "{line}");
+        assert!(ran.stderr.contains(&key.fingerprint()), "{}", ran.stderr);
+        assert!(ran.stderr.contains(" keys tried in "), "{}", ran.stderr);
+        assert!(!ran.stderr.contains('\x1b') && !ran.stderr.contains('\r'), "{:?}", ran.stderr);
+        assert!(!ran.stderr.contains(ran.stdout.lines().nth(1).unwrap()), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("PRIVATE KEY"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn with_a_file_stdout_is_the_public_line_alone() {
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let ran = succeed(program(&["abc", "-o"]).arg(&private));
+    let line = check_pair(&private);
+    assert_eq!(ran.stdout, format!("{line}\n"));
+    assert!(ran.stderr.contains(" SHA256:"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(private.to_str().unwrap()), "{}", ran.stderr);
+    check_secret(&ran, &fs::read_to_string(&private).unwrap());
+}
+
+#[test]
+fn quiet_leaves_stderr_empty() {
+    let directory = TempDir::new().unwrap();
+    assert_eq!(succeed(&mut program(&["-q", "ab"])).stderr, "");
+    assert_eq!(succeed(&mut program(&["-q", "--json", "ab"])).stderr, "");
+    let ran = succeed(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
+    assert_eq!(ran.stderr, "");
+    // Errors are printed in spite of `--quiet`.
+    let ran = run(program(&["--quiet", "ab", "-o"]).arg(directory.path().join("id_x")));
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("already exists"), "{ran:?}");
+}
+
+#[test]
+fn json_tells_everything_in_order() {
+    let ran = succeed(&mut program(&["--json", "-n", "3", "-t", "2", "ab", "+a"]));
+    let objects = objects(&ran.stdout);
+    let order: Vec<&str> = objects.iter().map(|object| text(object, "type")).collect();
+    let found = of_type(&objects, "found");
+    assert_eq!(order[..3], ["estimate", "estimate", "found"]);
+    assert!(order[2..order.len() - 1].iter().all(|name| *name == "found"), "{order:?}");
+    assert_eq!(order[order.len() - 1], "summary");
+
+    for (object, pattern) in objects.iter().zip(["ab", "+a"]) {
+        assert_eq!(text(object, "pattern"), pattern);
+        let probability = positive(object, "probability");
+        assert!(probability < 1.0, "{object}");
+        assert!((positive(object, "expected_attempts") * probability - 1.0).abs() < 1e-9, "{object}");
+        assert!(positive(object, "seconds_50") < positive(object, "seconds_95"), "{object}");
+    }
+    let summary = objects.last().unwrap();
+    for object in &found {
+        let private = text(object, "private_key");
+        let key = derived(private);
+        let line = text(object, "public_key");
+        assert_eq!(line, key.line(text(object, "pattern")));
+        assert!(body(line).to_lowercase().contains(text(object, "pattern")), "{object}");
+        assert_eq!(text(object, "fingerprint"), key.fingerprint());
+        assert!((1..=whole(summary, "attempts")).contains(&whole(object, "attempts")), "{object}");
+        assert!(positive(object, "seconds") <= positive(summary, "seconds"), "{object}");
+        assert!(object.get("private_key_file").is_none(), "{object}");
+        let seed = private.lines().nth(1).unwrap();
+        assert!(!ran.stderr.contains(seed) && !ran.stderr.contains("PRIVATE KEY"), "{}", ran.stderr);
+    }
+    assert_eq!(whole(summary, "found"), found.len() as u64);
+    assert_eq!(whole(summary, "threads"), 2);
+    assert_eq!(text(summary, "reason"), "complete");
+    let engine = text(summary, "engine");
+    assert!(vanity_ed25519::engine::names().any(|name| name == engine), "{summary}");
+    let rate = whole(summary, "attempts") as f64 / positive(summary, "seconds");
+    assert!((positive(summary, "keys_per_second") / rate - 1.0).abs() < 0.01, "{summary}");
+}
+
+#[test]
+fn json_with_a_file_holds_no_secret() {
+    let directory = TempDir::new().unwrap();
+    for (name, option) in [("id_x", "-o"), ("key.pem", "-o"), ("keys", "-d")] {
+        let path = directory.path().join(name);
+        let ran = succeed(program(&["--json", "ab", option]).arg(&path));
+        let objects = objects(&ran.stdout);
+        let found = of_type(&objects, "found");
+        assert_eq!(found.len(), 1, "{}", ran.stdout);
+        assert!(found[0].get("private_key").is_none(), "{}", ran.stdout);
+        let private = Path::new(text(found[0], "private_key_file"));
+        assert!(private == path || private.parent() == Some(&path), "{}", ran.stdout);
+        assert_eq!(check_pair(private), text(found[0], "public_key"));
+        check_secret(&ran, &fs::read_to_string(private).unwrap());
+    }
+}
+
+#[test]
+fn an_estimate_searches_nothing() {
+    let ran = succeed(&mut program(&["--estimate", "--json", NEVER, "ab"]));
+    let objects = objects(&ran.stdout);
+    assert_eq!(objects.len(), 2);
+    for (object, pattern) in objects.iter().zip([NEVER, "ab"]) {
+        assert_eq!((text(object, "type"), text(object, "pattern")), ("estimate", pattern));
+    }
+    let ran = succeed(&mut program(&["--estimate", NEVER]));
+    assert!(ran.stdout.starts_with(&format!("{NEVER}: 1 in ")), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn bench_measures_every_engine() {
+    let ran =
+        succeed(&mut program(&["--bench", "0.5", "--json", "--threads", "1", "--table-memory", "1MiB"]));
+    let objects = objects(&ran.stdout);
+    let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
+    let available = require::engines(Sizing::for_attempts(0.0));
+    assert_eq!(engines, available.iter().map(|engine| engine.name()).collect::<Vec<_>>());
+    for object in &objects {
+        assert_eq!(text(object, "type"), "bench");
+        assert_eq!(whole(object, "threads"), 1);
+        positive(object, "keys_per_second");
+        if positive(object, "ratio") != 1.0 {
+            assert_ne!(text(object, "engine"), "reference");
+        }
+    }
+    assert!(engines.contains(&"reference"), "{engines:?}");
+
+    let table = succeed(&mut program(&["--bench", "0.1", "-t", "1", "--table-memory", "1MiB"])).stdout;
+    assert_eq!(table.lines().count(), 1 + engines.len(), "{table}");
+
+    let one = succeed(&mut program(&["--bench", "0.1", "--engine", "portable", "--json"]));
+    let engines: Vec<String> =
+        self::objects(&one.stdout).iter().map(|object| text(object, "engine").to_owned()).collect();
+    assert_eq!(engines, ["portable", "reference"]);
+}
+
+/// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and
+/// that engine finds keys with any memory for its tables.
+#[test]
+fn every_path_of_dispatch_finds_keys() {
+    let ladder = [
+        ("avx512ifma", ""),
+        ("avx512f", "avx512ifma"),
+        ("avx2", "avx512ifma,avx512f"),
+        ("portable", "avx512ifma,avx512f,avx2"),
+        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx"),
+    ];
+    let there: Vec<&str> =
+        require::engines(Sizing::for_attempts(0.0)).iter().map(|engine| engine.name()).collect();
+    for (engine, without) in ladder.into_iter().filter(|(engine, _)| there.contains(engine)) {
+        for memory in ["16KiB", "64KiB", "1MiB", "30MB"] {
+            let args = ["--json", "--table-memory", memory, "-n", "3", "abc"];
+            let ran = succeed(program(&args).env("VANITY_WITHOUT", without));
+            let objects = objects(&ran.stdout);
+            assert_eq!(objects.len(), 5, "{}", ran.stdout);
+            let summary = &objects[4];
+            assert_eq!(
+                (text(summary, "type"), text(summary, "engine")),
+                ("summary", engine),
+                "without {without}"
+            );
+        }
+        let masked = program(&["--version"]).env("VANITY_WITHOUT", without).output().unwrap();
+        let features = String::from_utf8(masked.stdout).unwrap();
+        for set in without.split(',').filter(|set| !set.is_empty()) {
+            assert!(!features.lines().last().unwrap().split(' ').any(|feature| feature == set), "{features}");
+        }
+    }
+}
+
+#[test]
+fn the_version_names_engines_and_processor() {
+    let long = succeed(&mut program(&["--version"])).stdout;
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines[0], concat!("vanity-ed25519 ", env!("CARGO_PKG_VERSION")));
+    let engines: Vec<&str> = vanity_ed25519::engine::names().collect();
+    assert_eq!(lines[1], format!("engines: {}", engines.join(" ")));
+    let features = vanity_ed25519::simd::detected().join(" ");
+    assert_eq!(lines[2].trim_end(), format!("processor: {} {features}", std::env::consts::ARCH).trim_end());
+    assert_eq!(lines.len(), 3);
+    assert_eq!(succeed(&mut program(&["-V"])).stdout, format!("{}\n", lines[0]));
+}
+
+/// Returns every `--option` that begins an entry of the help text.
+fn long_options(help: &str) -> Vec<String> {
+    let heads = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let long = |line: &str| {
+        let start = line.find("--")?;
+        let name = line[start..].split(|c: char| c != '-' && !c.is_ascii_lowercase()).next()?;
+        Some(name.to_owned())
+    };
+    heads.filter_map(long).collect()
+}
+
+#[test]
+fn help_and_manual_know_every_option() {
+    let long = succeed(&mut program(&["--help"]));
+    let short = succeed(&mut program(&["-h"]));
+    assert_eq!((long.stderr.as_str(), short.stderr.as_str()), ("", ""));
+    assert!(short.stdout.len() < long.stdout.len());
+
+    let options = long_options(&long.stdout);
+    assert_eq!(options, long_options(&short.stdout));
+    assert!(options.len() > 20, "{options:?}");
+    for option in ["--patterns", "--output-dir", "--case-sensitive", "--estimate", "--help", "--man"] {
+        assert!(options.iter().any(|known| known == option), "{option} is not in {options:?}");
+    }
+
+    let manual = succeed(&mut program(&["--man"])).stdout;
+    assert!(manual.lines().any(|line| line.starts_with(".TH vanity-ed25519 1")), "{manual}");
+    let manual = manual.replace("\\-", "-");
+    for option in options {
+        assert!(manual.contains(&format!("\\fB{option}\\fR")), "{option} is not in the manual");
+    }
+}
+
+#[test]
+fn real_shells_accept_the_completions() {
+    let directory = TempDir::new().unwrap();
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let script = succeed(&mut program(&["--completions", shell]));
+        assert!(script.stdout.contains("--output-dir") || script.stdout.contains("output-dir"), "{shell}");
+        assert_eq!(script.stderr, "");
+        let file = directory.path().join(shell);
+        fs::write(&file, script.stdout).unwrap();
+        let Some(tool) = require::tool(shell) else { continue };
+        let ran = succeed(command(tool).arg(check).arg(&file));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""), "{shell}");
+    }
+}
+
+/// Loads the scripts under the names that the shells look for, and asks them to complete an option.
+#[test]
+fn real_shells_complete_options() {
+    let directory = TempDir::new().unwrap();
+    let bash = "source ./vanity-ed25519 && set -- $(complete -p vanity-ed25519) && while [ \"$1\" != -F ]; do shift; done
+        COMP_WORDS=(vanity-ed25519 --output-) COMP_CWORD=1
+        \"$2\" vanity-ed25519 --output- vanity-ed25519 && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let zsh = "fpath=($PWD $fpath) && autoload -U compinit && compinit -D -u &&
+        autoload +X _vanity-ed25519 && [[ $_comps[vanity-ed25519] = _vanity-ed25519 ]] &&
+        grep -o -e --output-dir ${functions_source[_vanity-ed25519]} | head -1";
+    let fish = "source vanity-ed25519.fish && complete -C 'vanity-ed25519 --output-'";
+    for (shell, file, options, ask) in [
+        ("bash", "vanity-ed25519", &["--norc", "--noprofile", "-c"][..], bash),
+        ("zsh", "_vanity-ed25519", &["-f", "-c"], zsh),
+        ("fish", "vanity-ed25519.fish", &["--no-config", "-c"], fish),
+    ] {
+        let script = succeed(&mut program(&["--completions", shell])).stdout;
+        fs::write(directory.path().join(file), script).unwrap();
+        let Some(tool) = require::tool(shell) else { continue };
+        let mut shell_command = command(tool);
+        let ran = succeed(
+            shell_command.args(options).arg(ask).current_dir(&directory).env("HOME", directory.path()),
+        );
+        let answers: Vec<&str> = ran.stdout.lines().map(|line| line.split('\t').next().unwrap()).collect();
+        assert_eq!((answers, ran.stderr.as_str()), (vec!["--output-dir"], ""), "{shell}");
+    }
+}
+
+#[test]
+fn colour_is_as_asked_for() {
+    let always = succeed(&mut program(&["--color", "always", "ab"]));
+    assert!(always.stderr.contains("\x1b["), "{:?}", always.stderr);
+    // Stdout has no colours even then, because other programs read it.
+    assert!(!always.stdout.contains('\x1b'), "{:?}", always.stdout);
+    let json = succeed(&mut program(&["--color", "always", "--json", "ab"]));
+    assert!(!json.stdout.contains('\x1b'), "{:?}", json.stdout);
+    for args in [&["ab"][..], &["--color", "never", "ab"]] {
+        let ran = succeed(&mut program(args));
+        assert!(!ran.stderr.contains('\x1b') && !ran.stdout.contains('\x1b'), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn closed_streams_are_no_panic() {
+    for (redirection, status) in [("<&-", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">&-", 2), ("<&- >&- 2>&-", 2)] {
+        let script = format!("exec \"$0\" ab {redirection}");
+        let ran = run(command("sh").arg("-c").arg(script).arg(PROGRAM));
+        assert_eq!(ran.status, Some(status), "{redirection}: {ran:?}");
+        assert!(!ran.stderr.contains("panicked"), "{redirection}: {ran:?}");
+        if status == 0 {
+            derived(&ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn a_key_that_would_go_nowhere_is_not_searched_for() {
+    let directory = TempDir::new().unwrap();
+    let shell = |args: &str| {
+        let script = format!("exec \"$0\" {args}");
+        run(command("sh").args(["-c", &script, PROGRAM]).current_dir(&directory))
+    };
+    for args in ["ab >&-", "ab > /dev/null", "-q --json ab > /dev/null", "-o - ab >&-", "ab 1< /dev/null"] {
+        let ran = shell(args);
+        assert_eq!(ran.status, Some(2), "{args}: {ran:?}");
+        let expected =
+            "error: stdout is closed or the null device: the private key would be lost\nhint: --output PATH ";
+        assert!(ran.stderr.starts_with(expected), "{args}: {}", ran.stderr);
+    }
+    // Stdout may go nowhere if the private key goes to a file, or if there is none.
+    for args in [
+        "ab -o one >&-",
+        "--json ab -d keys > /dev/null",
+        "--estimate ab > /dev/null",
+        "--bench 0.1 -t 1 >&-",
+        "--help >&-",
+    ] {
+        let ran = shell(args);
+        assert_eq!(ran.status, Some(0), "{args}: {ran:?}");
+    }
+    check_pair(&directory.path().join("one"));
+    assert_eq!(names(&directory.path().join("keys")).len(), 3);
+}
+
+#[test]
+fn json_names_no_path_that_is_not_there() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let directory = TempDir::new().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    for option in ["-o", "-d"] {
+        let search = |json: &[&str]| {
+            run(program(&["ab", option]).arg(name).args(json).env("LC_ALL", "C").current_dir(&directory))
+        };
+        let ran = search(&["--json"]);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: --output"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(" 'caf\\xe9' is not UTF-8 text\nhint: "), "{}", ran.stderr);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        let ran = search(&[]);
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        // The path that is printed leads a shell to the same file, in every locale.
+        let shown =
+            ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
+        let cat =
+            command("bash").args(["-c", &format!("cat {shown}")]).current_dir(&directory).output().unwrap();
+        assert_eq!(ran.stdout.trim_end(), derived(&String::from_utf8(cat.stdout).unwrap()).line("ab"));
+        let path = directory.path().join(name);
+        if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(&path).and_then(|()| {
+                fs::remove_file(directory.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9.pub")))
+            })
+        }
+        .unwrap();
+    }
+}
+
+#[test]
+fn patterns_come_from_stdin() {
+    let mut search = program(&["-f", "-", "--json", "-q"]);
+    let mut child = program::start(search.stdin(Stdio::piped()).stdout(Stdio::piped()));
+    child.stdin.take().unwrap().write_all(b"# two\nab\n\n  +a  \n").unwrap();
+    let ran = child.end();
+    assert_eq!(ran.status, Some(0));
+    let objects = objects(&ran.stdout);
+    let patterns: Vec<&str> =
+        of_type(&objects, "estimate").iter().map(|object| text(object, "pattern")).collect();
+    assert_eq!(patterns, ["ab", "+a"]);
+    for object in of_type(&objects, "found") {
+        assert_eq!(comment(text(object, "public_key")), text(object, "pattern"));
+    }
+}

@@ -1,0 +1,355 @@
+//! What the documents promise about themselves: links lead somewhere, lines have their length, tables are what the
+//! program and the records say.
+
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::{program, require};
+use program::{Ran, command, objects, program, run, succeed};
+use tempfile::TempDir;
+
+/// The most lines of README.md.
+const README_LINES: usize = 220;
+/// The most characters of a line.
+const COLUMNS: usize = 100;
+
+/// The directory of the package.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Reads a document.
+pub fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Returns the names of all documents that people read.
+pub fn documents() -> Vec<String> {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let docs = docs.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
+    let mut names: Vec<String> = docs.map(|name| format!("docs/{name}")).collect();
+    names.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(str::to_owned));
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+/// Returns the lines outside fenced blocks, each with its number.
+fn prose(text: &str) -> Vec<(usize, &str)> {
+    let mut fenced = false;
+    let lines = text.lines().enumerate().filter(|(_, line)| {
+        let fence = line.starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    });
+    lines.map(|(at, line)| (at + 1, line)).collect()
+}
+
+/// Removes code in backticks, in which nothing is a link.
+fn without_code(text: &str) -> String {
+    text.split('`').step_by(2).collect()
+}
+
+/// Returns the anchors of the headings, as GitHub makes them.
+fn anchors(name: &str) -> BTreeSet<String> {
+    let text = read(name);
+    let mut anchors = BTreeSet::new();
+    for (line, heading) in prose(&text).into_iter().filter(|(_, line)| line.starts_with('#')) {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        assert!(anchors.insert(anchor), "{name}:{line}: a heading of this name stands above");
+    }
+    anchors
+}
+
+/// Returns the targets of the links of a text.
+fn links(text: &str) -> Vec<String> {
+    let prose: Vec<&str> = prose(text).into_iter().map(|(_, line)| line).collect();
+    let prose = without_code(&prose.join("\n"));
+    let targets = prose.split("](").skip(1).map(|rest| rest.split(')').next().unwrap().to_owned());
+    targets.collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut count = 0;
+    for name in documents() {
+        for link in links(&read(&name)) {
+            count += 1;
+            if link.starts_with("https://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => PathBuf::from(&name),
+                path => Path::new(&name).parent().unwrap().join(path),
+            };
+            assert!(root().join(&target).exists(), "{name}: {link}: there is no such file");
+            let known = || anchors(&relative(&root().join(&target)));
+            assert!(
+                anchor.is_empty() || known().contains(anchor),
+                "{name}: {link}: there is no such heading"
+            );
+        }
+    }
+    assert!(count > 80, "only {count} links were seen");
+}
+
+/// Returns the path of a file relative to the package.
+fn relative(path: &Path) -> String {
+    let path = fs::canonicalize(path).unwrap();
+    path.strip_prefix(fs::canonicalize(root()).unwrap()).unwrap().to_str().unwrap().to_owned()
+}
+
+/// The table in docs/PROOF.md tells of names that once were.
+#[test]
+fn every_file_that_is_named_exists() {
+    // `.ci` is not packaged.
+    let directories = ["src", "tests", "benches", "docs", "fuzz", "packaging", "examples"];
+    let mut count = 0;
+    for name in documents().iter().filter(|name| *name != "docs/PROOF.md") {
+        let text = read(name);
+        let prose: Vec<&str> = prose(&text).into_iter().map(|(_, line)| line).collect();
+        for code in prose.join("\n").split('`').skip(1).step_by(2) {
+            let path = code.split([' ', '*']).next().unwrap();
+            if directories.iter().any(|directory| path.starts_with(&format!("{directory}/"))) {
+                count += 1;
+                assert!(root().join(path).exists(), "{name}: `{code}`: there is no such file");
+            }
+        }
+    }
+    assert!(count > 40, "only {count} files were seen");
+}
+
+/// Tables have the lines that they need, and the guide to many machines shows files as they are.
+#[test]
+fn lines_have_their_length() {
+    let readme = read("README.md").lines().count();
+    assert!(readme <= README_LINES, "README.md has {readme} lines");
+    for name in documents().iter().filter(|name| *name != "docs/PROOF.md") {
+        let text = read(name);
+        let all: Vec<(usize, &str)> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
+        let lines = if name == "docs/many-machines.md" { prose(&text) } else { all };
+        for (number, line) in lines.into_iter().filter(|(_, line)| !line.starts_with('|')) {
+            let length = line.chars().count();
+            assert!(length <= COLUMNS, "{name}:{number} has {length} characters");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_options_has_all_options_and_no_others() {
+    let longs = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+        words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()
+    };
+    let help = succeed(&mut program(&["--help"])).stdout;
+    // A line of an option begins with its names.
+    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let options: BTreeSet<String> =
+        lines.flat_map(|line| longs(line.split('<').next().unwrap()).into_iter().next()).collect();
+    let document = read("docs/options.md");
+    let table = document.lines().take_while(|line| !line.starts_with("## "));
+    let rows = table.filter(|line| line.starts_with("| `")).map(|row| row.split(" | ").next().unwrap());
+    let rows = rows.map(|names| names.split(['|', '\\']).collect::<Vec<_>>().join(" "));
+    let documented: BTreeSet<String> = rows.flat_map(|names| longs(&names)).collect();
+    assert_eq!(documented, options);
+    assert!(options.len() > 25, "{options:?}");
+}
+
+/// Returns the cells of the rows of the first table after a text.
+fn table<'a>(text: &'a str, after: &str) -> Vec<Vec<&'a str>> {
+    let (_, rest) = text.split_once(after).unwrap_or_else(|| panic!("there is no '{after}'"));
+    let rows =
+        rest.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+    let cells = |row: &'a str| row.trim_matches('|').split('|').map(str::trim).collect();
+    rows.skip(2).map(cells).collect()
+}
+
+/// Whether RESULTS.txt has an engine's rate on one thread, with its ratio.
+fn is_recorded(results: &str, engine: &str, rate: &str, ratio: &str) -> bool {
+    results.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.starts_with(&[engine, "1"]) && words.windows(2).any(|pair| pair == [rate, ratio])
+    })
+}
+
+#[test]
+fn the_rates_in_the_readme_are_recorded() {
+    let (readme, results) = (read("README.md"), read("RESULTS.txt"));
+    let mut count = 0;
+    for row in table(&readme, "## How fast") {
+        let engine = row[0].trim_matches('`');
+        for cell in row[1..].iter().filter(|cell| **cell != "-") {
+            let (rates, ratios) = cell.trim_end_matches(')').split_once(" (").unwrap();
+            let (rates, mut ratios): (Vec<_>, Vec<_>) =
+                (rates.split("; ").collect(), ratios.split("; ").collect());
+            if engine == "reference" {
+                ratios = vec!["1.00"; rates.len()];
+            }
+            assert_eq!(rates.len(), ratios.len(), "{cell}");
+            for (rate, ratio) in rates.iter().zip(&ratios) {
+                count += 1;
+                assert!(
+                    is_recorded(&results, engine, rate, ratio),
+                    "{engine}: {rate} ({ratio}) is not recorded"
+                );
+            }
+        }
+    }
+    assert!(count >= 20, "{count}");
+}
+
+/// The number that a cell shows, such as `6.4 min` or `17 billion`; `at once` is less than 1.
+fn number(cell: &str) -> f64 {
+    let (number, unit) = cell.split_once(' ').unwrap_or((cell, ""));
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "days" => 86_400.0,
+        "years" => 365.25 * 86_400.0,
+        "million" => 1e6,
+        "billion" => 1e9,
+        "trillion" => 1e12,
+        _ => panic!("{cell}"),
+    };
+    number.replace(',', "").parse::<f64>().unwrap_or_else(|_| panic!("{cell}")) * factor
+}
+
+/// Two digits are shown.
+fn assert_shown(cell: &str, value: f64) {
+    if cell == "at once" {
+        assert!(value < 1.0, "{value} is not at once");
+    } else {
+        assert!(value >= 1.0 && (number(cell) / value - 1.0).abs() < 0.051, "{cell} is not {value}");
+    }
+}
+
+#[test]
+fn the_times_are_those_of_the_odds_and_the_recorded_rates() {
+    let (document, results) = (read("docs/patterns.md"), read("RESULTS.txt"));
+    let engines = ["reference", "avx2", "avx512ifma"];
+    // "`reference` 71,900, `avx2` 1,430,000 ..."
+    let said = |engine: &str| -> &str {
+        let name = format!("`{engine}` ");
+        let stated = document.split(name.as_str()).skip(1);
+        let digits =
+            stated.map(|rest| rest.split(|c: char| !(c.is_ascii_digit() || c == ',')).next().unwrap());
+        digits.map(|digits| digits.trim_end_matches(',')).find(|digits| digits.len() > 4).unwrap()
+    };
+    for engine in engines {
+        let rows = results.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let mut of_one = rows.filter(|words| words.starts_with(&[engine, "1"]));
+        assert!(
+            of_one.any(|words| words.contains(&said(engine))),
+            "{engine}: {} is not recorded",
+            said(engine)
+        );
+    }
+    let rates = engines.map(|engine| number(said(engine)));
+
+    let rows = table(&document, "### How long does it take");
+    let patterns: String = rows
+        .iter()
+        .map(|row| {
+            format!("{}:{}\n", row[1].trim_matches(['`', '-']), &"abcdefghijk"[..row[0].parse().unwrap()])
+        })
+        .collect();
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("patterns"), patterns).unwrap();
+    let estimates =
+        succeed(program(&["--estimate", "--json", "-f", "patterns"]).current_dir(&directory)).stdout;
+    let means: Vec<f64> = objects(&estimates)
+        .iter()
+        .map(|object| {
+            let mean = &object["expected_attempts"];
+            mean.as_f64().unwrap_or_else(|| mean.as_str().unwrap().parse().unwrap())
+        })
+        .collect();
+    assert!(rows.len() == means.len() && rows.len() >= 20);
+    for (row, mean) in rows.iter().zip(&means) {
+        assert_shown(row[2], *mean);
+        for (cell, rate) in row[3..].iter().zip(rates) {
+            assert_shown(cell, mean / rate);
+        }
+    }
+
+    // The short form in the README.
+    let readme = read("README.md");
+    let short = table(&readme, "The mean time of a search");
+    assert!(short.len() >= 4);
+    for row in short {
+        let same = rows.iter().find(|all| all[0] == row[0] && all[1] == "`--anywhere`").unwrap();
+        assert_eq!(row[1..], same[3..]);
+    }
+}
+
+/// What ssh says in the cases that docs/faq.md explains.
+#[test]
+fn the_errors_in_the_faq_are_those_of_ssh() {
+    let tools = ["ssh", "ssh-keygen"].map(require::tool);
+    let [Some(ssh), Some(ssh_keygen)] = tools else { return };
+    let directory = TempDir::new().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let set_mode =
+        |name: &str, mode| fs::set_permissions(at(name), fs::Permissions::from_mode(mode)).unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(at(name), text).unwrap();
+        set_mode(name, 0o600);
+    };
+    let opened =
+        |name: &str| run(command(&ssh_keygen).args(["-y", "-P", "", "-f", name]).current_dir(&directory));
+    let faq = read("docs/faq.md");
+    let is_explained = |ran: &Ran, messages: &[&str]| {
+        let told = messages.iter().find(|message| ran.stderr.contains(**message));
+        let told = told.unwrap_or_else(|| panic!("{messages:?} are not in {ran:?}"));
+        assert!(ran.status != Some(0) && faq.contains(&format!("\"{told}\"")), "{told}");
+    };
+
+    succeed(program(&["-q", "-o", "id_alice", "ab"]).current_dir(&directory));
+    let text = fs::read_to_string(at("id_alice")).unwrap();
+    assert_eq!(opened("id_alice").status, Some(0));
+    assert!(faq.contains(text.lines().next().unwrap()));
+    set_mode("id_alice", 0o644);
+    is_explained(&opened("id_alice"), &["UNPROTECTED PRIVATE KEY FILE"]);
+    is_explained(&opened("id_alice"), &["bad permissions"]);
+    set_mode("id_alice", 0o600);
+    is_explained(&run(program(&["-q", "-o", "id_alice", "ab"]).current_dir(&directory)), &["already exists"]);
+
+    let unreadable = ["invalid format", "error in libcrypto"];
+    let cut: Vec<&str> = text.lines().take(3).collect();
+    for (name, damaged) in [
+        ("newline", text.trim_end().to_owned()),
+        ("windows", text.replace('\n', "\r\n")),
+        ("cut", cut.join("\n") + "\n"),
+        ("public", fs::read_to_string(at("id_alice.pub")).unwrap()),
+    ] {
+        write(name, &damaged);
+        is_explained(&opened(name), &unreadable);
+    }
+
+    // "OpenSSH_9.2p1 Debian-2, OpenSSL 3.0": from 9.8 on it reads PKCS#8.
+    let version = run(command(&ssh).arg("-V")).stderr;
+    let (_, version) = version.split_once("OpenSSH_").unwrap_or_else(|| panic!("{version}"));
+    let mut numbers =
+        version.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse::<u32>().unwrap());
+    let version = (numbers.next().unwrap(), numbers.next().unwrap());
+    let pem = succeed(program(&["-q", "ab"]).current_dir(&directory)).stdout;
+    write("key.pem", &pem);
+    assert!(faq.contains(pem.lines().next().unwrap()));
+    if version < (9, 8) {
+        is_explained(&opened("key.pem"), &unreadable);
+    } else {
+        assert_eq!(opened("key.pem").status, Some(0));
+        // It is converted by `ssh-keygen -p`.
+        succeed(
+            command(&ssh_keygen).args(["-p", "-P", "", "-N", "", "-f", "key.pem"]).current_dir(&directory),
+        );
+        assert_eq!(fs::read_to_string(at("key.pem")).unwrap().lines().next(), text.lines().next());
+    }
+}

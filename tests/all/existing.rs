@@ -1,0 +1,358 @@
+//! Tests of directories that hold keys already. A key counts only if the program can open its
+//! private file, and if the file holds the key that the ledger names.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{program, require};
+use program::{
+    LEDGER, PROGRAM, Ran, check_pair, command, names, objects, of_type, program, public_path, run, succeed,
+    text,
+};
+use tempfile::TempDir;
+
+/// A directory of keys, and beside it a file with a passphrase.
+struct Place {
+    outer: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let outer = TempDir::new().unwrap();
+        fs::write(outer.path().join("pw"), "secret\n").unwrap();
+        fs::set_permissions(outer.path().join("pw"), fs::Permissions::from_mode(0o600)).unwrap();
+        Self { outer }
+    }
+
+    fn keys(&self) -> PathBuf {
+        self.outer.path().join("keys")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = program(&["-d", "keys"]);
+        command.args(args).current_dir(self.outer.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        run(&mut self.command(args))
+    }
+
+    /// Runs a search that succeeds, and returns what it wrote to stderr and the private files of
+    /// its finds.
+    fn find(&self, args: &[&str]) -> (String, Vec<PathBuf>) {
+        let ran = succeed(self.command(args).arg("--json"));
+        let objects = objects(&ran.stdout);
+        let found = of_type(&objects, "found");
+        let files =
+            found.iter().map(|found| self.outer.path().join(text(found, "private_key_file"))).collect();
+        (ran.stderr, files)
+    }
+
+    /// Returns every file of the directory with its bytes, except the ledger.
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let names = names(&self.keys()).into_iter().filter(|name| name != LEDGER);
+        let bytes = |path: PathBuf| if path.is_file() { fs::read(path).unwrap() } else { Vec::new() };
+        names.map(|name| (name.clone(), bytes(self.keys().join(name)))).collect()
+    }
+
+    /// Checks that no file of `before` has changed, except `but`.
+    fn check_unchanged(&self, before: &[(String, Vec<u8>)], but: &str) {
+        let after = self.files();
+        for file in before.iter().filter(|(name, _)| name != but) {
+            assert!(after.contains(file), "{} was changed", file.0);
+        }
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+const ENCRYPT: [&str; 4] = ["--passphrase-file", "pw", "--rounds", "1"];
+
+#[test]
+fn keys_in_the_clear_are_refused_where_they_have_to_be_encrypted() {
+    let place = Place::new();
+    let (_, files) = place.find(&["-n", "2", "Ab"]);
+    let before = place.files();
+    let ledger = fs::read(place.keys().join(LEDGER)).unwrap();
+    for missing in [false, true] {
+        if missing {
+            // Without the ledger they would count as well.
+            fs::remove_file(place.keys().join(LEDGER)).unwrap();
+        }
+        let ran = place.run(&[&ENCRYPT[..], &["-n", "3", "Ab"]].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("error: 2 keys that would count are not encrypted: "),
+            "{}",
+            ran.stderr
+        );
+        for file in &files {
+            assert!(ran.stderr.contains(file.file_name().unwrap().to_str().unwrap()), "{}", ran.stderr);
+        }
+        assert!(
+            ran.stderr.contains("\nhint: encrypt each one with `ssh-keygen -p -f FILE`"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(place.files(), before);
+        fs::write(place.keys().join(LEDGER), &ledger).unwrap();
+    }
+    // Keys of other patterns do not count, so the program does not refuse them.
+    assert_eq!(place.find(&[&ENCRYPT[..], &["Ba"]].concat()).1.len(), 1);
+
+    // The advice of the hint works.
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    for file in &files {
+        succeed(command(&ssh_keygen).args(["-q", "-p", "-P", "", "-N", "secret", "-f"]).arg(file));
+    }
+    let (_, more) = place.find(&[&ENCRYPT[..], &["-n", "3", "Ab"]].concat());
+    assert_eq!(more.len(), 1);
+}
+
+#[test]
+fn encrypted_keys_count_without_a_passphrase_and_that_is_said() {
+    let place = Place::new();
+    place.find(&[&ENCRYPT[..], &["-n", "2", "Ab"]].concat());
+    let (stderr, files) = place.find(&["-n", "3", "Ab"]);
+    assert_eq!(files.len(), 1);
+    assert!(
+        stderr.contains("note: 2 keys that exist already are encrypted; new keys will not be\n"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
+    let place = Place::new();
+    let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
+    let (_, files) = place.find(&pkcs8);
+    assert_eq!(place.find(&pkcs8).1.len(), 0);
+    // Without a passphrase the key counts unopened.
+    let (stderr, more) = place.find(&["Ab"]);
+    assert_eq!(more.len(), 0);
+    assert!(stderr.contains("note: without their passphrase these count unopened: 'keys/Ab-"), "{stderr}");
+    // With another passphrase it does not count.
+    let before = place.files();
+    fs::write(place.outer.path().join("pw"), "other\n").unwrap();
+    let (stderr, more) = place.find(&pkcs8);
+    assert_eq!(more.len(), 1);
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    let told = format!("warning: 'keys/{name}' does not count: the passphrase does not open it\n");
+    assert!(stderr.contains(&told), "{stderr}");
+    place.check_unchanged(&before, "");
+}
+
+/// The program asks for a passphrase once, even if it has to open files with it first.
+#[test]
+fn a_typed_passphrase_opens_what_is_there() {
+    let Some(script) = require::tool("script") else { return };
+    let place = Place::new();
+    let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
+    place.find(&pkcs8);
+    let typed = format!("{PROGRAM} -d keys --passphrase --format pkcs8 -n 2 Ab");
+    let shell = "{ sleep 1; echo secret; sleep 1; echo secret; sleep 1; } | \"$0\" -qec \"$1\" /dev/null";
+    let ran =
+        succeed(command("sh").args(["-c", shell]).arg(script).arg(typed).current_dir(place.outer.path()));
+    assert_eq!(ran.stdout.matches("Passphrase for").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 of 2 keys for 'Ab' are there already"), "{}", ran.stdout);
+    assert_eq!(place.find(&[&pkcs8[..], &["-n", "2"]].concat()).1.len(), 0);
+}
+
+#[test]
+fn what_does_not_hold_is_named_and_made_again_beside_it() {
+    type Harm = fn(&Path, &Path);
+    let harms: [(&str, Harm); 11] = [
+        ("it is empty", |file, _| fs::write(file, "").unwrap()),
+        ("it is not a whole Ed25519 private key", |file, _| {
+            let text = fs::read(file).unwrap();
+            fs::write(file, &text[..text.len() / 2]).unwrap();
+        }),
+        ("it is a link to nothing", |file, _| {
+            fs::remove_file(file).unwrap();
+            symlink("nowhere", file).unwrap();
+        }),
+        ("it is a directory", |file, _| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        }),
+        ("it is not a regular file", |file, _| {
+            fs::remove_file(file).unwrap();
+            symlink("/dev/zero", file).unwrap();
+        }),
+        ("it is too large for a key", |file, _| {
+            fs::File::options().write(true).open(file).unwrap().set_len(2 << 20).unwrap();
+        }),
+        ("it holds another key", |file, other| assert!(fs::copy(other, file).is_ok())),
+        ("other users can read it (mode 0644)", |file, _| set_mode(file, 0o644)),
+        ("its public file does not hold its public key", |file, other| {
+            assert!(fs::copy(public_path(other), public_path(file)).is_ok());
+        }),
+        ("its public file does not hold its public key", |file, _| fs::write(public_path(file), "").unwrap()),
+        ("its public file does not hold its public key", |file, _| {
+            fs::remove_file(public_path(file)).unwrap();
+            symlink("nowhere", public_path(file)).unwrap();
+        }),
+    ];
+    for (why, harm) in harms {
+        for ledger in [true, false] {
+            let place = Place::new();
+            let (_, files) = place.find(&["-n", "2", "Ab"]);
+            harm(&files[0], &files[1]);
+            if !ledger {
+                fs::remove_file(place.keys().join(LEDGER)).unwrap();
+            }
+            let before = place.files();
+            let name = files[0].file_name().unwrap().to_str().unwrap();
+            let (stderr, more) = place.find(&["-n", "2", "Ab"]);
+            assert_eq!(more.len(), 1, "{why}: {stderr}");
+            assert!(
+                stderr.contains(&format!("warning: 'keys/{name}' does not count: {why}")),
+                "{why}: {stderr}"
+            );
+            check_pair(&more[0]);
+            place.check_unchanged(&before, "");
+            assert_eq!(place.find(&["-n", "2", "Ab"]).1.len(), 0, "{why}");
+        }
+    }
+}
+
+#[test]
+fn a_line_of_the_ledger_proves_nothing() {
+    let place = Place::new();
+    let (_, files) = place.find(&["-n", "2", "Ab"]);
+    let ledger = place.keys().join(LEDGER);
+    let text = fs::read_to_string(&ledger).unwrap();
+
+    // The ledger names a pattern that the key does not show.
+    let other = "0123456789";
+    fs::write(&ledger, text.replace("\"pattern\":\"Ab\"", &format!("\"pattern\":\"{other}\""))).unwrap();
+    let ran = place.run(&["--timeout", "100ms", "-n", "2", other]);
+    assert_eq!(ran.status, Some(3), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("does not count: it does not show the pattern that the ledger says\n"),
+        "{}",
+        ran.stderr
+    );
+
+    // The ledger names the key of another file.
+    let lines: Vec<&str> = text.lines().collect();
+    let name = |line: &str| {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        entry["file"].as_str().unwrap().to_owned()
+    };
+    let swapped = lines[0].replace(&name(lines[0]), &name(lines[1]));
+    fs::write(&ledger, format!("{swapped}\n{}\n", lines[0])).unwrap();
+    let (stderr, more) = place.find(&["-n", "2", "Ab"]);
+    assert_eq!(more.len(), 1, "{stderr}");
+    assert!(stderr.contains("does not count: it holds another key\n"), "{stderr}");
+
+    // A line that comes twice, or after a wrong one, counts once.
+    fs::write(&ledger, format!("{swapped}\n{text}{text}")).unwrap();
+    let (stderr, more) = place.find(&["-n", "3", "Ab"]);
+    assert_eq!(more.len(), 0, "{stderr}");
+
+    // A copy of a key does not count.
+    fs::write(&ledger, &text).unwrap();
+    let copy = PathBuf::from(format!("{}.pem", files[0].display()));
+    fs::copy(&files[0], &copy).unwrap();
+    let (stderr, _) = place.find(&["-n", "3", "Ab"]);
+    assert!(stderr.contains(".pem' does not count: it is a copy of a key that counts already\n"), "{stderr}");
+}
+
+/// The program leaves the keys of others alone, even if they are named like its own.
+#[test]
+fn a_public_file_is_made_only_beside_a_key_of_ours() {
+    let place = Place::new();
+    fs::create_dir(place.keys()).unwrap();
+    let other = Place::new();
+    let (_, files) = other.find(&["Ab"]);
+    let (_, digits) = files[0].to_str().unwrap().rsplit_once('-').unwrap();
+    for name in ["backup-0123456789abcdef", &format!("backup-{digits}"), "Ab-0123456789abcdef"] {
+        fs::copy(&files[0], place.keys().join(name)).unwrap();
+    }
+    let before = place.files();
+    let (_, more) = place.find(&["Ab"]);
+    assert_eq!(more.len(), 1);
+    place.check_unchanged(&before, "");
+    let public = names(&place.keys()).into_iter().filter(|name| name.ends_with(".pub")).collect::<Vec<_>>();
+    assert_eq!(public, [public_path(&more[0]).file_name().unwrap().to_str().unwrap()]);
+}
+
+#[test]
+fn hostile_lines_of_a_ledger_cost_no_memory() {
+    let place = Place::new();
+    place.find(&["Ab"]);
+    let path = place.keys().join(LEDGER);
+    let good = fs::read_to_string(&path).unwrap();
+    let long = |middle: &str, len: usize| middle.repeat(len / middle.len());
+    for hostile in [
+        format!("{{\"attempts\":[{}1]}}", long("[],", 900 << 10)),
+        format!("{{\"also\":[{}1]}}", long("{},", 900 << 10)),
+        format!("{{\"x\":{}", long("[", 900 << 10)),
+        format!("{{\"x\":[{}1]}}", long("[],", 6 << 20)),
+        long("{\"a\":", 6 << 20),
+    ] {
+        fs::write(&path, format!("{hostile}\n{good}")).unwrap();
+        let script = "ulimit -v 300000; exec \"$0\" -d keys --json --engine reference -t 1 Ab";
+        let ran = succeed(command("sh").args(["-c", script, PROGRAM]).current_dir(place.outer.path()));
+        assert!(
+            ran.stderr.contains("note: 1 line of 'keys/vanity-ed25519.jsonl' is not whole"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!ran.stdout.contains("\"found\",\"pattern\""), "{}", ran.stdout);
+    }
+}
+
+/// If a system lacks one way to name a file, the program uses another. If none is left, it refuses
+/// before the search.
+#[test]
+fn systems_without_unnamed_files_links_or_renames_are_met_before_the_search() {
+    let Some(strace) = require::tool("strace") else { return };
+    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status != Some(0) {
+        require::missing("strace");
+        return;
+    }
+    for (injected, works) in [
+        // Without hard links, the program renames a copy of the file.
+        (&["inject=linkat:error=EPERM"][..], true),
+        // Some FUSE file systems lack renames that never replace a file.
+        (&["inject=renameat2:error=EINVAL"], true),
+        (&["inject=linkat:error=EPERM", "inject=renameat2:error=EINVAL"], false),
+        (&["inject=fsync:error=EIO"], false),
+    ] {
+        for option in ["-o", "-d"] {
+            let directory = TempDir::new().unwrap();
+            let mut command = command(&strace);
+            command
+                .args(["-f", "-qq", "-o", "/dev/null"])
+                .args(injected.iter().flat_map(|inject| ["-e", inject]));
+            let target = directory.path().join("target");
+            // If the program did not refuse, this search would not end.
+            let pattern = if works { "ab" } else { "abcdefghijabcdefghij" };
+            let ran = run(command.args([PROGRAM, "-t", "1", pattern, option]).arg(&target));
+            if works {
+                assert_eq!(ran.status, Some(0), "{injected:?}: {}", ran.stderr);
+                let private = if option == "-o" {
+                    target
+                } else {
+                    let name = names(&target).into_iter().find(|name| name.ends_with(".pub")).unwrap();
+                    target.join(name.strip_suffix(".pub").unwrap())
+                };
+                check_pair(&private);
+            } else {
+                assert_eq!(ran.status, Some(2), "{injected:?}: {}", ran.stderr);
+                assert!(ran.stderr.starts_with("error: cannot create files in '"), "{}", ran.stderr);
+            }
+            let left = names(directory.path());
+            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{injected:?}: {left:?}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The program keeps and shows no wrong key if its engine is faulty, and its panics show no secret.
+//!
+//! The fault is between the search and a real back end, in a process of its own. There this test
+//! program carries out the plan as `main` does.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{program, require};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use program::{Ran, check_pair, names, objects, of_type, run, text};
+use tempfile::TempDir;
+use vanity_ed25519::cli;
+use vanity_ed25519::engine::{Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_ed25519::key::Seed;
+use vanity_ed25519::notice::Notice;
+use vanity_ed25519::pattern::Matcher;
+use vanity_ed25519::plan::{EngineChoice, Plan, SearchPlan};
+
+#[path = "../../src/main.rs"]
+#[allow(dead_code, reason = "its own `main`")]
+mod main;
+
+/// The variables that turn a test into the program: its arguments, one on each line, the fault, and
+/// a file for seeds.
+const ARGUMENTS: &str = "VANITY_FAULTY_ARGUMENTS";
+const FAULT: &str = "VANITY_FAULTY_FAULT";
+const SEEDS: &str = "VANITY_FAULTY_SEEDS";
+
+/// What is wrong with the engine.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    /// Of this many lanes, this one derives the keys of other seeds.
+    Lane(usize, usize),
+    /// The same, and the other lanes report no hits.
+    LaneAlone(usize, usize),
+    /// A worker panics.
+    Worker,
+    /// The engine panics when the thread that reports asks it for notes.
+    Notes,
+}
+
+impl Fault {
+    fn read(typed: &str) -> Self {
+        let words: Vec<&str> = typed.split(' ').collect();
+        let number = |at: usize| words[at].parse().unwrap();
+        match words[0] {
+            "lane" => Self::Lane(number(1), number(2)),
+            "lane-alone" => Self::LaneAlone(number(1), number(2)),
+            "worker" => Self::Worker,
+            "notes" => Self::Notes,
+            other => panic!("no fault {other}"),
+        }
+    }
+}
+
+struct Faulty {
+    inner: Box<dyn Engine>,
+    fault: Fault,
+}
+
+impl Engine for Faulty {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(FaultyWorker { inner: self.inner.worker(), fault: self.fault })
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        assert!(self.fault != Fault::Notes, "the engine has no notes");
+        Vec::new()
+    }
+}
+
+struct FaultyWorker<'a> {
+    inner: Box<dyn Worker + 'a>,
+    fault: Fault,
+}
+
+/// Gives wrong seeds to the lane of the fault, and keeps the right ones.
+struct OtherSeeds<'a> {
+    inner: &'a mut dyn SeedSource,
+    fault: Fault,
+    given: Vec<[u8; 32]>,
+}
+
+impl SeedSource for OtherSeeds<'_> {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        self.inner.fill(seeds);
+        self.given.extend_from_slice(seeds);
+        if let Fault::Lane(lanes, lane) | Fault::LaneAlone(lanes, lane) = self.fault {
+            seeds.iter_mut().skip(lane).step_by(lanes).for_each(|seed| seed[0] ^= 1);
+        }
+    }
+}
+
+impl Worker for FaultyWorker<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let mut seeds = OtherSeeds { inner: seeds, fault: self.fault, given: Vec::new() };
+        let mut new = Vec::new();
+        let tried = self.inner.batch(matcher, &mut seeds, &mut new);
+        if let Ok(file) = std::env::var(SEEDS) {
+            let mut seen = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            seen.write_all(seeds.given.as_flattened()).unwrap();
+        }
+        assert!(self.fault != Fault::Worker, "{} seeds were tried", seeds.given.len());
+        for mut hit in new {
+            let index = usize::try_from(hit.index).unwrap();
+            hit.seed = Seed::new(seeds.given[index]);
+            match self.fault {
+                Fault::LaneAlone(lanes, lane) if index % lanes != lane => {}
+                _ => hits.push(hit),
+            }
+        }
+        tried
+    }
+}
+
+/// If the variables are set, this process is the program from here on. Without them this test does
+/// nothing.
+#[test]
+fn as_the_program() {
+    let (Ok(arguments), Ok(fault)) = (std::env::var(ARGUMENTS), std::env::var(FAULT)) else { return };
+    let fault = Fault::read(&fault);
+    let arguments: Vec<String> =
+        std::iter::once("vanity-ed25519").chain(arguments.lines()).map(str::to_owned).collect();
+    let status = main::carry_out(|| {
+        let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into))? else {
+            panic!("no search")
+        };
+        let inner = search.engine.select(f64::INFINITY)?;
+        let engine = EngineChoice::Given(Box::new(Faulty { inner, fault }));
+        Ok(Plan::Search(SearchPlan { engine, ..search }))
+    });
+    std::process::exit(status.into());
+}
+
+/// Runs the program with a fault.
+fn faulty(fault: &str, arguments: &[&str], more: &[(&str, &str)]) -> Ran {
+    run(Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "faulty::as_the_program", "--nocapture"])
+        .env(ARGUMENTS, arguments.join("\n"))
+        .env(FAULT, fault)
+        .envs(more.iter().copied()))
+}
+
+/// Returns the engines of this processor, each with its number of lanes.
+fn back_ends() -> Vec<(&'static str, usize)> {
+    let lanes = |name| match name {
+        "reference" | "portable" => Some(1),
+        "avx2" => Some(4),
+        "avx512f" | "avx512ifma" => Some(8),
+        _ => None,
+    };
+    let engines = require::engines(Sizing::for_attempts(0.0));
+    engines.iter().filter_map(|engine| Some((engine.name(), lanes(engine.name())?))).collect()
+}
+
+/// Checks that the search has failed with the message of the self-check.
+fn check_failed(ran: &Ran, engine: &str) {
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let told = format!("error: self-check: the engine '{engine}' claimed a key that is not right; ");
+    assert!(ran.stderr.contains(&told), "{ran:?}");
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+}
+
+#[test]
+fn a_fault_in_one_lane_leaves_no_file() {
+    let outer = TempDir::new().unwrap();
+    let secret = outer.path().join("secret");
+    fs::write(&secret, "correct horse").unwrap();
+    let secret = secret.to_str().unwrap();
+    for (engine, lanes) in back_ends() {
+        for lane in 0..lanes {
+            let directory = outer.path().join(format!("{engine}-{lane}"));
+            fs::create_dir(&directory).unwrap();
+            let file = directory.join("id_x");
+            let file = file.to_str().unwrap();
+            let base = ["--engine", engine, "abc"];
+            for options in [
+                // `-q` leaves out the measurement before the search.
+                &["-q", "-o", file][..],
+                &["-o", file],
+                &["-q", "-o", file, "--rounds", "1", "--passphrase-file", secret],
+                &["-q"],
+                &["-q", "--json"],
+            ] {
+                let ran = faulty(&format!("lane-alone {lanes} {lane}"), &[&base[..], options].concat(), &[]);
+                check_failed(&ran, engine);
+                assert!(!ran.stdout.contains("ssh-ed25519 ") && !ran.stdout.contains("PRIVATE"), "{ran:?}");
+                assert_eq!(names(&directory), [""; 0], "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn beside_a_fault_in_one_lane_only_right_keys_are_kept() {
+    let outer = TempDir::new().unwrap();
+    for (engine, lanes) in back_ends() {
+        let directory = outer.path().join(engine);
+        let path = directory.to_str().unwrap();
+        let arguments = ["-q", "--json", "-t", "2", "--engine", engine, "-n", "100000", "-d", path, "ab"];
+        let ran = faulty(&format!("lane {lanes} {}", lanes - 1), &arguments, &[]);
+        check_failed(&ran, engine);
+        let json: String =
+            ran.stdout.lines().filter(|line| line.starts_with('{')).collect::<Vec<_>>().join("\n");
+        let json = objects(&json);
+        let found = of_type(&json, "found");
+        for object in &found {
+            let private = Path::new(text(object, "private_key_file"));
+            assert_eq!(check_pair(private), text(object, "public_key"));
+        }
+        let keys = if directory.exists() { names(&directory) } else { Vec::new() };
+        assert_eq!(keys.iter().filter(|name| name.ends_with(".pub")).count(), found.len(), "{keys:?}");
+        assert_eq!(keys.iter().filter(|name| *name != program::LEDGER).count(), 2 * found.len(), "{keys:?}");
+    }
+}
+
+#[test]
+fn a_panic_ends_with_status_1_and_gives_nothing_away() {
+    let directory = TempDir::new().unwrap();
+    let seen = directory.path().join("seen");
+    let file = directory.path().join("id_x");
+    let (seen_path, file) = (seen.to_str().unwrap(), file.to_str().unwrap());
+    for fault in ["worker", "notes"] {
+        for (engine, _) in back_ends() {
+            let arguments = ["-q", "-t", "2", "--engine", engine, "-o", file, "abcdefghijkl"];
+            let ran = faulty(fault, &arguments, &[(SEEDS, seen_path), ("RUST_BACKTRACE", "full")]);
+            assert_eq!(ran.status, Some(1), "{ran:?}");
+            assert!(ran.stderr.contains("panicked at") && ran.stderr.contains("stack backtrace"), "{ran:?}");
+            assert_eq!(names(directory.path()), ["seen"]);
+            let seeds = fs::read(&seen).unwrap();
+            assert!(seeds.len() >= 256 * 32);
+            let told = ran.stdout + &ran.stderr;
+            for seed in seeds.as_chunks::<32>().0.iter().rev().take(4096) {
+                let hex: String = seed[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+                let [numbers, hexes] = [format!("{:?}", &seed[..4]), format!("{:02x?}", &seed[..4])];
+                for text in
+                    [&hex, &STANDARD.encode(&seed[..9]), numbers.trim_matches(']'), hexes.trim_matches(']')]
+                {
+                    assert!(!told.contains(text), "{text} in {told}");
+                }
+            }
+            fs::remove_file(&seen).unwrap();
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Tests of key files: their modes, names and forms, what the program never overwrites, and what
+//! survives the end of a search.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::program;
+use program::{
+    LEDGER, PROGRAM, check_finds, check_pair, command, comment, endless, mode, names, objects, of_type,
+    program, run, succeed, text, whole,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+#[test]
+fn modes_do_not_depend_on_the_umask() {
+    for umask in ["000", "022", "077"] {
+        let directory = TempDir::new().unwrap();
+        let keys = directory.path().join("keys");
+        let in_shell = |option: &str, path: &Path| {
+            let script = format!("umask {umask}; exec \"$0\" -q -n 1 {option} \"$1\" ab");
+            succeed(command("sh").arg("-c").arg(script).arg(PROGRAM).arg(path));
+        };
+        in_shell("-d", &keys);
+        assert_eq!(mode(&keys), 0o700, "umask {umask}");
+        in_shell("-o", &keys.join("id_x"));
+        in_shell("-o", &keys.join("key.pem"));
+        let is_private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
+        let privates: Vec<String> = names(&keys).into_iter().filter(is_private).collect();
+        assert_eq!(privates.len(), 3, "{privates:?}");
+        for name in privates {
+            // This checks the mode, too.
+            check_pair(&keys.join(name));
+        }
+        assert_eq!(names(&keys).len(), 7);
+    }
+}
+
+#[test]
+fn a_directory_that_exists_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = TempDir::new().unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o750)).unwrap();
+    succeed(program(&["-q", "ab", "-d"]).arg(directory.path()));
+    assert_eq!(mode(directory.path()), 0o750);
+}
+
+#[test]
+fn what_exists_is_refused_before_the_search_and_stays() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    fs::write(path("private"), "old").unwrap();
+    fs::write(path("half.pub"), "old").unwrap();
+    fs::create_dir(path("directory")).unwrap();
+    symlink("nowhere", path("dangling")).unwrap();
+    symlink("nowhere", path("other.pub")).unwrap();
+    let before = names(directory.path());
+
+    for (option, name, complaint) in [
+        ("-o", "private", "/private' already exists"),
+        ("-o", "half", "/half.pub' already exists"),
+        ("-o", "dangling", "/dangling' already exists"),
+        ("-o", "other", "/other.pub' already exists"),
+        ("-o", "directory", "/directory' is a directory"),
+        ("-o", "missing/key", "there is no directory '"),
+        ("-o", "private/key", "/private' is not a directory"),
+        ("-o", "new/", "does not name a file"),
+        ("-d", "private", "/private' is not a directory"),
+        ("-d", "missing/keys", "there is no directory '"),
+        ("-d", "dangling", "there is no directory '"),
+    ] {
+        // If the program did not refuse, this search would not end.
+        let ran = run(program(&["abcdefghijabcdefghij", option]).arg(path(name)));
+        assert_eq!(ran.status, Some(2), "{name}: {ran:?}");
+        let first = ran.stderr.lines().next().unwrap();
+        assert!(first.starts_with("error: ") && first.contains(complaint), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains("\nhint: "), "{name}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{name}");
+    }
+    assert_eq!(names(directory.path()), before);
+    assert_eq!(fs::read(path("private")).unwrap(), b"old");
+    assert_eq!(fs::read(path("half.pub")).unwrap(), b"old");
+    assert_eq!(fs::read_link(path("dangling")).unwrap(), Path::new("nowhere"));
+    assert_eq!(fs::read_link(path("other.pub")).unwrap(), Path::new("nowhere"));
+    assert_eq!(names(&path("directory")), [""; 0]);
+}
+
+/// Not even root can create a file in these directories.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_takes_no_files_is_refused_before_the_search() {
+    for args in [["-o", "/proc/key"], ["-d", "/proc"], ["-d", "/proc/none"], ["-o", "/sys/key"]] {
+        let ran = run(program(&["abcdefghijabcdefghij"]).args(args));
+        assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.starts_with("error: cannot create files in '/"), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_file_size_limit_is_refused_before_the_search() {
+    let directory = TempDir::new().unwrap();
+    let script = "ulimit -f 0; exec \"$0\" abcdefghijabcdefghij -o \"$1\"";
+    let ran = run(command("sh").args(["-c", script, PROGRAM]).arg(directory.path().join("id_x")));
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: cannot create files in "), "{}", ran.stderr);
+    assert_eq!(names(directory.path()), [""; 0]);
+}
+
+#[test]
+fn the_form_goes_by_the_name_or_the_option() {
+    let directory = TempDir::new().unwrap();
+    let (pkcs8, openssh) = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+    for (name, format, head) in [
+        ("id_x", None, openssh),
+        ("key.pem", None, pkcs8),
+        ("key.pem.old", None, openssh),
+        ("id_y", Some("pkcs8"), pkcs8),
+        ("other.pem", Some("openssh"), openssh),
+    ] {
+        let path = directory.path().join(name);
+        let format: Vec<&str> = format.map_or(vec![], |format| vec!["--format", format]);
+        succeed(program(&["-q", "ab", "-o"]).arg(&path).args(format));
+        let private = fs::read_to_string(&path).unwrap();
+        assert!(private.starts_with(head), "{name}");
+        assert_eq!(comment(&check_pair(&path)), "ab");
+    }
+    for (format, head) in [("pkcs8", pkcs8), ("openssh", openssh)] {
+        let ran = succeed(&mut program(&["-q", "ab", "--format", format]));
+        assert!(ran.stdout.starts_with(head), "{format}");
+    }
+}
+
+#[test]
+fn the_comment_is_the_pattern_or_the_one_given() {
+    let directory = TempDir::new().unwrap();
+    for (name, args, expected) in [
+        ("a", &["ab"][..], "ab"),
+        ("b", &["ab", "-C", "me@here, at home"], "me@here, at home"),
+        ("c", &["ab", "--comment", ""], ""),
+        ("d", &["ab", "-C", "-n größer"], "-n größer"),
+    ] {
+        let path = directory.path().join(name);
+        succeed(program(&["-q", "-o"]).arg(&path).args(args));
+        assert_eq!(comment(&check_pair(&path)), expected);
+        let private = fs::read_to_string(&path).unwrap();
+        let private = ssh_key::PrivateKey::from_openssh(private).unwrap();
+        assert_eq!(private.comment().as_str_lossy(), expected);
+    }
+}
+
+#[test]
+fn names_in_a_directory_are_safe_for_any_pattern() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let patterns = ["a/b", "+a", "/a", "AB", "ab", "//"];
+    let ran = succeed(program(&["--json", "-s", "-n", "2", "-d"]).arg(&keys).args(patterns));
+    let objects = objects(&ran.stdout);
+    let found = of_type(&objects, "found");
+    check_finds(&found, &keys);
+    assert_eq!(names(directory.path()), ["keys"]);
+    for name in names(&keys).into_iter().filter(|name| name != LEDGER) {
+        let stem = name.strip_suffix(".pub").unwrap_or(&name);
+        let safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        assert!(!stem.starts_with('-') && stem.chars().all(safe), "{name}");
+    }
+    for pattern in patterns {
+        let named = |object: &&&serde_json::Value| {
+            object["patterns"].as_array().unwrap().iter().any(|one| one == pattern)
+        };
+        assert_eq!(found.iter().filter(named).count(), 2, "{pattern}");
+    }
+
+    // An expression may contain characters that no file name should have.
+    let expression = succeed(program(&["--json", "--regex", "^(A|..|/)[^a]*b", "-d"]).arg(&keys));
+    assert_eq!(of_type(&program::objects(&expression.stdout), "found").len(), 1);
+    assert_eq!(names(&keys).len(), 2 * found.len() + 3);
+}
+
+#[test]
+fn a_signal_ends_the_search_and_keeps_what_was_found() {
+    // Some are sent twice, as timeout(1) does.
+    let sent = [
+        (Signal::INT, 1, 130),
+        (Signal::TERM, 1, 143),
+        (Signal::HUP, 1, 129),
+        (Signal::INT, 2, 130),
+        (Signal::TERM, 2, 143),
+    ];
+    for (signal, times, status) in sent {
+        if signal == Signal::HUP && !program::hangup_ends() {
+            continue;
+        }
+        program::within_a_second(|| signalled(signal, times, status));
+    }
+}
+
+/// Sends a signal to a search, `times` times, and checks what the search leaves. Returns how long
+/// it went on.
+fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let (mut child, mut stdout, mut lines, stderr) = endless("abc", &keys, 5);
+    (0..times).for_each(|_| kill_process(Pid::from_child(&child), signal).unwrap());
+    let sent = Instant::now();
+    stdout.read_to_string(&mut lines).unwrap();
+    let ended = child.wait().unwrap();
+    let took = sent.elapsed();
+    assert_eq!(ended.code(), Some(status));
+
+    let objects = objects(&lines);
+    let found = of_type(&objects, "found");
+    let summary = objects.last().unwrap();
+    assert_eq!((text(summary, "type"), text(summary, "reason")), ("summary", "signal"));
+    assert_eq!(whole(summary, "found"), found.len() as u64);
+    check_finds(&found, &keys);
+    let stderr = stderr.join().unwrap();
+    let told = format!("interrupted: {} of 1,000,000 keys found", found.len());
+    assert!(stderr.contains(&told), "{stderr}");
+    took
+}
+
+/// `nohup` starts programs with this signal ignored.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hangup_that_is_ignored_stays_so() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let script = "trap '' HUP; exec \"$0\" --json -q -n 1000000 abc -d \"$1\"";
+    let mut search = command("sh");
+    search.args(["-c", script, PROGRAM]).arg(&keys).stdout(Stdio::piped());
+    let mut child = program::start(&mut search);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    for _ in 0..2 {
+        assert!(lines.by_ref().any(|line| line.contains("\"found\"")));
+        kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    }
+    // A search that did not ignore the signal would end within a second.
+    let goes_on = Instant::now() + Duration::from_millis(1500);
+    while Instant::now() < goes_on {
+        assert!(lines.next().unwrap().contains("\"found\""));
+    }
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert!(lines.any(|line| line.contains("\"reason\":\"signal\"")));
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
+fn a_killed_search_leaves_whole_every_key_that_it_reported() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let (mut child, mut stdout, mut lines, _) = endless("abc", &keys, 5);
+    child.kill().unwrap();
+    stdout.read_to_string(&mut lines).unwrap();
+    child.wait().unwrap();
+    let objects = objects(&lines);
+    let found = of_type(&objects, "found");
+    assert!(found.len() >= 5);
+    for object in &found {
+        assert_eq!(check_pair(Path::new(text(object, "private_key_file"))), text(object, "public_key"));
+    }
+    // Every other file with a final name is whole, too. Only a public file may be missing.
+    for private in names(&keys).iter().filter(|name| !name.ends_with(".pub")) {
+        assert!(!private.ends_with(".tmp"), "{private}");
+        if private != LEDGER && keys.join(format!("{private}.pub")).exists() {
+            check_pair(&keys.join(private));
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let (child, stdout, lines, stderr) = endless("abc", &keys, 5);
+    drop(stdout);
+    let ended = child.end();
+    let stderr = stderr.join().unwrap();
+    assert_eq!(ended.status, Some(1), "{stderr}");
+    assert!(stderr.contains("error: cannot write to stdout: "), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    for object in of_type(&objects(&lines), "found") {
+        check_pair(Path::new(text(object, "private_key_file")));
+    }
+}
+
+#[test]
+fn a_directory_that_vanishes_is_a_failure() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let (child, stdout, _, stderr) = endless("abc", &keys, 5);
+    // Renaming the directory cannot fail because of a file that is being written; removing it can.
+    fs::rename(&keys, directory.path().join("moved")).unwrap();
+    drop(stdout.lines().last());
+    let ended = child.end();
+    let stderr = stderr.join().unwrap();
+    assert_eq!(ended.status, Some(1), "{stderr}");
+    assert!(stderr.contains("error: ") && stderr.contains(&*keys.to_string_lossy()), "{stderr}");
+    assert!(!stderr.contains("panicked") && !stderr.contains("keys tried"), "{stderr}");
+    assert_eq!(names(directory.path()), ["moved"]);
+}

@@ -1,0 +1,136 @@
+//! Tests of the GPU engine as people use it: on any device, on a machine without one, and in a
+//! program built without it.
+
+#![cfg(unix)]
+
+use crate::program::{program, run};
+
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn a_program_without_it_says_so() {
+    let ran = run(&mut program(&["--engine", "gpu", "abc"]));
+    assert_eq!(ran.status, Some(2));
+    let expected = "error: the engine 'gpu' cannot run here: this program was built without it; build it with `--features gpu`\n";
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+}
+
+#[test]
+fn devices_are_numbers() {
+    for typed in ["x", "-1", "64", "0,", ""] {
+        let ran = run(&mut program(&["--gpu-device", typed, "abc"]));
+        let expected = format!(
+            "error: --gpu-device is a number from 0 to 63, or several with commas, not '{typed}'\n\
+             hint: without --gpu-device, all graphics processors are used\n"
+        );
+        assert_eq!((ran.status, ran.stderr), (Some(2), expected));
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod with_devices {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    use rustix::process::{Pid, Signal, kill_process};
+    use tempfile::TempDir;
+
+    use crate::program::{self, check_pair, objects, of_type, run, succeed, text, whole};
+    use crate::require;
+
+    /// Returns whether there is a device. Without one the test is skipped and says so.
+    fn is_there() -> bool {
+        let there = vanity_ed25519::gpu::devices().is_ok();
+        if !there {
+            require::missing("opencl");
+        }
+        there
+    }
+
+    #[test]
+    fn without_a_device_the_reason_is_told_and_auto_goes_on() {
+        // In an empty directory OpenCL finds no driver.
+        let empty = TempDir::new().unwrap();
+        let alone = |args: &[&str]| {
+            let mut command = program::program(args);
+            command.env("OCL_ICD_VENDORS", empty.path()).env("OPENCL_VENDOR_PATH", empty.path());
+            // CUDA, if it is installed, shows no device.
+            command.env("CUDA_VISIBLE_DEVICES", "");
+            command
+        };
+        let ran = run(&mut alone(&["--engine", "gpu", "abc"]));
+        assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+        let told = ran.stderr.strip_prefix("error: the engine 'gpu' cannot run here: ").unwrap_or_default();
+        let reasons = [
+            "there is no CUDA driver here; OpenCL ",
+            "there is a CUDA driver, but no NVRTC, its compiler; OpenCL ",
+            "the CUDA driver does not work (",
+            "CUDA has no device here; OpenCL ",
+        ];
+        assert!(reasons.iter().any(|reason| told.starts_with(reason)), "{}", ran.stderr);
+        assert!(told.contains("; OpenCL "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("\nhint: this machine has: auto, "), "{}", ran.stderr);
+        // This search is long enough for `auto` to ask for devices.
+        let ran = run(&mut alone(&["--timeout", "1s", "abcdefghijklmn"]));
+        assert_eq!(ran.status, Some(3), "{}", ran.stderr);
+    }
+
+    #[test]
+    fn it_finds_keys_of_every_kind() {
+        if !is_there() {
+            return;
+        }
+        let directory = TempDir::new().unwrap();
+        let keys = directory.path().join("keys");
+        for args in [
+            &["abc"][..],
+            &["--prefix", "ab"],
+            &["--suffix", "ab"],
+            &["--word", "a"],
+            &["--regex", "^A.*9$"],
+            &["--in", "fingerprint", "abc"],
+        ] {
+            let base = ["--json", "--engine", "gpu", "-n", "2", "-d", keys.to_str().unwrap()];
+            let ran = succeed(&mut program::program(&[&base[..], args].concat()));
+            let objects = objects(&ran.stdout);
+            let summary = of_type(&objects, "summary")[0];
+            assert_eq!((text(summary, "engine"), whole(summary, "found")), ("gpu", 2), "{args:?}");
+            for found in of_type(&objects, "found") {
+                check_pair(std::path::Path::new(text(found, "private_key_file")));
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_there_is_not_is_refused_with_the_list() {
+        if !is_there() {
+            return;
+        }
+        let ran = run(&mut program::program(&["--gpu-device", "63", "abc"]));
+        assert_eq!(ran.status, Some(2));
+        let expected = "error: the engine 'gpu' cannot run here: there is no device 63, but 0: ";
+        assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+    }
+
+    #[test]
+    fn an_interrupt_ends_it_within_a_second() {
+        if !is_there() {
+            return;
+        }
+        program::within_a_second(interrupted);
+    }
+
+    /// Interrupts a search, and returns how long it went on.
+    fn interrupted() -> Duration {
+        let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
+        let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        // The program prints the odds when the search begins.
+        let mut line = String::new();
+        let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+        std::io::BufRead::read_line(&mut stderr, &mut line).unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        let began = Instant::now();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        began.elapsed()
+    }
+}

@@ -1,0 +1,348 @@
+//! Hostile files, directories, limits and environments make no difference, or the program refuses
+//! them with a reason.
+
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::{FileTypeExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::escaped::check_text;
+use crate::{program, require};
+use program::{
+    LEDGER, PROGRAM, Ran, check_pair, command, derived, names, objects, of_type, program, run, succeed, text,
+};
+use tempfile::TempDir;
+
+/// A pattern of twenty letters, which no machine finds.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+/// Returns a command that runs a shell script. There `$0` is the program and `$1` is `path`.
+fn script(text: &str, path: &Path) -> Command {
+    let mut shell = command("bash");
+    shell.args(["-c", text, PROGRAM]).arg(path).env_remove("RUST_BACKTRACE");
+    shell
+}
+
+/// Makes a named pipe.
+fn pipe(path: &Path) {
+    succeed(command("mkfifo").arg(path));
+}
+
+/// Checks that every reported key is whole, and that the program did not panic.
+fn check_told(ran: &Ran) {
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+    for object in of_type(&objects(&ran.stdout), "found") {
+        assert_eq!(check_pair(Path::new(text(object, "private_key_file"))), text(object, "public_key"));
+    }
+}
+
+/// Checks that no output of a run can control a terminal.
+fn check_printable(ran: &Ran) {
+    check_text(&ran.stdout);
+    check_text(&ran.stderr);
+}
+
+#[test]
+fn a_pattern_file_without_end_is_refused_in_little_memory() {
+    let directory = TempDir::new().unwrap();
+    let sparse = directory.path().join("sparse");
+    File::create(&sparse).unwrap().set_len(1 << 30).unwrap();
+    for (name, input) in [
+        ("stdin", "yes | tr -d '\\n' | \"$0\" -f -"),
+        ("stdin", "yes regex: | \"$0\" -f -"),
+        ("stdin", "head -c 1G /dev/zero | tr '\\0' x | \"$0\" -f -"),
+        ("/dev/zero", "\"$0\" -f /dev/zero"),
+        (sparse.to_str().unwrap(), "\"$0\" -f \"$1\""),
+    ] {
+        let ran = run(&mut script(&format!("ulimit -v 300000; {input}"), &sparse));
+        assert_eq!(ran.status, Some(2), "{input}: {ran:?}");
+        assert_eq!(ran.stderr.lines().next(), Some(&*format!("error: {name} holds more than 64 MiB")));
+    }
+}
+
+#[test]
+fn expressions_that_need_too_much_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("patterns");
+    let nested = "regex:((((.{0,40}){0,40}){0,40}){0,40})x\n".repeat(500);
+    let many: String =
+        (0..2000).map(|number| format!("regex:(a|b|c{number})*.{{0,9}}(d|e){{1,9}}\n")).collect();
+    for (lines, complaint) in [
+        (nested, "500 patterns cannot be searched"),
+        (many, ": the expressions so far need more than 256 MiB"),
+    ] {
+        fs::write(&file, lines).unwrap();
+        let ran = run(program(&["-f"]).arg(&file));
+        assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(complaint), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn no_environment_or_a_strange_one_makes_no_difference() {
+    for environment in [
+        &[][..],
+        &[("HOME", ""), ("TMPDIR", "/nowhere"), ("PATH", "")],
+        &[("LC_ALL", "xx_YY.nonsense"), ("LANG", "tr_TR.UTF-8"), ("LANGUAGE", "%s%n")],
+        &[("TERM", "nonsense"), ("COLUMNS", "0"), ("LINES", "-1"), ("NO_COLOR", "")],
+        &[("RAYON_NUM_THREADS", "0"), ("RUST_MIN_STACK", "1"), ("RUST_BACKTRACE", "full")],
+        &[("CLICOLOR_FORCE", "1"), ("VANITY_WITHOUT", ",,nonsense,")],
+    ] {
+        let directory = TempDir::new().unwrap();
+        let mut search = program(&["-n", "3", "abc", "-d", "keys"]);
+        search.env_clear().envs(environment.iter().copied()).current_dir(&directory);
+        let ran = succeed(&mut search);
+        check_printable(&ran);
+        assert_eq!(names(&directory.path().join("keys")).len(), 7, "{environment:?}");
+    }
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("secret"), "correct horse\n").unwrap();
+    fs::write(directory.path().join("patterns"), "abc\nregex:^((a|b)*[c-f]){3}\nprefix:ab\n").unwrap();
+    for arguments in [
+        "-n 10 abc -d \"$1/keys\"",
+        "-f \"$1/patterns\" -d \"$1/patterns-keys\"",
+        "--passphrase-file \"$1/secret\" --rounds 1 abc -o \"$1/one\"",
+        "--format pkcs8 abcd -o \"$1/other\"",
+    ] {
+        succeed(&mut script(&format!("ulimit -s 128; exec \"$0\" -q {arguments}"), directory.path()));
+    }
+    check_pair(&directory.path().join("other"));
+}
+
+/// If the memory is not enough, the program may end suddenly, but it has kept every key that it
+/// reported.
+#[test]
+fn little_memory_is_enough_or_loses_nothing() {
+    for mebibytes in [8, 16, 24, 40, 64, 100, 200] {
+        let directory = TempDir::new().unwrap();
+        let limited = format!(
+            "ulimit -c 0 -v $(({mebibytes} * 1024)); \"$0\" --json -t 2 --timeout 300ms -n 20 abcd {NEVER} -d \"$1/keys\""
+        );
+        let ran = run(&mut script(&limited, directory.path()));
+        check_told(&ran);
+        if mebibytes >= 64 {
+            assert_eq!(ran.status, Some(3), "{mebibytes} MiB: {ran:?}");
+        } else {
+            // The program ends with 1 or 3, the loader with 127. After a signal there is no status.
+            assert!(matches!(ran.status, None | Some(1 | 3 | 127)), "{mebibytes} MiB: {ran:?}");
+        }
+    }
+}
+
+/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
+fn unshare() -> Option<PathBuf> {
+    let unshare = require::tool("unshare")?;
+    if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
+        return Some(unshare);
+    }
+    require::missing("unshare");
+    None
+}
+
+#[test]
+fn neither_proc_nor_sys_nor_a_writable_tmp_is_needed() {
+    let Some(unshare) = unshare() else { return };
+    let text = "set -e; mount -t tmpfs tmpfs /mnt; mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp
+        mount -t tmpfs -o ro tmpfs /sys; mount -t tmpfs -o ro tmpfs /proc
+        ! touch /tmp/x 2> /mnt/error; test ! -e /proc/self; test ! -e /sys/devices
+        \"$0\" -q -n 5 abc -d /mnt/keys > /mnt/lines; \"$0\" -q abcd -o /mnt/key >> /mnt/lines
+        cat /mnt/lines; ls /mnt/keys";
+    let ran = succeed(command(unshare).args(["-rm", "bash", "-c", text, PROGRAM]));
+    assert_eq!(ran.stdout.matches("ssh-ed25519 ").count(), 6, "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 6 + 11, "{ran:?}");
+}
+
+#[test]
+fn a_directory_may_be_a_symbolic_link() {
+    let outer = TempDir::new().unwrap();
+    let path = |name: &str| outer.path().join(name);
+    fs::create_dir(path("real")).unwrap();
+    symlink("real", path("link")).unwrap();
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(path("link")));
+    succeed(program(&["-q", "abc", "-o"]).arg(path("link/key")));
+    assert_eq!(names(&path("real")).len(), 2 * 3 + 1);
+    assert!(path("link").is_symlink());
+}
+
+#[test]
+fn a_ledger_that_is_a_link_or_a_pipe_is_refused_and_nothing_is_written_through_it() {
+    let outer = TempDir::new().unwrap();
+    let path = |name: &str| outer.path().join(name);
+    fs::create_dir(path("keys")).unwrap();
+    let ledger = path("keys").join(LEDGER);
+    fs::write(path("foreign"), "mine\n").unwrap();
+    let makers: [(&str, &dyn Fn()); 5] = [
+        ("it is not a regular file", &|| symlink("../foreign", &ledger).unwrap()),
+        ("it is not a regular file", &|| symlink("../new", &ledger).unwrap()),
+        ("it is not a regular file", &|| symlink("/dev/zero", &ledger).unwrap()),
+        ("it has other names, too (hard links)", &|| fs::hard_link(path("foreign"), &ledger).unwrap()),
+        ("it is not a regular file", &|| pipe(&ledger)),
+    ];
+    for (complaint, make) in makers {
+        make();
+        let ran = run(program(&["abc", "-d"]).arg(path("keys")));
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with("error: cannot use the ledger '"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(complaint), "{}", ran.stderr);
+        assert_eq!(names(&path("keys")), [LEDGER]);
+        fs::remove_file(&ledger).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path("foreign")).unwrap(), "mine\n");
+    assert_eq!(names(outer.path()), ["foreign", "keys"]);
+}
+
+#[test]
+fn what_only_has_the_name_of_a_key_is_left_alone() {
+    let outer = TempDir::new().unwrap();
+    let keys = outer.path().join("keys");
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
+    let private = names(&keys).into_iter().find(|name| name.starts_with("abc-")).unwrap();
+    fs::remove_file(keys.join(LEDGER)).unwrap();
+    fs::remove_file(keys.join(format!("{private}.pub"))).unwrap();
+    pipe(&keys.join(format!("{private}.pub")));
+    pipe(&keys.join("abc-0000000000000001"));
+    symlink("/dev/zero", keys.join("abc-0000000000000002")).unwrap();
+    fs::create_dir(keys.join("abc-0000000000000003")).unwrap();
+    File::create(keys.join("abc-0000000000000004")).unwrap().set_len(1 << 40).unwrap();
+    symlink("nowhere", keys.join(".vanity-ed25519-000000.tmp")).unwrap();
+    let before = names(&keys);
+    // The key whose public file is a pipe does not count.
+    let ran = succeed(script("ulimit -v 300000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
+    assert!(ran.stderr.contains("1 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+    let after = names(&keys);
+    assert_eq!(after.len(), before.len() + 3);
+    assert!(before.iter().all(|name| after.contains(name)));
+    assert!(fs::metadata(keys.join(format!("{private}.pub"))).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_hostile_ledger_is_left_out_and_not_shown() {
+    let outer = TempDir::new().unwrap();
+    let keys = outer.path().join("keys");
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
+    let good = fs::read_to_string(keys.join(LEDGER)).unwrap();
+    let line = good.lines().next().unwrap();
+    let file = line.split("\"file\":\"").nth(1).unwrap().split('"').next().unwrap();
+    fs::write(outer.path().join("foreign"), "").unwrap();
+    let elsewhere = |to: &str| line.replace(file, to);
+    let hostile = [
+        "x".repeat(8 << 20),
+        "[".repeat(100_000),
+        "\x1b]0;title\x07\x1b[2J\x1b[31m".to_owned(),
+        "{\"pattern\":\"\\u001b[2J\"}".to_owned(),
+        elsewhere("../foreign"),
+        elsewhere("/etc/passwd"),
+        elsewhere("abc-0000000000000000"),
+        elsewhere("\\u001b[2J"),
+        line.replace("ssh-ed25519 ", "ssh-ed25519 \\u001b[2J"),
+        line.replace("\"attempts\":", "\"attempts\":1e999,\"x\":"),
+        "\0\u{feff}\r".to_owned(),
+    ];
+    fs::write(keys.join(LEDGER), hostile.join("\n") + "\n" + &good).unwrap();
+    let ran = succeed(program(&["-n", "2", "abc", "-d"]).arg(&keys));
+    check_printable(&ran);
+    assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("are not whole and are left out"), "{}", ran.stderr);
+    assert_eq!(names(outer.path()), ["foreign", "keys"]);
+    assert_eq!(names(&keys).len(), 5);
+}
+
+#[test]
+fn a_ledger_with_a_line_of_a_gibibyte_is_read_in_little_memory() {
+    let outer = TempDir::new().unwrap();
+    let keys = outer.path().join("keys");
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
+    let ledger = File::options().append(true).open(keys.join(LEDGER)).unwrap();
+    ledger.set_len(1 << 30).unwrap();
+    writeln!(&ledger).unwrap();
+    let ran = succeed(script("ulimit -v 500000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
+    assert!(ran.stderr.contains("1 line of"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_path_cannot_steer_a_terminal() {
+    let outer = TempDir::new().unwrap();
+    let name = "a\x1b[2J\n\x07'b";
+    let arguments = |arguments: &[&str]| {
+        let mut command = program(arguments);
+        command.current_dir(&outer);
+        command
+    };
+    let below = format!("{name}/x");
+    for arguments in [
+        arguments(&["abc", "-o", &below]),
+        arguments(&["abc", "-d", &below]),
+        arguments(&["-f", name]),
+        arguments(&["--passphrase-file", name, "abc"]),
+    ]
+    .iter_mut()
+    {
+        let ran = run(arguments);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("a\\u{1b}[2J\\n"), "{}", ran.stderr);
+        check_printable(&ran);
+    }
+    fs::create_dir(outer.path().join(name)).unwrap();
+    fs::write(outer.path().join(name).join("list"), "a=b\n").unwrap();
+    check_printable(&run(&mut arguments(&["-f", &format!("{name}/list")])));
+    let ran = succeed(&mut arguments(&["abc", "-d", name]));
+    check_printable(&ran);
+    check_printable(&succeed(&mut arguments(&["abc", "-d", name])));
+    // The path that is printed leads a shell to the same file.
+    let shown =
+        ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
+    let cat = command("bash")
+        .args(["-c", &format!("cat {shown}")])
+        .env("LC_ALL", "C.UTF-8")
+        .current_dir(&outer)
+        .output();
+    let private = String::from_utf8(cat.unwrap().stdout).unwrap();
+    assert_eq!(ran.stdout.trim_end(), derived(&private).line("abc"));
+}
+
+#[test]
+fn a_file_of_any_time_can_be_entered() {
+    let directory = TempDir::new().unwrap();
+    succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(directory.path()));
+    let private = |name: &String| name.starts_with("abc-") && !name.ends_with(".pub");
+    let epoch = SystemTime::UNIX_EPOCH;
+    for time in [epoch - Duration::from_secs(1 << 30), epoch + Duration::from_secs(1 << 38)] {
+        fs::remove_file(directory.path().join(LEDGER)).unwrap();
+        for name in names(directory.path()).iter().filter(|name| private(name)) {
+            File::open(directory.path().join(name)).unwrap().set_modified(time).unwrap();
+        }
+        let ran = succeed(program(&["-n", "2", "abc", "-d"]).arg(directory.path()));
+        assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+    }
+}
+
+/// The program reads the clock of the day only for the ledger. The clock may show any time, and may
+/// go backwards.
+#[test]
+fn the_clock_of_the_day_may_be_wrong() {
+    let Some(faketime) = require::tool("faketime") else { return };
+    for time in ["@1960-01-01 00:00:00", "@2000-01-01 00:00:00 x-1000", "@2000-01-01 00:00:00 x1000"] {
+        let directory = TempDir::new().unwrap();
+        let mut search = command(&faketime);
+        search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, PROGRAM, "--json", "-n", "5"]);
+        let ran = run(search.args(["--timeout", "1s", "abc", NEVER, "-d"]).arg(directory.path()));
+        assert_eq!(ran.status, Some(3), "{time}: {ran:?}");
+        check_told(&ran);
+        let objects = objects(&ran.stdout);
+        assert_eq!(of_type(&objects, "found").len(), 5);
+        let seconds = program::positive(objects.last().unwrap(), "seconds");
+        assert!((1.0..60.0).contains(&seconds), "{time}: {seconds}");
+        let ledger = fs::read_to_string(directory.path().join(LEDGER)).unwrap();
+        let year = if time.starts_with("@1960") { "\"time\":\"1970-" } else { "\"time\":\"" };
+        assert_eq!(ledger.matches(year).count(), 5, "{ledger}");
+    }
+}

@@ -1,0 +1,259 @@
+//! Everything that `--json` prints obeys the published schema, and the schema refuses everything
+//! else.
+
+#![cfg(unix)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+use std::sync::LazyLock;
+
+use crate::{documents, program};
+use jsonschema::Validator;
+use program::{check_secret, objects, program, run, text};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
+
+/// A pattern of twenty letters, which no machine finds.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+fn validator() -> Validator {
+    jsonschema::draft202012::new(&schema()).unwrap()
+}
+
+/// Returns the fields of each type of object.
+fn fields(schema: &Value) -> BTreeMap<String, BTreeSet<String>> {
+    let types = schema["oneOf"].as_array().unwrap().iter().map(|one| {
+        let name = one["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+        let properties = schema["$defs"][name]["properties"].as_object().unwrap();
+        (name.to_owned(), properties.keys().cloned().collect())
+    });
+    types.collect()
+}
+
+/// Runs the program, which must end with `status`. Returns the objects that it printed.
+fn printed(args: &[&str], status: i32) -> Vec<Value> {
+    let ran = run(&mut program(args));
+    assert_eq!(ran.status, Some(status), "{args:?}: {ran:?}");
+    objects(&ran.stdout)
+}
+
+/// Returns the objects that a search prints if a signal ends it.
+fn interrupted() -> Vec<Value> {
+    let mut child = program::start(program(&["--json", "-q", NEVER]).stdout(Stdio::piped()));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = String::new();
+    stdout.read_line(&mut lines).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    stdout.read_to_string(&mut lines).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143), "{lines}");
+    objects(&lines)
+}
+
+/// The objects of runs of every kind.
+static EVERY_OBJECT: LazyLock<Vec<Value>> = LazyLock::new(every_object);
+
+fn every_object() -> Vec<Value> {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    // The least likely pattern of all is made of this. Another pattern, `.*`, is certain.
+    let whole = "abcdefghijklmnopqrstuvwxyz0123456789+/abcdA";
+    fs::write(path("passphrase"), "two words\n").unwrap();
+    let runs: &[(&[&str], i32)] = &[
+        (&["--json", "ab"], 0),
+        (&["--json", "-n", "3", "-t", "2", "ab", "+a"], 0),
+        (&["--json", "--any", "-n", "2", "--format", "openssh", "ab", "+a"], 0),
+        (&["--json", "-C", "", "ab", "-o", &path("id_x")], 0),
+        (&["--json", "-C", "a ö", "ab", "-o", &path("key.pem")], 0),
+        (&["--json", "-n", "2", "ab", "+a", "-d", &path("keys")], 0),
+        (&["--json", "--passphrase-file", &path("passphrase"), "ab"], 0),
+        (&["--json", "--passphrase-file", &path("passphrase"), "--format", "openssh", "ab"], 0),
+        (&["--json", "--in", "fingerprint", "ab"], 0),
+        (&["--json", "--regex", "^[AB].*c", "--engine", "reference"], 0),
+        (&["--json", "--timeout", "200ms", NEVER], 3),
+        (
+            &[
+                "--json",
+                "--timeout",
+                "1s",
+                "--rounds",
+                "10000",
+                "--passphrase-file",
+                &path("passphrase"),
+                "ab",
+                "-o",
+                &path("id_z"),
+            ],
+            3,
+        ),
+        (&["--json", "--timeout", "200ms", "ab", NEVER, "-d", &path("keys")], 3),
+        (&["--json", "--estimate", "ab"], 0),
+        (&["--json", "--estimate", "--regex", ".*"], 0),
+        (&["--json", "--estimate", "-s", "--regex", &format!("^B{}$", &whole[1..])], 0),
+        (&["--json", "--estimate", "ab", "cd", NEVER], 0),
+        (&["--json", "--estimate", "-n", "2", "ab", "cd"], 0),
+        (&["--json", "--bench", "0.1"], 0),
+    ];
+    let mut all: Vec<Value> = runs.iter().flat_map(|(args, status)| printed(args, *status)).collect();
+    all.extend(interrupted());
+    all
+}
+
+/// Some run prints each field of the schema, so the schema promises no field that does not exist.
+#[test]
+fn every_object_of_every_run_obeys_the_schema() {
+    let validator = validator();
+    let (mut seen, mut reasons) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
+    for object in &*EVERY_OBJECT {
+        validator.validate(object).unwrap_or_else(|error| panic!("{error}\n{object}"));
+        let names = object.as_object().unwrap().keys().cloned();
+        seen.entry(text(object, "type").to_owned()).or_default().extend(names);
+        reasons.extend(object.get("reason").map(Value::to_string));
+    }
+    assert_eq!(seen, fields(&schema()));
+    assert_eq!(Vec::from_iter(reasons), ["\"complete\"", "\"signal\"", "\"timeout\""]);
+}
+
+/// The schema refuses an object with a field too few, a field too many, or a wrong value in a
+/// field.
+#[test]
+fn an_object_that_is_changed_anywhere_is_refused() {
+    let validator = validator();
+    let refused = |object: &Value, how: &str| assert!(!validator.is_valid(object), "{how}: {object}");
+    // One object of each set of fields is enough, because it takes long to validate one.
+    let mut shapes = BTreeSet::new();
+    for object in &*EVERY_OBJECT {
+        let fields: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
+        if !shapes.insert((text(object, "type"), fields)) {
+            continue;
+        }
+        assert!(validator.is_valid(object));
+        let changed = |name: &str, value: Value| {
+            let mut object = object.clone();
+            object[name] = value;
+            object
+        };
+        refused(&changed("more", json!(1)), "a field more");
+        for other in ["estimate", "found", "summary", "bench", "progress"] {
+            if object["type"] != other {
+                refused(&changed("type", other.into()), "another type");
+            }
+        }
+        for (name, value) in object.as_object().unwrap() {
+            let mut less = object.clone();
+            less.as_object_mut().unwrap().remove(name);
+            refused(&less, &format!("no {name}"));
+            for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {
+                // These values are right, too.
+                if value.is_boolean() && wrong.is_boolean() || name == "given_up" && wrong == json!([]) {
+                    continue;
+                }
+                refused(&changed(name, wrong.clone()), &format!("{name} is {wrong}"));
+            }
+            if value.is_number() {
+                refused(&changed(name, value.to_string().into()), &format!("{name} is text"));
+            } else {
+                refused(&changed(name, json!(1.5)), &format!("{name} is a number"));
+            }
+            if value.is_u64() && name != "threads" {
+                for number in [json!((1_u64 << 53)), json!(u64::MAX), json!(0.5), json!("12"), json!("1e20")]
+                {
+                    refused(&changed(name, number.clone()), &format!("{name} is {number}"));
+                }
+                assert!(validator.is_valid(&changed(name, json!(u64::MAX.to_string()))), "{name}");
+            }
+        }
+    }
+}
+
+/// An object that names a file has no secret, and the schema allows none there.
+#[test]
+fn a_secret_is_only_where_no_file_is() {
+    let validator = validator();
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let ran = run(program(&["--json", "ab", "-o"]).arg(&private));
+    check_secret(&ran, &fs::read_to_string(&private).unwrap());
+    let in_file = objects(&ran.stdout).remove(1);
+    let on_stdout = printed(&["--json", "ab"], 0).remove(1);
+    assert!(in_file.get("private_key").is_none());
+    assert!(validator.is_valid(&in_file) && validator.is_valid(&on_stdout));
+
+    let mut both = in_file.clone();
+    both["private_key"] = on_stdout["private_key"].clone();
+    assert!(!validator.is_valid(&both), "{both}");
+    for file in ["private_key_file", "public_key_file"] {
+        let mut both = on_stdout.clone();
+        both[file] = in_file[file].clone();
+        assert!(!validator.is_valid(&both), "{both}");
+    }
+}
+
+#[test]
+fn the_schema_is_one_and_describes_every_field() {
+    let schema = schema();
+    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        assert!(definition["description"].is_string(), "{name}");
+        if let Some(properties) = definition.get("properties") {
+            assert_eq!(definition["additionalProperties"], false, "{name}");
+            for (field, property) in properties.as_object().unwrap() {
+                assert!(property["description"].is_string(), "{name}.{field}");
+            }
+        }
+    }
+    let engines: Vec<&str> = schema["$defs"]["engine"]["enum"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    let mut expected: Vec<&str> = vanity_ed25519::engine::names().collect();
+    // `auto` may combine several engines into this one.
+    expected.insert(1, vanity_ed25519::engine::HYBRID);
+    assert_eq!(engines, expected);
+    let most = vanity_ed25519::search::MAX_THREADS;
+    assert_eq!(schema["$defs"]["threads"]["maximum"], most);
+}
+
+/// Returns the words in backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The table in docs/json.md names the fields that the schema has.
+#[test]
+fn the_document_names_the_same_fields() {
+    let document = documents::read("docs/json.md");
+    let (_, section) = document.split_once("\n## Fields\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let mut told: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    let mut object = String::new();
+    for row in section.lines().filter(|line| line.starts_with('|')).skip(2) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        if let Some(name) = quoted(cells[0]).next() {
+            name.clone_into(&mut object);
+        } else if cells[0].contains("all") {
+            continue;
+        }
+        let (heads, words) = told.entry(object.clone()).or_default();
+        heads.extend(quoted(cells[1]));
+        words.extend(quoted(row));
+    }
+    let fields = fields(&schema());
+    assert_eq!(told.keys().collect::<Vec<_>>(), fields.keys().collect::<Vec<_>>());
+    for (object, (heads, words)) in &told {
+        let fields: BTreeSet<&str> =
+            fields[object].iter().map(String::as_str).filter(|field| *field != "type").collect();
+        assert!(heads.is_subset(&fields), "{object}: {heads:?}");
+        assert!(fields.is_subset(words), "{object}: {words:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! The tests of the program, and of the library from outside. They are one program, because to
+//! build and link one for each file takes minutes.
+//!
+//! Modules in folders are helpers. `tests/require` is outside this folder, because the library's
+//! unit tests use it, too.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod bad_input;
+mod batch;
+mod cli;
+mod constant_time;
+mod documents;
+mod engines;
+mod escaped;
+mod existing;
+mod faults;
+mod faulty;
+mod files;
+mod gpu;
+mod guide;
+mod holdings;
+mod hostile;
+mod json;
+mod keys;
+mod memory;
+mod model;
+mod naive;
+mod observed;
+mod odds;
+mod passphrase;
+mod patterns;
+mod program;
+mod readme;
+mod remains;
+#[path = "../require/mod.rs"]
+mod require;
+mod results;
+mod soak;
+mod sshd;
+mod supply;
+mod terminal;
+mod tools;
+mod unrelated;

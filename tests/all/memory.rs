@@ -1,0 +1,309 @@
+//! No secret stays in memory once a key is kept or thrown away, and no other process of the same
+//! user can read that memory.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::num::NonZeroUsize;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use crate::{program, remains, require};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use program::{PROGRAM, Running, command, objects, of_type, program, seed, text};
+use remains::{Needles, masked};
+use sha2::Digest as _;
+use tempfile::TempDir;
+use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
+
+/// A pattern of twenty letters, which no machine finds.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+/// The number of keys in a batch whose secrets are searched for.
+const KEYS: usize = 20;
+
+/// Starts a search that reports its keys and then goes on, because it never finds one of its
+/// patterns. Returns the process and the private files.
+fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
+    let count = KEYS.to_string();
+    let mut search = program(&["--json", "-q", "-t", "2", "-n", &count, "abc", NEVER, "-d"]);
+    search.env("VANITY_WITHOUT", without);
+    let mut child = program::start(search.arg(directory).args(args).stdout(Stdio::piped()));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = String::new();
+    while lines.matches("\"type\":\"found\"").count() < KEYS {
+        assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
+    }
+    let objects = objects(&lines);
+    let files = of_type(&objects, "found");
+    (child, files.iter().map(|object| text(object, "private_key_file").to_owned()).collect())
+}
+
+/// Returns the characters of a private key's text that encode its seed and nothing else, with the
+/// line ends between them.
+fn seed_text(private: &str) -> String {
+    let seed = seed(private);
+    let start = private.find('\n').unwrap() + 1;
+    let lines = &private[start..private.rfind("-----END").unwrap()];
+    let bytes = STANDARD.decode(lines.replace('\n', "")).unwrap();
+    let at = bytes.windows(32).rposition(|window| window == seed).unwrap();
+    let (from, to) = (at.div_ceil(3) * 4, (at + 32) / 3 * 4);
+    let line = lines.find('\n').unwrap();
+    let place = |character: usize| character + character / line;
+    lines[place(from)..place(to)].to_owned()
+}
+
+/// Returns whether this process may read the memory of processes that forbid tracing. Otherwise the
+/// test is skipped.
+fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        require::missing("root");
+    }
+    is_root
+}
+
+#[test]
+fn nothing_is_left_of_a_batch_that_was_told() {
+    if !is_root() {
+        return;
+    }
+    // Without AVX-512 another generator makes the seeds.
+    for (args, without) in [
+        (&[][..], ""),
+        (&["--format", "pkcs8"], ""),
+        (&["--engine", "reference"], "avx512f"),
+        (&[], "avx512f"),
+        (&[], "avx512f,avx2"),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let (child, files) = batch_that_goes_on(args, without, &directory.path().join("keys"));
+        let mut needles = Needles::default();
+        for (number, file) in files.iter().enumerate() {
+            let private = fs::read_to_string(file).unwrap();
+            needles.add_seed(&seed(&private).map(|byte| byte ^ masked(&[0])[0]), number);
+            needles.add(&masked(seed_text(&private).as_bytes()), format!("text {number}"));
+        }
+        check_memory(child, needles, args);
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_batch_that_was_encrypted() {
+    if !is_root() {
+        return;
+    }
+    const PASSPHRASE: &str = "correct horse";
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, PASSPHRASE).unwrap();
+    for cipher in ["aes256-ctr", "aes256-gcm"] {
+        let args = ["--passphrase-file", secret.to_str().unwrap(), "--rounds", "1", "--cipher", cipher];
+        let (child, files) = batch_that_goes_on(&args, "", &directory.path().join(cipher));
+        let mut needles = Needles::default();
+        for (number, file) in files.iter().enumerate() {
+            let encrypted = ssh_key::PrivateKey::from_openssh(fs::read(file).unwrap()).unwrap();
+            let private = encrypted.decrypt(PASSPHRASE).unwrap();
+            // The key that is derived from the passphrase, and the hash of the passphrase, from
+            // which bcrypt begins.
+            let mut derived = [0; 48];
+            encrypted.kdf().derive(PASSPHRASE, &mut derived).unwrap();
+            needles.add(&masked(&derived[..16]), format!("derived key {number}, first half"));
+            needles.add(&masked(&derived[16..32]), format!("derived key {number}, second half"));
+            let hash = sha2::Sha512::digest(PASSPHRASE);
+            for (at, part) in hash.chunks(16).enumerate() {
+                needles.add(&masked(part), format!("hash of the passphrase, part {at}"));
+            }
+            let seed = private.key_data().ed25519().unwrap().private.to_bytes();
+            needles.add_seed(&seed.map(|byte| byte ^ masked(&[0])[0]), number);
+        }
+        check_memory(child, needles, &args);
+    }
+}
+
+/// Checks that the memory of a search holds none of the needles, and ends the search.
+fn check_memory(search: Running, mut needles: Needles, args: &[&str]) {
+    // A control: this pattern is in memory, and must be found there.
+    needles.add(&masked(NEVER.as_bytes()), "pattern".to_owned());
+    let mut found = needles.find(&search.id().to_string());
+    drop(search);
+    let is_control = |name: &String| name.starts_with("pattern ");
+    assert!(found.iter().any(is_control), "{found:?}");
+    found.retain(|name| !is_control(name));
+    assert_eq!(found, [].into(), "{args:?}");
+}
+
+/// The seeds that engines were given, masked.
+static GIVEN: Mutex<Vec<[u8; 32]>> = Mutex::new(Vec::new());
+
+/// An engine that remembers its seeds in [`GIVEN`].
+struct Remembering(Box<dyn Engine>);
+struct RememberingWorker<'a>(Box<dyn Worker + 'a>);
+struct RememberingSource<'a>(&'a mut dyn SeedSource);
+
+impl Engine for Remembering {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(RememberingWorker(self.0.worker()))
+    }
+}
+
+impl Worker for RememberingWorker<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        self.0.batch(matcher, &mut RememberingSource(seeds), hits)
+    }
+}
+
+impl SeedSource for RememberingSource<'_> {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        self.0.fill(seeds);
+        let mut given = GIVEN.lock().unwrap();
+        for seed in seeds {
+            let mut hidden = [0; 32];
+            for (hidden, byte) in hidden.iter_mut().zip(&*seed) {
+                *hidden = byte ^ masked(&[0])[0];
+            }
+            given.push(hidden);
+        }
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    type Error = std::convert::Infallible;
+
+    fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn progress(&mut self, _: &Progress) {}
+}
+
+/// The test runs itself in a process of its own for each engine.
+#[test]
+fn nothing_is_left_of_seeds_that_were_thrown_away() {
+    const ENGINE: &str = "VANITY_ED25519_INNER_TEST";
+    let Ok(name) = std::env::var(ENGINE) else {
+        for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
+            let ran = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "memory::nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
+                .env(ENGINE, engine.name())
+                .output()
+                .unwrap();
+            let told = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success() && told.contains("1 passed"), "{}: {told}", engine.name());
+        }
+        return;
+    };
+    let sizing = Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(1e6) };
+    let engine = Remembering(engine::select(&name, sizing).unwrap());
+    let patterns = [Pattern::new("ab", Style { kind: Kind::Prefix, ..Style::default() }).unwrap()];
+    let search = Search {
+        engine: &engine,
+        patterns: &patterns,
+        threads: NonZeroUsize::new(2).unwrap(),
+        goal: Goal::Keys(Quota::Each(50)),
+        timeout: None,
+        prepare: None,
+    };
+    let summary = search.run(&Stop::new(), &mut Nobody).unwrap();
+    let given = std::mem::take(&mut *GIVEN.lock().unwrap());
+    assert_eq!(summary.attempts, given.len() as u64);
+    let mut needles = Needles::default();
+    // The last seeds are the likeliest to be left.
+    for (number, seed) in given.iter().rev().take(20_000).enumerate() {
+        needles.add_seed(seed, number);
+    }
+    // A control: these bytes are in memory, and must be found there.
+    let mut control = Box::new([0; 32]);
+    getrandom::fill(&mut *control).unwrap();
+    needles.add(&masked(&*control), "control".to_owned());
+    let is_control = |name: &String| name.starts_with("control ");
+    let mut found = needles.find("self");
+    assert!(found.iter().any(is_control) && control.iter().any(|byte| *byte != 0), "{found:?}");
+    found.retain(|name| !is_control(name));
+    assert_eq!(found, [].into(), "{name}: {} seeds", given.len());
+}
+
+/// Starts a search as a user without rights, after the shell commands `before`. Returns once the
+/// search has begun.
+fn begun(before: &str, directory: &Path) -> Running {
+    let copy = directory.join("program");
+    // Another process makes the copy. A file that this process wrote could still be open in a child
+    // of another test, and then could not be run.
+    program::succeed(command("cp").arg(PROGRAM).arg(&copy));
+    let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER}");
+    let mut search = unprivileged("sh");
+    search.args(["-c", &script]).arg(&copy).arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = program::start(&mut search);
+    let mut line = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    while !line.contains(NEVER) {
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{line}");
+    }
+    child
+}
+
+/// Returns a command that runs as a user without rights.
+fn unprivileged(name: &str) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return command(name);
+    }
+    let mut command = command("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", name]);
+    command
+}
+
+/// Makes a directory in which every user can write.
+fn open_directory() -> TempDir {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = TempDir::new().unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+    directory
+}
+
+#[test]
+fn another_process_of_the_same_user_cannot_look_in() {
+    if require::tool("setpriv").is_none() {
+        return;
+    }
+    let directory = open_directory();
+    let search = begun("", directory.path());
+    let other = program::start(unprivileged("sleep").arg("600"));
+    // `setpriv` becomes `sleep` only after a moment.
+    while fs::read_to_string(format!("/proc/{}/comm", other.id())).unwrap() != "sleep\n" {
+        std::thread::yield_now();
+    }
+    for file in ["environ", "maps", "mem"] {
+        let open = |child: &Child| {
+            let script = format!("exec < /proc/{}/{file}", child.id());
+            program::run(unprivileged("sh").args(["-c", &script])).status
+        };
+        assert_eq!(open(&other), Some(0), "{file}");
+        assert_eq!(open(&search), Some(2), "{file}");
+    }
+}
+
+#[test]
+fn a_crash_leaves_no_core() {
+    if require::tool("setpriv").is_none() {
+        return;
+    }
+    let directory = open_directory();
+    let mut search = begun("ulimit -c unlimited;", directory.path());
+    let pid = rustix::process::Pid::from_child(&search);
+    rustix::process::kill_process(pid, rustix::process::Signal::ABORT).unwrap();
+    let ended = search.wait().unwrap();
+    assert_eq!((ended.signal(), ended.core_dumped()), (Some(6), false));
+    assert_eq!(program::names(directory.path()), ["program"]);
+}

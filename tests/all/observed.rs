@@ -1,0 +1,362 @@
+//! Tests of what the kernel and a terminal see: the order of system calls, a failing random
+//! generator, the live line.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::{program, require, terminal};
+use program::{PROGRAM, check_pair, command, names, run, succeed};
+use tempfile::TempDir;
+use terminal::Typist;
+
+/// Returns a `strace` that may trace here. Without one the test is skipped.
+fn strace() -> Option<std::path::PathBuf> {
+    let strace = require::tool("strace")?;
+    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
+        return Some(strace);
+    }
+    require::missing("strace");
+    None
+}
+
+/// Returns the system calls of a log of `strace -f`, each in one piece, in the order in which they
+/// ended.
+fn calls(log: &str) -> Vec<String> {
+    let mut begun = std::collections::HashMap::new();
+    let mut calls = Vec::new();
+    for line in log.lines() {
+        let (thread, call) = line.split_once(' ').unwrap();
+        let call = call.trim_start();
+        if let Some(head) = call.strip_suffix(" <unfinished ...>") {
+            begun.insert(thread, head);
+        } else if let Some((_, tail)) =
+            call.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>"))
+        {
+            calls.push(format!("{}{tail}", begun.remove(thread).unwrap_or_default()));
+        } else if call.contains('(') {
+            calls.push(call.to_owned());
+        }
+    }
+    calls
+}
+
+/// Returns the result of a call.
+fn result(call: &str) -> &str {
+    call.rsplit(" = ").next().unwrap_or_default().trim()
+}
+
+/// Returns whether a call has this name and this first argument.
+fn is(call: &str, name: &str, argument: &str) -> bool {
+    call.strip_prefix(name)
+        .and_then(|rest| rest.strip_prefix('(')?.strip_prefix(argument))
+        .is_some_and(|rest| rest.starts_with([',', ')']))
+}
+
+/// Checks the order of calls for the new file that is made with `mode` and gets its name at
+/// `named`. Returns the places of its first call and of its last.
+fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize, usize) {
+    let all = calls.join("\n");
+    let link = &calls[named];
+    assert!(link.starts_with("linkat(") && link.contains("AT_SYMLINK_FOLLOW"), "{link}");
+    assert_eq!(result(link), "0", "{link}");
+
+    // The file was made without a name and with its final mode, after its directory was opened.
+    let opened = |call: &String| call.starts_with("openat(");
+    let made = calls[..named].iter().rposition(opened).unwrap_or_else(|| panic!("no file in:\n{all}"));
+    assert!(calls[made].contains("O_TMPFILE"), "{}", calls[made]);
+    assert!(calls[made].contains(&format!(", {mode})")), "{}", calls[made]);
+    let directory = calls[..made].iter().rposition(opened).unwrap();
+    assert!(calls[directory].contains("O_RDONLY"), "{}", calls[directory]);
+
+    // The file was written, then synced, before it got its name.
+    let (file, directory) = (result(&calls[made]), result(&calls[directory]));
+    let before = &calls[made..named];
+    let written = before.iter().rposition(|call| is(call, "write", file));
+    let synced = before.iter().rposition(|call| is(call, "fsync", file) && result(call) == "0");
+    assert!(written.is_some() && written < synced, "not written, then synced:\n{all}");
+    let synced = calls[named..].iter().position(|call| call.starts_with("fsync("));
+    let synced = named + synced.unwrap_or_else(|| panic!("no fsync of the directory in:\n{all}"));
+    assert!(is(&calls[synced], "fsync", directory), "{} is not of {directory}:\n{all}", calls[synced]);
+    assert_eq!(result(&calls[synced]), "0");
+
+    // Only root sees the names in the calls of a process that forbids tracing.
+    if let [unnamed, new] = strings(link)[..] {
+        assert_eq!((unnamed, new), (&*format!("/proc/self/fd/{file}"), path));
+    }
+    (made, synced)
+}
+
+#[test]
+fn a_key_is_durable_before_it_is_told() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let logs = TempDir::new().unwrap();
+    let log = logs.path().join("log");
+    let private = directory.path().join("id_x");
+    let trace = "trace=openat,write,fsync,link,linkat,rename,renameat,renameat2";
+    let ran = succeed(
+        command(&strace).args(["-f", "-e", trace, "-o"]).arg(&log).args([PROGRAM, "ab", "-o"]).arg(&private),
+    );
+    assert_eq!(ran.stdout, check_pair(&private) + "\n");
+
+    let calls = calls(&fs::read_to_string(&log).unwrap());
+    let is_naming = |call: &String| call.starts_with("rename") || call.starts_with("link");
+    let naming: Vec<usize> = (0..calls.len()).filter(|&at| is_naming(&calls[at])).collect();
+    // The first belongs to the trial file.
+    let [_, named, public_named] = naming[..] else { panic!("not three new names:\n{}", calls.join("\n")) };
+    let path = private.to_str().unwrap();
+    let (begun, durable) = check_order(&calls, named, path, "0600");
+    let (public_begun, public_durable) = check_order(&calls, public_named, &format!("{path}.pub"), "0644");
+    assert!(durable < public_begun, "the public file came first:\n{}", calls.join("\n"));
+
+    let said: Vec<usize> =
+        (0..calls.len()).filter(|&at| is(&calls[at], "write", "1") || is(&calls[at], "write", "2")).collect();
+    assert!(!said.iter().any(|at| (begun..public_durable).contains(at)), "{}", calls.join("\n"));
+    let told = said.iter().find(|&&at| is(&calls[at], "write", "1")).unwrap();
+    assert!(public_durable < *told, "told before it was durable:\n{}", calls.join("\n"));
+}
+
+/// Returns the string arguments of a call. Only root sees those of a process that forbids tracing.
+fn strings(call: &str) -> Vec<&str> {
+    call.split('"').skip(1).step_by(2).collect()
+}
+
+/// In a batch, a key is printed after its files are synced and named, then the directory is synced,
+/// then the ledger.
+#[test]
+fn keys_that_are_kept_together_are_durable_before_they_are_told() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let logs = TempDir::new().unwrap();
+    let log = logs.path().join("log");
+    let trace = "trace=openat,write,fsync,link,linkat,rename,renameat,renameat2,close";
+    let ran = succeed(
+        command(&strace)
+            .args(["-f", "-s", "100000", "-e", trace, "-o"])
+            .arg(&log)
+            .args([PROGRAM, "-q", "-n", "300", "ab", "-d"])
+            .arg(directory.path()),
+    );
+    let calls = calls(&fs::read_to_string(&log).unwrap());
+    if !calls.iter().any(|call| call.starts_with("linkat(") && strings(call).len() == 2) {
+        require::missing("strace");
+        return;
+    }
+    assert_eq!(ran.stdout.lines().count(), 300);
+    let ledger = directory.path().join(program::LEDGER);
+    let (directory, ledger) = (directory.path().to_str().unwrap(), ledger.to_str().unwrap());
+
+    // The path of each descriptor, the synced files, the names that were given, and how many of
+    // these are durable.
+    let mut open = std::collections::HashMap::new();
+    let mut synced = std::collections::HashSet::new();
+    let mut named = Vec::new();
+    let mut durable = 0;
+    let mut appended = String::new();
+    let mut entered = String::new();
+    let (mut told, mut groups) = (0, 0);
+    for call in &calls {
+        if call.starts_with("openat(") {
+            let unnamed = call.contains("O_TMPFILE");
+            let path =
+                if unnamed { format!("/proc/self/fd/{}", result(call)) } else { strings(call)[0].to_owned() };
+            synced.remove(&path);
+            open.insert(result(call).to_owned(), path);
+        } else if let Some(fd) = call.strip_prefix("fsync(") {
+            assert_eq!(result(call), "0", "{call}");
+            let path = open[fd.split(')').next().unwrap()].clone();
+            if path == directory {
+                durable = named.len();
+            } else if path == ledger {
+                entered = appended.clone();
+            }
+            synced.insert(path);
+        } else if call.starts_with("linkat(") {
+            let [unnamed, new] = strings(call)[..] else { panic!("{call}") };
+            assert!(synced.contains(unnamed) && result(call) == "0", "{call}");
+            named.extend(Some(new.to_owned()).filter(|new| !new.contains("trial")));
+        } else if is(call, "write", "1") {
+            let key = call.split(' ').nth(2).unwrap();
+            assert!(entered.contains(key), "told before it is in the ledger: {call}");
+            told += 1;
+            // The files and the directory are synced before the ledger names the key.
+            assert!(durable >= 2 * told, "told before it is durable: {call}");
+        } else if call.starts_with("write(") && !is(call, "write", "2") {
+            let fd = &call["write(".len()..call.find(',').unwrap()];
+            if open.get(fd).is_some_and(|path| path == ledger) {
+                assert_eq!(durable, named.len(), "entered before it is durable: {call}");
+                appended.push_str(call);
+                groups += 1;
+            }
+        }
+    }
+    assert_eq!((told, named.len()), (300, 600));
+    // The program writes to the ledger once for each group of keys.
+    assert!(groups < 100, "{groups} groups");
+    let public = |name: &&String| name.ends_with(".pub");
+    for pair in named.chunks(2) {
+        assert_eq!(pair.iter().filter(public).count(), 1);
+        assert_eq!(format!("{}.pub", pair[0]), pair[1], "the private file comes first");
+    }
+}
+
+/// Lets the random generator fail from its first call on, then from its second, and so on, until a
+/// search succeeds. The memory allocator and the standard library's hash maps ask for randomness,
+/// too, before the program does. Returns how often the program reported the failure, or nothing
+/// without `strace`.
+fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
+    let strace = strace()?;
+    let mut missed = 0;
+    for call in 1.. {
+        assert!(call < 50, "the search never succeeds");
+        let directory = TempDir::new().unwrap();
+        let private = directory.path().join("id_x");
+        let inject = format!("inject=getrandom:error=EIO:when={call}+");
+        let ran = run(command(&strace)
+            .args(["-f", "-qq", "-e", "trace=getrandom", "-e", &inject, "-o", "/dev/null"])
+            .args([PROGRAM, "-t", "1", "ab"])
+            .args(options)
+            .arg("-o")
+            .arg(&private));
+        if ran.status == Some(0) {
+            check(&private);
+            break;
+        }
+        assert_eq!(ran.status, Some(1), "call {call}: {ran:?}");
+        assert_eq!(ran.stdout, "", "call {call}");
+        assert_eq!(names(directory.path()), [""; 0], "call {call}");
+        let told = "error: the operating system's random generator failed: ";
+        missed += u32::from(ran.stderr.contains(told));
+    }
+    Some(missed)
+}
+
+#[test]
+fn without_randomness_there_is_no_key() {
+    let check = |private: &Path| drop(check_pair(private));
+    let Some(missed) = randomness_missed(&[], check) else { return };
+    // The generator fails for the seeds of the measurement before the search, and for those of the
+    // search.
+    assert!(missed >= 2, "the seeds' own failure was told {missed} times");
+}
+
+#[test]
+fn without_randomness_there_is_no_encrypted_key() {
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "correct horse").unwrap();
+    let options = ["-q", "--rounds", "1", "--passphrase-file", secret.to_str().unwrap()];
+    let check = |private: &Path| {
+        let text = fs::read_to_string(private).unwrap();
+        assert!(ssh_key::PrivateKey::from_openssh(text).unwrap().is_encrypted());
+    };
+    let Some(missed) = randomness_missed(&options, check) else { return };
+    // The generator fails at the very beginning, for the seeds of the search, for the salt, and for
+    // the check value.
+    assert!(missed >= 4, "the failure was told {missed} times");
+}
+
+/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a live
+/// line is due by then.
+const ENDED: &str = "-t 1 --timeout 500ms abcdefghijabcdefghij";
+
+/// Runs the program in a pseudo-terminal, where it must end with `status`. Returns what the
+/// terminal received.
+fn in_terminal(script: &Path, env: &[(&str, &str)], args: &str, status: i32) -> String {
+    let line = format!("exec '{PROGRAM}' {args}");
+    let ran = run(command(script).args(["-qec", &line, "/dev/null"]).envs(env.iter().copied()));
+    assert_eq!(ran.status, Some(status), "{ran:?}");
+    ran.stdout
+}
+
+/// Returns the letters of the control sequences `ESC [ ... letter` that were sent.
+fn sequences(sent: &str) -> String {
+    let letter = |rest: &str| rest.chars().find(|c| !c.is_ascii_digit() && !";?".contains(*c));
+    sent.split("\x1b[").skip(1).filter_map(letter).collect()
+}
+
+/// Returns whether a line was rewritten: whether a carriage return came without a line feed.
+fn rewrites(sent: &str) -> bool {
+    sent.replace("\r\n", "\n").contains('\r')
+}
+
+#[test]
+fn a_terminal_has_a_live_line_and_colours() {
+    let Some(script) = require::tool("script") else { return };
+    let search = format!("exec '{PROGRAM}' -t 1 abcdefghijabcdefghij");
+    let mut typist = Typist::run(&mut command(&script), &search);
+    typist.answer(" below 0.01 % chance by now, ", "\x03");
+    let (status, sent) = typist.end();
+    assert_eq!(status, Some(130), "{sent:?}");
+    assert!(rewrites(&sent), "{sent:?}");
+    assert!(sent.contains(" keys/s, ") && sent.contains(" below 0.01 % chance by now, "), "{sent:?}");
+    assert!(sequences(&sent).contains('m'), "{sent:?}");
+    // Nothing of the live line stays at the end.
+    let last = sent.trim_end().lines().last().unwrap();
+    assert!(!last.contains(" chance by now, "), "{last:?}");
+
+    let quiet = in_terminal(&script, &[], &format!("-q {ENDED}"), 3);
+    assert_eq!(quiet, "");
+}
+
+#[test]
+fn the_match_stands_out_in_a_terminal() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let private = directory.path().join("id_x");
+    let sent = in_terminal(&script, &[], &format!("abc -o '{}'", private.display()), 0);
+    let line = check_pair(&private);
+    let body = line.len() - program::body(&line).len() - " abc".len();
+    let at = body + line[body..].to_lowercase().find("abc").unwrap();
+    let (before, matched, after) = (&line[..at], &line[at..at + 3], &line[at + 3..]);
+    let (_, shown) = sent.split_once(before).unwrap_or_else(|| panic!("no {before} in {sent:?}"));
+    let (painted, _) = shown.split_once(after).unwrap_or_else(|| panic!("no {after} in {sent:?}"));
+    assert!(painted.starts_with("\x1b["), "{painted:?}");
+    assert!(painted.ends_with(&format!("m{matched}\x1b[0m")), "{painted:?}");
+}
+
+#[test]
+fn a_terminal_without_colours_has_none() {
+    let Some(script) = require::tool("script") else { return };
+    for (env, option) in [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")] {
+        for (args, status) in [("ab", 0), (ENDED, 3), ("--estimate ab", 0)] {
+            let sent = in_terminal(&script, env, &format!("{option} {args}"), status);
+            assert!(!sequences(&sent).contains('m'), "{env:?} {option} {args}: {sent:?}");
+        }
+    }
+    // `--color always` prints colours in spite of the environment.
+    let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--color always ab", 0);
+    assert!(sequences(&sent).contains('m'), "{sent:?}");
+}
+
+#[test]
+fn complaints_in_a_terminal_without_colours_have_none() {
+    let Some(script) = require::tool("script") else { return };
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        for args in ["--nonsense", "ab=", "-o /tmp ab"] {
+            let sent = in_terminal(&script, &[variable], args, 2);
+            assert_eq!(sequences(&sent), "", "{variable:?} {args}: {sent:?}");
+        }
+    }
+}
+
+#[test]
+fn complaints_obey_color() {
+    let Some(script) = require::tool("script") else { return };
+    for args in ["--nonsense", "ab=", "-o /tmp ab"] {
+        let sent = in_terminal(&script, &[], &format!("--color never {args}"), 2);
+        assert_eq!(sequences(&sent), "", "{args}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_dumb_terminal_is_only_written_on() {
+    let Some(script) = require::tool("script") else { return };
+    for (args, status) in [("ab", 0), (ENDED, 3)] {
+        let sent = in_terminal(&script, &[("TERM", "dumb")], args, status);
+        assert_eq!(sequences(&sent), "", "{sent:?}");
+        assert!(!rewrites(&sent), "{sent:?}");
+    }
+}

@@ -1,0 +1,292 @@
+//! Helpers that run the program, and that read its output and its files.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use vanity_ed25519::key::{PublicKey, Seed};
+
+/// The name of the ledger in a directory of keys.
+pub const LEDGER: &str = "vanity-ed25519.jsonl";
+
+/// A number of keys that no search completes while a test runs.
+pub const ENDLESS: &str = "1000000";
+
+/// The program's path.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
+
+/// The characters with which every key text begins, and the number of those that follow.
+const FIXED: &str = "AAAAC3NzaC1lZDI1NTE5AAAAI";
+const BODY_LEN: usize = 43;
+
+/// Returns a command whose output does not depend on the terminal of the tests: its stdin is empty
+/// and its `TERM` is fixed.
+pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
+    command
+}
+
+/// Returns a command that runs the program with these arguments.
+pub fn program(args: &[&str]) -> Command {
+    let mut command = command(PROGRAM);
+    command.args(args);
+    command
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            status: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Ran {
+    command.output().unwrap().into()
+}
+
+/// Runs a command that must succeed.
+pub fn succeed(command: &mut Command) -> Ran {
+    let ran = run(command);
+    assert_eq!(ran.status, Some(0), "{command:?}: {ran:?}");
+    ran
+}
+
+/// A process that is killed when this value is dropped, also when its test fails.
+pub struct Running(Option<Child>);
+
+/// Starts a command. Every test uses this function, so that none leaves a process behind.
+pub fn start(command: &mut Command) -> Running {
+    #[allow(clippy::disallowed_methods, reason = "the one place")]
+    let child = command.spawn().unwrap();
+    Running(Some(child))
+}
+
+impl Running {
+    /// Waits for the end. Returns the status, and what nobody has read from the streams yet.
+    pub fn end(mut self) -> Ran {
+        let child = self.0.take().unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Starts a search for `pattern` into `directory` that does not end by itself, and waits until it
+/// has reported `reported` keys. Returns the process, its stdout, the lines read so far, and a
+/// thread that reads its stderr all the time, so that the search never waits for a reader.
+pub fn endless(
+    pattern: &str,
+    directory: &Path,
+    reported: usize,
+) -> (Running, BufReader<ChildStdout>, String, JoinHandle<String>) {
+    let mut search = program(&["--json", "-t", "2", "-n", ENDLESS, pattern, "-d"]);
+    let mut child = start(search.arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut stderr = child.stderr.take().unwrap();
+    let told = std::thread::spawn(move || {
+        let mut text = String::new();
+        stderr.read_to_string(&mut text).unwrap();
+        text
+    });
+    let mut lines = String::new();
+    while lines.matches("\"type\":\"found\"").count() < reported {
+        assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
+    }
+    (child, stdout, lines, told)
+}
+
+/// Returns whether a process that a test starts ends at SIGHUP. Under `nohup`, and wherever else
+/// the signal is ignored, children ignore it, too. A test then skips the part that sends it.
+pub fn hangup_ends() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
+    // Signal 1 is the lowest bit.
+    let is_ignored = ignored.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 1 == 1);
+    if is_ignored {
+        crate::require::missing("SIGHUP, which is ignored here,");
+    }
+    !is_ignored
+}
+
+/// Checks that a search ends within a second after a signal. `signalled` runs a search and returns
+/// how long it went on after the signal. Because the machine may be busy, one search of five has to
+/// be this quick.
+pub fn within_a_second(signalled: impl Fn() -> Duration) {
+    let mut took = Vec::new();
+    while took.last().is_none_or(|took| *took >= Duration::from_secs(1)) {
+        assert!(took.len() < 5, "{took:?}");
+        took.push(signalled());
+    }
+}
+
+/// Reads every line as a JSON object. Each must have a `type`.
+pub fn objects(stdout: &str) -> Vec<Value> {
+    let parse = |line: &str| -> Value {
+        let object: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(object["type"].is_string(), "{line}");
+        object
+    };
+    stdout.lines().map(parse).collect()
+}
+
+/// Returns the objects of one `type`.
+pub fn of_type<'a>(objects: &'a [Value], name: &str) -> Vec<&'a Value> {
+    objects.iter().filter(|object| object["type"] == name).collect()
+}
+
+/// Returns a field that is a text.
+pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_else(|| panic!("no text {field} in {object}"))
+}
+
+/// Returns a field that is a whole number.
+pub fn whole(object: &Value, field: &str) -> u64 {
+    object[field].as_u64().unwrap_or_else(|| panic!("no whole number {field} in {object}"))
+}
+
+/// Returns a field that is a number above 0.
+pub fn positive(object: &Value, field: &str) -> f64 {
+    let number = object[field].as_f64().unwrap_or_else(|| panic!("no number {field} in {object}"));
+    assert!(number > 0.0 && number.is_finite(), "{field} in {object}");
+    number
+}
+
+/// Returns the first line of `text` that is a public line.
+pub fn public_line(text: &str) -> &str {
+    let line = text.lines().find(|line| line.starts_with("ssh-ed25519 "));
+    line.unwrap_or_else(|| panic!("no public line in:\n{text}"))
+}
+
+/// Returns the 43 characters of a public line that a pattern can match.
+pub fn body(line: &str) -> &str {
+    let text = line.split(' ').nth(1).unwrap_or_default();
+    assert!(line.starts_with("ssh-ed25519 ") && text.starts_with(FIXED), "{line}");
+    assert_eq!(text.len(), FIXED.len() + BODY_LEN, "{line}");
+    &text[FIXED.len()..]
+}
+
+/// Returns the comment of a public line.
+pub fn comment(line: &str) -> &str {
+    line.splitn(3, ' ').nth(2).unwrap_or_default()
+}
+
+/// Returns the seed in the text of a private key of either form.
+pub fn seed(private: &str) -> [u8; 32] {
+    if private.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n") {
+        let key = ssh_key::PrivateKey::from_openssh(private).unwrap();
+        return key.key_data().ed25519().unwrap().private.to_bytes();
+    }
+    let lines: Vec<&str> = private.lines().collect();
+    assert!(private.ends_with('\n'), "{private:?}");
+    let ["-----BEGIN PRIVATE KEY-----", base64, "-----END PRIVATE KEY-----"] = lines[..] else {
+        panic!("neither PKCS#8 nor OpenSSH: {private}");
+    };
+    // RFC 8410, section 10.3: a version 1 key is these 16 bytes and the seed.
+    let der = STANDARD.decode(base64).unwrap();
+    assert_eq!(der[..16], *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20");
+    der[16..].try_into().unwrap()
+}
+
+/// Returns the public key that belongs to the text of a private key.
+pub fn derived(private: &str) -> PublicKey {
+    Seed::new(seed(private)).public_key()
+}
+
+/// Returns the permissions of a file.
+pub fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().mode() & 0o7777
+}
+
+/// Returns the names in a directory, sorted.
+pub fn names(directory: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = fs::read_dir(directory).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+/// Returns the path of the public file: the whole path of the private file, and `.pub`.
+pub fn public_path(private: &Path) -> PathBuf {
+    format!("{}.pub", private.display()).into()
+}
+
+/// Checks that the private file and the public file beside it are whole and belong together.
+/// Returns the public line.
+pub fn check_pair(private: &Path) -> String {
+    let public = fs::read_to_string(public_path(private)).unwrap();
+    let line = public.strip_suffix('\n').unwrap();
+    let key = derived(&fs::read_to_string(private).unwrap());
+    assert_eq!(line, key.line(comment(line)));
+    assert_eq!(mode(private), 0o600, "{private:?}");
+    assert_eq!(mode(&public_path(private)) & 0o022, 0, "{private:?}");
+    line.to_owned()
+}
+
+/// Checks that the key of every `found` object is whole on disk, and that `directory` holds nothing
+/// else but the ledger.
+pub fn check_finds(found: &[&Value], directory: &Path) {
+    for object in found {
+        let private = Path::new(text(object, "private_key_file"));
+        assert_eq!(private.parent(), Some(directory), "{object}");
+        assert_eq!(check_pair(private), text(object, "public_key"));
+    }
+    assert_eq!(names(directory).len(), 2 * found.len() + 1, "{:?}", names(directory));
+    assert_eq!(mode(&directory.join(LEDGER)) & 0o133, 0);
+}
+
+/// Checks that neither stream shows any part of a private key.
+pub fn check_secret(ran: &Ran, private: &str) {
+    let seed = seed(private);
+    let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let lines = private.lines().filter(|line| !line.starts_with('-')).map(str::to_owned);
+    let encodings = [hex, STANDARD.encode(seed).trim_end_matches('=').to_owned()];
+    let texts = ["PRIVATE KEY".to_owned()].into_iter().chain(encodings).chain(lines);
+    for text in texts {
+        assert!(!ran.stdout.contains(&text), "stdout has {text}:\n{}", ran.stdout);
+        assert!(!ran.stderr.contains(&text), "stderr has {text}:\n{}", ran.stderr);
+    }
+}

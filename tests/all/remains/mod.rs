@@ -1,0 +1,85 @@
+//! Searches the memory of a process for secrets that must be gone.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+
+/// The memory is read in chunks of this size, which overlap by more than the length of any needle.
+const CHUNK: usize = 1 << 20;
+const OVERLAP: usize = 128;
+
+/// Needles and chunks are masked with this byte, so that the search does not find its own copies.
+const MASK: u8 = 0xa5;
+
+/// Bytes that should not be there, each with a name.
+#[derive(Default)]
+pub struct Needles {
+    /// The needles and their names, by the first two bytes.
+    by_start: Vec<Vec<(Vec<u8>, String)>>,
+}
+
+/// Returns `bytes`, each masked with [`MASK`].
+pub fn masked(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| byte ^ MASK).collect()
+}
+
+impl Needles {
+    /// Adds a needle, whose bytes are masked already.
+    pub fn add(&mut self, masked: &[u8], name: String) {
+        assert!((8..OVERLAP).contains(&masked.len()));
+        self.by_start.resize_with(1 << 16, Vec::new);
+        let start = usize::from(masked[0]) << 8 | usize::from(masked[1]);
+        self.by_start[start].push((masked.to_vec(), name));
+    }
+
+    /// Adds both halves of a seed, which is masked already, and parts of its SHA-512, whose lower
+    /// half becomes the scalar.
+    pub fn add_seed(&mut self, seed: &[u8; 32], number: usize) {
+        use sha2::Digest as _;
+        let mut plain = seed.map(|byte| byte ^ MASK);
+        let hash: Vec<u8> = sha2::Sha512::digest(plain).iter().map(|byte| byte ^ MASK).collect();
+        plain.fill(0);
+        std::hint::black_box(&plain);
+        for (at, half) in seed.chunks(16).enumerate() {
+            self.add(half, format!("seed {number}, half {at}"));
+        }
+        // Clamping changes the first byte and the last one of the scalar.
+        for (at, part) in [&hash[1..17], &hash[15..31], &hash[32..48], &hash[48..]].into_iter().enumerate() {
+            self.add(part, format!("hash {number}, part {at}"));
+        }
+    }
+
+    /// Returns the names of the needles that are in the memory of the process, each with the kind
+    /// of memory that holds it.
+    pub fn find(&self, process: &str) -> BTreeSet<String> {
+        let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+        let memory = File::open(format!("/proc/{process}/mem")).unwrap();
+        let mut found = BTreeSet::new();
+        let mut chunk = vec![0; CHUNK + OVERLAP];
+        for map in maps.lines() {
+            let mut fields = map.split_whitespace();
+            let (range, rights) = (fields.next().unwrap(), fields.next().unwrap());
+            let kind = fields.nth(3).unwrap_or("unnamed");
+            if !rights.starts_with('r') || kind.starts_with("[v") {
+                continue;
+            }
+            let (from, to) = range.split_once('-').unwrap();
+            let [from, to] = [from, to].map(|digits| u64::from_str_radix(digits, 16).unwrap());
+            for start in (from..to).step_by(CHUNK) {
+                let len = (CHUNK + OVERLAP).min((to - start) as usize);
+                // A mapping can be gone by now.
+                let Ok(read) = memory.read_at(&mut chunk[..len], start) else { continue };
+                chunk[..read].iter_mut().for_each(|byte| *byte ^= MASK);
+                for (at, pair) in chunk[..read].windows(2).enumerate() {
+                    let start = usize::from(pair[0]) << 8 | usize::from(pair[1]);
+                    for (needle, name) in &self.by_start[start] {
+                        if chunk[at..read].starts_with(needle) {
+                            found.insert(format!("{name} in {kind}"));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+}

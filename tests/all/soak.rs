@@ -1,0 +1,70 @@
+//! A long search finds right keys only, and its memory does not grow.
+//!
+//! `VANITY_SOAK` sets how many seconds it runs (5 by default).
+
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::program;
+use program::{body, of_type, program, text, whole};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// How many KiB a search may grow after its first tenth: about what an allocator keeps in reserve
+/// after a long time.
+const GROWTH: u64 = 4 << 10;
+
+/// Returns the memory that a process uses, in KiB.
+fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_long_search_stays_right_and_small() {
+    let seconds = std::env::var("VANITY_SOAK").map_or(5, |seconds| seconds.parse().unwrap());
+    let directory = TempDir::new().unwrap();
+    // The search tries many thousand keys for each that it finds, so that it does more than write
+    // files.
+    let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd", "-d"]);
+    let mut child = program::start(search.arg(directory.path()).stdout(Stdio::piped()));
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let (begun, end) = (Instant::now(), Duration::from_secs(seconds));
+    let mut sizes = Vec::new();
+    let (mut found, mut attempts, mut line) = (0u64, 0, String::new());
+    let mut is_stopped = false;
+    while stdout.read_line(&mut line).unwrap() > 0 {
+        for object in of_type(&program::objects(&line), "found") {
+            found += 1;
+            attempts = whole(object, "attempts").max(attempts);
+            let private = text(object, "private_key_file");
+            let public = program::check_pair(private.as_ref());
+            assert_eq!(public, text(object, "public_key"));
+            assert!(body(&public).to_lowercase().contains("abcd"), "{public}");
+            // Otherwise this would test a directory of a million files.
+            std::fs::remove_file(private).unwrap();
+            std::fs::remove_file(program::public_path(private.as_ref())).unwrap();
+        }
+        line.clear();
+        // At least one size is needed, however late.
+        if begun.elapsed() < end || sizes.is_empty() {
+            sizes.push((begun.elapsed(), resident(child.id())));
+        } else if !is_stopped {
+            kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+            is_stopped = true;
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    // The first key may come late on a busy machine.
+    let first = sizes.first().unwrap_or_else(|| panic!("no key")).0;
+    let early = sizes.iter().filter(|(at, _)| *at <= first + end / 10).map(|(_, size)| *size).max().unwrap();
+    let late = sizes.iter().map(|(_, size)| *size).max().unwrap();
+    eprintln!(
+        "{seconds} s: {found} of {found} keys right, {attempts} tried; {early} KiB, then at most {late} KiB"
+    );
+    assert!(late <= early + GROWTH, "from {early} to {late} KiB");
+}

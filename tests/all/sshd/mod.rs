@@ -1,0 +1,91 @@
+//! Runs a real `sshd`.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{Running, start, succeed};
+
+/// A server on a loopback port. It ends when this value is dropped.
+pub struct Server {
+    child: Running,
+    pub port: u16,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Starts `sshd` in `directory`, which is also the home directory of a user who logs in. The
+    /// server takes `authorized` for the user's `authorized_keys`.
+    pub fn start(sshd: &Path, ssh_keygen: &Path, directory: &Path, authorized: &Path) -> Self {
+        let path = |name: &str| directory.join(name);
+        succeed(Command::new(ssh_keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path("host")));
+        if user("-u") == "0" {
+            fs::create_dir_all("/run/sshd").unwrap();
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let config = format!(
+            "Port {port}\n\
+             ListenAddress 127.0.0.1\n\
+             HostKey \"{}\"\n\
+             PidFile \"{}\"\n\
+             AuthorizedKeysFile \"{}\"\n\
+             UsePAM no\n\
+             StrictModes no\n\
+             PermitRootLogin prohibit-password\n\
+             PasswordAuthentication no\n\
+             KbdInteractiveAuthentication no\n\
+             SetEnv HOME={}\n\
+             LogLevel VERBOSE\n",
+            path("host").display(),
+            path("pid").display(),
+            authorized.display(),
+            directory.display(),
+        );
+        fs::write(path("config"), config).unwrap();
+        let log = path("log");
+        let mut command = Command::new(sshd);
+        command.arg("-D").arg("-f").arg(path("config")).arg("-E").arg(&log).stdin(Stdio::null());
+        let mut server = Self { child: start(&mut command), port, log };
+
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !server.log().contains("Server listening on") {
+            let ended = server.child.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < deadline, "no sshd ({ended:?}):\n{}", server.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+
+    /// Logs in as the current user with one key alone, and runs `echo OK` on the server.
+    pub fn login(&self, ssh: &Path, directory: &Path, key: &Path) -> Output {
+        let known_hosts = format!("UserKnownHostsFile=\"{}\"", directory.join("known_hosts").display());
+        let mut command = Command::new(ssh);
+        command.args(["-F", "/dev/null", "-p", &self.port.to_string(), "-i"]).arg(key);
+        for option in [
+            "IdentitiesOnly=yes",
+            "IdentityAgent=none",
+            "BatchMode=yes",
+            "ConnectTimeout=20",
+            "GlobalKnownHostsFile=/dev/null",
+            "StrictHostKeyChecking=accept-new",
+            &known_hosts,
+        ] {
+            command.args(["-o", option]);
+        }
+        let address = format!("{}@127.0.0.1", user("-un"));
+        command.arg(address).arg("echo OK").stdin(Stdio::null()).output().unwrap()
+    }
+
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+/// Returns what `id` prints about the current user.
+pub fn user(option: &str) -> String {
+    succeed(Command::new("id").arg(option)).stdout.trim().to_owned()
+}

@@ -1,0 +1,117 @@
+//! `docs/dependencies.md` names every package that the program uses, with a reason and its rooms.
+//! `unsafe` stands only where it may. cargo-deny checks licences, duplicates and sources: see
+//! `deny.toml`.
+
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, and the
+/// example that tells Valgrind which bytes are a seed.
+const UNSAFE: [&str; 3] = ["src/gpu", "src/simd", "examples/constant_time.rs"];
+
+const DOCUMENT: &str = include_str!("../../docs/dependencies.md");
+const MANIFEST: &str = include_str!("../../Cargo.toml");
+const README: &str = include_str!("../../README.md");
+
+/// Returns the names of the packages in a section of the manifest.
+fn direct(section: &str) -> BTreeSet<&'static str> {
+    let text = MANIFEST.split("\n[").find_map(|text| text.strip_prefix(section)).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| Some(line.split_once(" = ")?.0)).collect()
+}
+
+/// Returns the cells of each row of the table below a heading of the document.
+fn table(heading: &str) -> Vec<Vec<&'static str>> {
+    let section = DOCUMENT.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    let cells = |row: &'static str| row.split(" | ").map(|cell| cell.trim_matches('`')).collect();
+    rows.skip(2).map(cells).collect()
+}
+
+/// Returns the Rust files below a directory.
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let of = |path: PathBuf| match path.is_dir() {
+        true if path.ends_with("target") => Vec::new(),
+        true => sources(&path),
+        false if path.extension().is_some_and(|extension| extension == "rs") => vec![path],
+        false => Vec::new(),
+    };
+    entries.flat_map(of).collect()
+}
+
+/// Returns the path, from the root of the package, and the text of each Rust file below
+/// `directory`.
+fn own_sources(directory: &str) -> Vec<(String, String)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let own = sources(&here.join(directory)).into_iter().map(|path| {
+        let name = path.strip_prefix(here).unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(path).unwrap())
+    });
+    own.collect()
+}
+
+/// Returns the rooms whose code names a package, without their tests.
+fn rooms(package: &str) -> String {
+    let path = format!("{}::", package.replace('-', "_"));
+    let names_it = |text: &str| {
+        let code =
+            text.split("#[cfg(test)]").next().unwrap().lines().map(|line| line.split("//").next().unwrap());
+        code.flat_map(|line| line.match_indices(&path).map(move |(at, _)| line[..at].chars().next_back()))
+            .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':'))
+    };
+    let own = own_sources("src");
+    let using = own.iter().filter(|(name, text)| !name.ends_with("tests.rs") && names_it(text));
+    let room = |name: &str| name.split('/').nth(1).unwrap().trim_end_matches(".rs").to_owned();
+    using.map(|(name, _)| room(name)).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn every_package_that_is_asked_for_has_its_reason() {
+    let of_program = direct("dependencies]");
+    let program = table("Of the program");
+    assert_eq!(program.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_program);
+    for row in &program {
+        let [name, used, why] = row[..] else { panic!("{row:?}") };
+        assert_eq!(used, rooms(name), "{name}");
+        assert!(why.len() > 10, "{name}");
+    }
+    let of_tests: BTreeSet<_> = direct("dev-dependencies]").difference(&of_program).copied().collect();
+    let tests = table("Of tests and benches");
+    assert_eq!(tests.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_tests);
+    assert!(tests.iter().all(|row| row[1].len() > 10));
+    // No other section asks for packages.
+    let sections = MANIFEST.lines().filter(|line| line.starts_with('[') && line.contains("dependencies"));
+    assert_eq!(sections.collect::<Vec<_>>(), ["[dependencies]", "[dev-dependencies]"]);
+}
+
+#[test]
+fn unsafe_code_stands_where_it_may() {
+    // Without this lint the compiler would take it anywhere; with it, every place has to name the
+    // lint.
+    let lints = MANIFEST.split("[lints.rust]\n").nth(1).unwrap();
+    assert!(lints.lines().take_while(|line| !line.is_empty()).any(|line| line == "unsafe_code = \"deny\""));
+    let lint = ["unsafe", "code"].join("_");
+    let mut places = BTreeSet::new();
+    for directory in ["src", "tests", "benches", "examples", "fuzz"] {
+        for (name, text) in own_sources(directory) {
+            // The manifest of the fuzzers has no such lint.
+            let word = if directory == "fuzz" { "unsafe" } else { &lint };
+            if text.contains(word) && !name.ends_with("tests/all/supply.rs") {
+                places.insert(name);
+            }
+        }
+    }
+    assert!(!places.is_empty());
+    for place in places {
+        assert!(UNSAFE.iter().any(|room| place.starts_with(room)), "{place}");
+    }
+}
+
+#[test]
+fn the_readme_names_the_oldest_rust() {
+    assert!(README.contains(&format!("Rust {} or later", env!("CARGO_PKG_RUST_VERSION"))));
+}
