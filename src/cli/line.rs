@@ -5,6 +5,7 @@
 
 use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
+use super::advice::{Origin, advice};
 use super::values::quoted;
 use crate::plan::Complaint;
 
@@ -102,12 +103,8 @@ impl<'a> Line<'a> {
                 format!("a line may begin with {} or {last}", others.join(", "))
             }
             // What an option would say for all lines, a word says for this one.
-            _ if self.names_kind || self.style.kind != Kind::Regex => {
-                let hint = error.hint().replace("add --regex", "begin the line with `regex:`");
-                let hint = hint.replace("search --anywhere", "begin the line with `anywhere:`");
-                hint.replace("--regex", "`regex:`")
-            }
-            _ => error.hint(),
+            _ if self.names_kind || self.style.kind != Kind::Regex => advice(error, Origin::Line),
+            _ => advice(error, Origin::Options),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What was typed becomes a [`Plan`]. Every complaint about the command line and about patterns is made here, before the
 //! first seed. Nothing is written, and nobody is asked.
 
+mod advice;
 mod args;
 mod duplicates;
 mod encryption;

@@ -9,6 +9,7 @@ use crate::escape::escaped_path;
 use crate::pattern::{Matcher, Pattern, PatternError, Reason, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::advice::{Origin, advice};
 use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
@@ -171,7 +172,7 @@ fn hint(text: &str, error: &PatternError) -> String {
         (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
             format!("write --{word} {}; a line of a file for -f may begin with `{word}:`", shortened(rest))
         }
-        _ => error.hint(),
+        _ => advice(error, Origin::Options),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::wire::{self, Target};
 
 /// A pattern that cannot be searched.
 ///
-/// Its text is one line; [`PatternError::at`] says which characters are meant and [`PatternError::hint`]
-/// what to do.
+/// Its text is one line; [`PatternError::at`] says which characters are meant and [`PatternError::remedy`]
+/// what helps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatternError {
     target: Target,
@@ -50,6 +50,40 @@ pub enum Reason {
     TooComplex,
 }
 
+/// What helps against an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Give at least one character.
+    GiveText,
+    /// Leave out `=`: the text that is searched has no padding.
+    LeaveOutPadding,
+    /// Write `+` and `/`, where URL-safe base64 has `-` and `_`.
+    WritePlusAndSlash,
+    /// Make several patterns of it: a pattern holds no blanks.
+    SplitAtBlanks,
+    /// Search for a regular expression.
+    MakeRegex,
+    /// Use the characters of base64 alone.
+    UseAlphabet,
+    /// Leave out the fixed beginning.
+    LeaveOutHeader,
+    /// Ask for no more and no fewer characters than there are.
+    FitLength,
+    /// Begin with another character, or let the text stand anywhere.
+    ChangeFirstOrMove,
+    /// Begin with another character.
+    ChangeFirst,
+    /// End with another character, or let the text stand anywhere.
+    ChangeLastOrMove,
+    /// Search for the text itself instead of an expression.
+    MakeLiteral,
+    /// Change what contradicts itself.
+    ResolveContradiction,
+    /// Use fewer or smaller repetitions.
+    Simplify,
+}
+
 impl PatternError {
     pub(crate) fn new(reason: Reason, at: Range<usize>) -> Self {
         Self { target: Target::Key, reason, at }
@@ -81,60 +115,32 @@ impl PatternError {
         &self.reason
     }
 
-    /// What to do about it.
+    /// What was searched in.
     #[must_use]
-    pub fn hint(&self) -> String {
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// What helps.
+    #[must_use]
+    pub fn remedy(&self) -> Remedy {
         match &self.reason {
-            Reason::Empty => "give at least one character".into(),
-            Reason::NotBase64('=') => match self.target {
-                Target::Key => "key text is exactly 68 characters long and has no `=` padding".into(),
-                Target::Fingerprint => "a fingerprint has 43 characters and no `=` padding".into(),
-            },
-            Reason::NotBase64('-' | '_') => {
-                format!("{} has `+` and `/` where URL-safe base64 has `-` and `_`", self.searched())
-            }
-            Reason::NotBase64(char) if char.is_whitespace() => {
-                "write several patterns as separate arguments; a pattern holds no blanks".into()
-            }
-            Reason::NotBase64('^' | '$' | '.' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '\\') => {
-                "add --regex to search for a regular expression".into()
-            }
-            Reason::NotBase64(_) | Reason::NeverBase64 => {
-                format!("{} is made of A-Z, a-z, 0-9, `+` and `/`", self.searched())
-            }
-            Reason::Header => match self.target {
-                Target::Key => format!(
-                    "every key text begins with {} {}; write only what shall follow",
-                    wire::ALGORITHM,
-                    wire::FIXED
-                ),
-                Target::Fingerprint => {
-                    format!("every fingerprint begins with {}; write only what shall follow", wire::FINGERPRINT_HEADER)
-                }
-            },
-            Reason::TooLong { .. } | Reason::OtherLength => match self.target {
-                Target::Key => format!(
-                    "the searchable part of a key text has {} characters, the last of its {}",
-                    wire::BODY_LEN,
-                    wire::TEXT_LEN
-                ),
-                Target::Fingerprint => {
-                    format!("a fingerprint has {} characters after {}", wire::BODY_LEN, wire::FINGERPRINT_HEADER)
-                }
-            },
-            Reason::FirstCharacter(Some(_)) => {
-                "put a letter from A to P in front, or search --anywhere (character 1 holds only four key bits)".into()
-            }
-            Reason::FirstCharacter(None) => {
-                "begin with a letter from A to P (character 1 holds only four key bits)".into()
-            }
-            Reason::LastCharacter(_) => format!(
-                "end with one of {} (the last character holds only four bits), or search --anywhere",
-                last_characters()
-            ),
-            Reason::Syntax(_) => "leave out --regex to search for the text itself".into(),
-            Reason::NeverMatches => "it contradicts itself; `^` and `$` are the two ends of the body".into(),
-            Reason::TooComplex => "use fewer or smaller repetitions, or split it into several patterns".into(),
+            Reason::Empty => Remedy::GiveText,
+            Reason::NotBase64('=') => Remedy::LeaveOutPadding,
+            Reason::NotBase64('-' | '_') => Remedy::WritePlusAndSlash,
+            Reason::NotBase64(char) if char.is_whitespace() => Remedy::SplitAtBlanks,
+            Reason::NotBase64(
+                '^' | '$' | '.' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '\\',
+            ) => Remedy::MakeRegex,
+            Reason::NotBase64(_) | Reason::NeverBase64 => Remedy::UseAlphabet,
+            Reason::Header => Remedy::LeaveOutHeader,
+            Reason::TooLong { .. } | Reason::OtherLength => Remedy::FitLength,
+            Reason::FirstCharacter(Some(_)) => Remedy::ChangeFirstOrMove,
+            Reason::FirstCharacter(None) => Remedy::ChangeFirst,
+            Reason::LastCharacter(_) => Remedy::ChangeLastOrMove,
+            Reason::Syntax(_) => Remedy::MakeLiteral,
+            Reason::NeverMatches => Remedy::ResolveContradiction,
+            Reason::TooComplex => Remedy::Simplify,
         }
     }
 }
@@ -205,8 +211,9 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// What a fingerprint can end with.
-fn last_characters() -> String {
+/// Returns what a fingerprint can end with.
+#[must_use]
+pub fn last_characters() -> String {
     let symbols = Target::Fingerprint.symbols(wire::BODY_LEN - 1);
     symbols.bytes().map(char::from).collect()
 }

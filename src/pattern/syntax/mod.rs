@@ -9,7 +9,7 @@ mod pattern;
 mod regex;
 mod style;
 
-pub use error::{PatternError, Reason};
+pub use error::{PatternError, Reason, Remedy, last_characters};
 pub(crate) use literal::Literal;
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};

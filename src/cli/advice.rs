@@ -1,0 +1,73 @@
+//! What to do about a pattern that cannot be searched, in the words of the command line.
+
+use crate::pattern::{PatternError, Remedy, last_characters};
+use crate::wire::{self, Target};
+
+/// Where the pattern stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// On the command line, or in a file whose lines have the kind that an option says.
+    Options,
+    /// In a line of a file, which can say its kind itself.
+    Line,
+}
+
+/// Returns what to do about `error`.
+pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
+    let searched = error.searched();
+    let (make_regex, regex, move_it) = match origin {
+        Origin::Options => ("add --regex", "--regex", "search --anywhere"),
+        Origin::Line => ("begin the line with `regex:`", "`regex:`", "begin the line with `anywhere:`"),
+    };
+    match (error.remedy(), error.target()) {
+        (Remedy::GiveText, _) => "give at least one character".into(),
+        (Remedy::LeaveOutPadding, Target::Key) => {
+            "key text is exactly 68 characters long and has no `=` padding".into()
+        }
+        (Remedy::LeaveOutPadding, Target::Fingerprint) => {
+            "a fingerprint has 43 characters and no `=` padding".into()
+        }
+        (Remedy::WritePlusAndSlash, _) => {
+            format!("{searched} has `+` and `/` where URL-safe base64 has `-` and `_`")
+        }
+        (Remedy::SplitAtBlanks, _) => {
+            "write several patterns as separate arguments; a pattern holds no blanks".into()
+        }
+        (Remedy::MakeRegex, _) => format!("{make_regex} to search for a regular expression"),
+        (Remedy::LeaveOutHeader, Target::Key) => format!(
+            "every key text begins with {} {}; write only what shall follow",
+            wire::ALGORITHM,
+            wire::FIXED
+        ),
+        (Remedy::LeaveOutHeader, Target::Fingerprint) => {
+            format!(
+                "every fingerprint begins with {}; write only what shall follow",
+                wire::FINGERPRINT_HEADER
+            )
+        }
+        (Remedy::FitLength, Target::Key) => format!(
+            "the searchable part of a key text has {} characters, the last of its {}",
+            wire::BODY_LEN,
+            wire::TEXT_LEN
+        ),
+        (Remedy::FitLength, Target::Fingerprint) => {
+            format!("a fingerprint has {} characters after {}", wire::BODY_LEN, wire::FINGERPRINT_HEADER)
+        }
+        (Remedy::ChangeFirstOrMove, _) => {
+            format!("put a letter from A to P in front, or {move_it} (character 1 holds only four key bits)")
+        }
+        (Remedy::ChangeFirst, _) => {
+            "begin with a letter from A to P (character 1 holds only four key bits)".into()
+        }
+        (Remedy::ChangeLastOrMove, _) => format!(
+            "end with one of {} (the last character holds only four bits), or {move_it}",
+            last_characters()
+        ),
+        (Remedy::MakeLiteral, _) => format!("leave out {regex} to search for the text itself"),
+        (Remedy::ResolveContradiction, _) => {
+            "it contradicts itself; `^` and `$` are the two ends of the body".into()
+        }
+        (Remedy::Simplify, _) => "use fewer or smaller repetitions, or split it into several patterns".into(),
+        (Remedy::UseAlphabet, _) => format!("{searched} is made of A-Z, a-z, 0-9, `+` and `/`"),
+    }
+}
