@@ -252,10 +252,17 @@ pub const SIGN_POSITION: usize = 41;
 /// The value of that bit in the symbol there.
 pub const SIGN_VALUE: u8 = 0b10;
 
-/// `key` with its highest bit set.
+/// Returns `key` with its highest bit set.
 #[must_use]
 pub const fn with_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
     key[KEY_LEN - 1] |= 0x80;
+    key
+}
+
+/// Returns `key` with its highest bit clear.
+#[must_use]
+pub const fn without_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
+    key[KEY_LEN - 1] &= 0x7f;
     key
 }
 

@@ -63,7 +63,7 @@ pub fn read(
     for file in files {
         list.file(file.as_ref(), style, threads)?;
     }
-    list.finish(style.case_sensitive)
+    list.finish()
 }
 
 /// What was read so far.
@@ -86,7 +86,7 @@ impl List {
         let Some(text) = text.to_str() else {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
-        let place = Place { file: None, number, kind: style.kind };
+        let place = Place { file: None, number };
         self.add(place, Pattern::new(text, style), |error| {
             Complaint::new(format!("pattern {}: {error}", shortened(text)))
                 .place(text, error.at())
@@ -128,7 +128,7 @@ impl List {
                         format!("{name}:{number}: the expressions so far need more than {most} MiB");
                     return Err(Complaint::new(problem).hint("use fewer, or smaller repetitions"));
                 }
-                let place = Place { file, number: line.number, kind: line.style.kind };
+                let place = Place { file, number: line.number };
                 self.add(place, pattern, |fault| line.complaint(&name, &fault));
             }
         }
@@ -151,10 +151,10 @@ impl List {
         }
     }
 
-    fn finish(mut self, case_sensitive: bool) -> Result<Patterns, Refusal> {
+    fn finish(mut self) -> Result<Patterns, Refusal> {
         let bad = self.bad;
         if bad == 0 {
-            let note = duplicates::remove(&mut self.patterns, &self.places, &self.files, case_sensitive);
+            let note = duplicates::remove(&mut self.patterns, &self.places, &self.files);
             return Ok(Patterns { patterns: self.patterns, notices: note.into_iter().collect() });
         }
         Complaint::say_hints_once(&mut self.complaints);

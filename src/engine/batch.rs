@@ -13,7 +13,7 @@ use crate::key::{PublicKey, Seed};
 use crate::pattern::Matcher;
 use crate::simd::{CacheLine, Missing, Scalar, Words};
 use crate::sys::{caches, memory_limit, wipe};
-use crate::wire::Target;
+use crate::wire::{Target, without_sign};
 
 /// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
 /// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
@@ -191,8 +191,7 @@ impl<F: Field> BatchWorker<'_, F> {
         );
         if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
             for (key, seed) in self.keys.iter_mut().zip(&self.seeds) {
-                *key = reference::public_key(seed).0;
-                key[31] &= 0x7f;
+                *key = without_sign(reference::public_key(seed).0);
             }
         }
     }
@@ -281,11 +280,8 @@ mod tests {
         let mut seeds = vec![[0; 32]; batch_size()];
         for _ in 0..usize::div_ceil(count, seeds.len()) {
             random.fill_bytes(seeds.as_flattened_mut());
-            let derive = |seed| {
-                let mut key = ed25519_dalek::SigningKey::from_bytes(seed).verifying_key().to_bytes();
-                key[31] &= 0x7f;
-                key
-            };
+            let derive =
+                |seed| without_sign(ed25519_dalek::SigningKey::from_bytes(seed).verifying_key().to_bytes());
             let expected: Vec<[u8; 32]> = seeds.par_iter().map(derive).collect();
             for (at, derive) in derivers.iter_mut().enumerate() {
                 assert!(derive(&seeds) == expected, "back end {at} of {}", expected.len());

@@ -21,6 +21,7 @@ use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
 use crate::simd::{CacheLine, Scalar};
 use crate::sys::wipe;
+use crate::wire::without_sign;
 
 /// The memory for tables unless another is allowed: digits of 16 bits, as large second-level caches hold them. A processor that
 /// OpenCL makes a device has smaller caches, digits of 14 bits.
@@ -268,14 +269,8 @@ fn table_bytes(windows: usize) -> usize {
 fn compare(line: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), Fault> {
     let keys = line.keys()?;
     let right =
-        seeds.iter().zip(&keys).all(|(seed, key)| without_sign(&reference::public_key(seed).0) == *key);
+        seeds.iter().zip(&keys).all(|(seed, key)| without_sign(reference::public_key(seed).0) == *key);
     if right { Ok(()) } else { Err(Fault::WrongKey) }
-}
-
-fn without_sign(key: &[u8; 32]) -> [u8; 32] {
-    let mut key = *key;
-    key[31] &= 0x7f;
-    key
 }
 
 impl Engine for Gpu {
@@ -417,7 +412,7 @@ fn prove(
     for at in batch::candidates(Scalar::detect(), matcher, &keys, &mut [Vec::new(), Vec::new()]) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
-        if without_sign(&public_key.0) != keys[at] {
+        if without_sign(public_key.0) != keys[at] {
             return Err(Fault::WrongKey);
         }
         if matcher.is_match(&public_key.bytes(matcher.target())) {

@@ -16,7 +16,7 @@ use std::{fs, io};
 use rayon::prelude::*;
 
 use crate::key::{Passphrase, PublicKey, Storage};
-use crate::pattern::{Kind, Matcher, Pattern, PatternId, Style};
+use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId, Style};
 use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
 pub use entry::{Count, Entry};
@@ -280,27 +280,19 @@ impl Inventory {
 }
 
 /// The patterns that are wanted, to be found by what the ledger says of them.
-struct Requests(HashMap<Request, PatternId>);
+struct Requests<'a>(HashMap<Identity<'a>, PatternId>);
 
-/// A pattern as it is compared: without regard to case if that is ignored, expressions as they stand.
-type Request = (Style, String);
-
-fn request(text: &str, kind: Kind, style: Style) -> Request {
-    // An expression says itself what --leet would.
-    let style = Style { kind, leet: style.leet && kind != Kind::Regex, ..style };
-    let as_it_stands = style.case_sensitive || kind == Kind::Regex;
-    (style, if as_it_stands { text.to_owned() } else { text.to_ascii_lowercase() })
-}
-
-impl Requests {
-    fn new(patterns: &[Pattern]) -> Self {
-        let requests = patterns.iter().map(|one| request(one.text(), one.style().kind, one.style()));
-        Self(requests.zip(0..).collect())
+impl<'a> Requests<'a> {
+    fn new(patterns: &'a [Pattern]) -> Self {
+        Self(patterns.iter().map(Pattern::identity).zip(0..).collect())
     }
 
     /// Returns the patterns that an entry was made for.
     fn asked_for(&self, entry: &Entry) -> Vec<PatternId> {
-        let id = |(text, kind): &(String, Kind)| self.0.get(&request(text, *kind, entry.style)).copied();
+        let id = |(text, kind): &(String, Kind)| {
+            let style = Style { kind: *kind, ..entry.style };
+            self.0.get(&Identity::new(text, style)).copied()
+        };
         entry.patterns.iter().filter_map(id).collect()
     }
 }

@@ -17,7 +17,9 @@ mod syntax;
 pub use any::any_of;
 pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
-pub use syntax::{KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters};
+pub use syntax::{
+    Identity, KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters,
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,14 @@
 //! match is refused.
 
 mod error;
+mod identity;
 mod literal;
 mod pattern;
 mod regex;
 mod style;
 
 pub use error::{PatternError, Reason, Remedy, last_characters};
+pub use identity::Identity;
 pub(crate) use literal::Literal;
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};

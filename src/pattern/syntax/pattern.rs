@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::error::{PatternError, Reason};
+use super::identity::Identity;
 use super::literal::Literal;
 use super::regex::Regex;
 use super::style::{Kind, Style};
@@ -62,6 +63,12 @@ impl Pattern {
     #[must_use]
     pub fn style(&self) -> Style {
         self.style
+    }
+
+    /// Returns what makes it the same as another pattern.
+    #[must_use]
+    pub fn identity(&self) -> Identity<'_> {
+        Identity::new(&self.text, self.style)
     }
 
     /// The exact chance that a random key matches.
