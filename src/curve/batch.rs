@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use super::addition::{Addition, Point};
-use super::field::{Element, Field, Word};
+use super::field::{Element, Field, Word, invert};
 use super::table::{Table, shift_of_x};
 use crate::simd::{Words, prefetch};
 use crate::sys::{wipe, wipe_vec};
@@ -75,7 +75,7 @@ impl<'a, F: Field> Batch<'a, F> {
             digits: vec![0; table.windows() * groups * lanes],
             additions: Vec::with_capacity(groups),
             fractions: Vec::with_capacity(groups),
-            shifts: shifts.map(|shift| field.constant(shift)),
+            shifts: shifts.map(|shift| shift.in_every_lane(field)),
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a, F: Field> Batch<'a, F> {
             let (a, b) = (self.fetch(0, group), self.fetch(1, group));
             self.additions.push(Addition::open(field, &a, &b, &mut product));
         }
-        field.invert(&product).ok_or(ZeroProduct)
+        invert(field, &product).ok_or(ZeroProduct)
     }
 
     /// Closes the additions of the window before and opens those of this one.
@@ -162,7 +162,7 @@ impl<'a, F: Field> Batch<'a, F> {
                 self.additions[group] = Addition::open(field, &sum, &point, &mut product);
             }
         }
-        field.invert(&product).ok_or(ZeroProduct)
+        invert(field, &product).ok_or(ZeroProduct)
     }
 
     /// The steps of a pass, block by block.
@@ -196,7 +196,7 @@ impl<'a, F: Field> Batch<'a, F> {
     fn last(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
         let field = self.field;
         let mut product = field.one();
-        let zero = field.constant(Element::new(0));
+        let zero = Element::new(0).in_every_lane(field);
         let nothing = field.sum(&zero, &zero);
         self.fractions.clear();
         // x1 + x2, D^2 and N^2.
@@ -220,7 +220,7 @@ impl<'a, F: Field> Batch<'a, F> {
             }
         }
         wipe_vec(&mut parts);
-        field.invert(&product).ok_or(ZeroProduct)
+        invert(field, &product).ok_or(ZeroProduct)
     }
 
     /// The Edwards y.

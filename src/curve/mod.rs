@@ -13,7 +13,7 @@ mod table;
 pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
 pub use edwards::numbers_of_edwards;
-pub use field::{Element, Field, Fma, Ifma, Portable};
+pub use field::{Element, Field, Fma, Ifma, Portable, invert};
 pub use table::{Table, Window};
 
 #[cfg(test)]

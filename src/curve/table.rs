@@ -16,7 +16,7 @@
 //! v. They are added as `addition` says.
 
 use super::addition::{Addition, Point, SHIFT, with_sign};
-use super::field::{Element, Field, Portable};
+use super::field::{Element, Field, Portable, invert};
 use crate::simd::{CacheLine, Scalar, Words};
 use crate::sys::Zeros;
 
@@ -231,7 +231,7 @@ fn at<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a CacheLine) -> Point<F> 
 #[inline(always)]
 fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine]) {
     let simd = field.simd();
-    let zero = field.constant(Element::new(0));
+    let zero = Element::new(0).in_every_lane(field);
     let x = field.words(&field.carry(&field.sub(&point.x, &zero)));
     let y = field.words(&field.carry(&field.sub(&point.y, &zero)));
     let y = with_sign(field, y, simd.splat(u64::MAX));
@@ -277,5 +277,5 @@ fn coordinates(point: &CacheLine) -> (Element, Element) {
 
 /// 1 / a for what is never 0: small constants, and differences of x between different multiples of 4B.
 fn inverse<F: Field>(field: F, a: &F::Product) -> F::Product {
-    field.invert(a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
+    invert(field, a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
 }

@@ -3,7 +3,9 @@
 //! [`crate::curve`] does the arithmetic and leaves one bit of each key open, the sign of x. It stands in one character
 //! of the body and changes all of the fingerprint, so the matcher tests both, and a hit leaves open which of them it is.
 
-use super::{Engine, Hit, SeedSource, Sizing, Worker, reference};
+use super::reference;
+use super::sizing::Sizing;
+use super::worker::{Engine, Hit, SeedSource, Worker};
 use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
 #[cfg(target_arch = "x86_64")]
 use crate::curve::{Fma, Ifma};
@@ -246,7 +248,7 @@ mod tests {
             assert_eq!(super::windows(sizing), windows);
             let field = Portable(Scalar::detect());
             let engine = Batched { name: "portable", field, table: Table::new(field, windows) };
-            assert_eq!(self_test::run(&engine), Ok(()));
+            assert!(self_test::passes(&engine));
         }
     }
 
@@ -297,12 +299,12 @@ mod tests {
             let field = Portable(Scalar::plain());
             let mut table = Table::new(field, 63);
             table.spoil(digit);
-            self_test::run(&Batched { name: "spoilt", field, table })
+            self_test::passes(&Batched { name: "spoilt", field, table })
         };
         let digits = crate::key::rfc8032_vectors::pairs()
             .map(|(seed, _)| usize::from(crate::key::scalar_bytes(&seed)[0] >> 3 & 7));
         let unused = (0..8).find(|digit| !digits.contains(digit)).unwrap();
-        assert!(spoilt(unused).is_err(), "the spoilt window is used, and no denominator is 0");
-        assert_eq!(spoilt(digits[0]), Ok(()));
+        assert!(!spoilt(unused), "the spoilt window is used, and no denominator is 0");
+        assert!(spoilt(digits[0]));
     }
 }

@@ -8,13 +8,14 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
-use super::{Engine, EngineError, Hit, SeedSource, Sizing, Worker, gpu, of_the_processor};
+use super::names::HYBRID;
+use super::worker::{Engine, Hit, SeedSource, Worker};
 use crate::notice::Notice;
 use crate::pattern::{Matcher, Pattern, Style};
 use crate::sys::fill_random;
 
 /// Below so many expected attempts the processor is done before kernels are compiled: some seconds of it.
-const FEW_ATTEMPTS: f64 = 2e7;
+pub(super) const FEW_ATTEMPTS: f64 = 2e7;
 
 /// How long each way of searching is tried, after the time that batches take to grow.
 const TRIAL: Duration = Duration::from_millis(150);
@@ -27,15 +28,16 @@ struct Hybrid {
     there: AtomicUsize,
 }
 
-/// The fastest of graphics processors, the processor, and both; the processor where there are none, they do not work, or the
-/// search is too short for them.
+/// Returns the fastest of graphics processors, the processor, and both; the processor where there are no others (`None`) or
+/// they do not work.
 ///
 /// # Errors
 ///
 /// Neither works.
-pub(super) fn build(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
-    let graphics = if sizing.expected_attempts < FEW_ATTEMPTS { None } else { gpu::build_graphics(sizing) };
-    let processor = of_the_processor(sizing);
+pub(super) fn fastest_of<E>(
+    graphics: Option<Result<Box<dyn Engine>, String>>,
+    processor: Result<Box<dyn Engine>, E>,
+) -> Result<Box<dyn Engine>, E> {
     match graphics {
         None => processor,
         Some(Err(why)) => processor.map(|processor| -> Box<dyn Engine> {
@@ -110,7 +112,7 @@ impl SeedSource for Seeds {
 
 impl Engine for Hybrid {
     fn name(&self) -> &'static str {
-        super::HYBRID
+        HYBRID
     }
 
     /// The first that are asked for are those of graphics processors.

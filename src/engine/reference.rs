@@ -7,7 +7,8 @@
 use curve25519_dalek::EdwardsPoint;
 use zeroize::Zeroize as _;
 
-use super::{Engine, Hit, SeedSource, Sizing, Worker};
+use super::sizing::Sizing;
+use super::worker::{Engine, Hit, SeedSource, Worker};
 use crate::key::{PublicKey, Seed, scalar_bytes};
 use crate::pattern::Matcher;
 

@@ -1,11 +1,11 @@
 //! Known vectors, which every engine reproduces before it is used.
 
-use super::{Engine, EngineError, SeedSource};
+use super::worker::{Engine, SeedSource};
 use crate::key::rfc8032_vectors;
 use crate::pattern::{Kind, Matcher, Pattern, Style};
 
 /// Runs one batch of the key pairs of RFC 8032, of which every candidate must come back as a hit, with its key.
-pub(super) fn run(engine: &dyn Engine) -> Result<(), EngineError> {
+pub(super) fn passes(engine: &dyn Engine) -> bool {
     let everything = Pattern::new(".", Style { kind: Kind::Regex, ..Style::default() })
         .unwrap_or_else(|_| unreachable!("a dot matches every body"));
     let everything = [everything];
@@ -22,7 +22,7 @@ pub(super) fn run(engine: &dyn Engine) -> Result<(), EngineError> {
     });
     let indices: std::collections::BTreeSet<u64> = hits.iter().map(|hit| hit.index).collect();
     let complete = tried > 0 && indices.len() as u64 == tried && hits.len() as u64 == tried;
-    if complete && right.count() == hits.len() { Ok(()) } else { Err(EngineError::SelfTest(engine.name())) }
+    complete && right.count() == hits.len()
 }
 
 /// Hands out the same seeds again and again.
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_reference_engine_passes() {
-        assert_eq!(run(&Reference), Ok(()));
+        assert!(passes(&Reference));
     }
 
     /// The reference engine with one fault.
@@ -84,9 +84,9 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_with_one_fault_is_refused_by_name() {
+    fn an_engine_with_one_fault_does_not_pass() {
         for fault in [Fault::WrongKey, Fault::MissedKey, Fault::RepeatedKey, Fault::Nothing] {
-            assert_eq!(run(&fault), Err(EngineError::SelfTest("faulty")));
+            assert!(!passes(&fault));
         }
     }
 }

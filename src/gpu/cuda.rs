@@ -7,9 +7,10 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 
-use super::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named, source,
+use super::device::{
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named,
 };
+use super::source;
 
 /// A CUDA device with its primary context.
 struct Cuda {

@@ -12,9 +12,10 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
 use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
-use super::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named, source,
+use super::device::{
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named,
 };
+use super::source;
 
 /// An OpenCL device with its context.
 struct OpenCl {

@@ -2,7 +2,8 @@
 
 use zeroize::Zeroizing;
 
-use super::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings, source};
+use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
+use super::source;
 use crate::simd::CacheLine;
 
 /// Words of an element, a key, a seed, a scalar.

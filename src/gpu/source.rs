@@ -2,7 +2,8 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::{Settings, ptx};
+use super::device::Settings;
+use super::ptx;
 use crate::hash::sha2_constants::fractions;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 

@@ -1,10 +1,11 @@
 //! The room's own tests, on every device that there is; PoCL makes one of any processor.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::device::KERNELS;
 use super::pipeline::SURVIVOR;
 use super::*;
 

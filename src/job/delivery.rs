@@ -6,19 +6,11 @@ use zeroize::Zeroizing;
 
 use super::error::JobError;
 use super::open::OpenSearch;
-use super::reporter::Reporter;
+use super::reporter::{Delivered, Reporter};
 use crate::ledger::{Entry, Ledger};
 use crate::notice::Notice;
 use crate::search::{Find, Observer, Preparation, Progress};
 use crate::store::{Group, Kept, NewPair};
-
-/// Where a private key went.
-pub enum Delivered<'a> {
-    /// Into files, by now durable.
-    Files(Kept),
-    /// Into no file: its text goes to stdout with the report.
-    Stdout(&'a str),
-}
 
 /// Keeps finds as the plan says, and has them reported.
 pub(super) struct Delivery<'a, R> {

@@ -13,9 +13,9 @@ mod open;
 mod passphrase;
 mod prompt;
 mod reporter;
+mod run;
 
-pub use delivery::Delivered;
 pub use error::JobError;
 pub use measure::{Benchmark, Estimate, bench, estimate};
 pub use open::OpenSearch;
-pub use reporter::Reporter;
+pub use reporter::{Delivered, Reporter};

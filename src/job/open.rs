@@ -4,23 +4,18 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::delivery::{Delivery, prepare};
 use super::error::JobError;
 use super::existing::{self, Existing};
 use super::expected::expected_attempts;
 use super::passphrase::Source;
-use super::reporter::Reporter;
 use crate::engine::Engine;
 use crate::key::{Format, Protection};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{Complaint, OutputOptions, SearchPlan};
-use crate::search::{End, Find, Goal, Measure, Quota, Search, Stop, Unmeasured};
+use crate::search::{Find, Quota, Stop};
 use crate::store::{Destination, StoreError};
-
-/// How long this machine's rate is measured before a search: some batches of every thread.
-const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 
 /// A search that can begin.
 pub struct OpenSearch {
@@ -51,7 +46,7 @@ pub struct OpenSearch {
     /// What is shown.
     pub output: OutputOptions,
     /// The signals that end it.
-    stop: Stop,
+    pub(super) stop: Stop,
 }
 
 impl OpenSearch {
@@ -106,43 +101,6 @@ impl OpenSearch {
             output,
             stop,
         })
-    }
-
-    /// Searches, and delivers what is found.
-    ///
-    /// # Errors
-    ///
-    /// The search failed, or a find could not be kept or reported.
-    pub fn run(&self, reporter: &mut impl Reporter) -> Result<End, JobError> {
-        for notice in &self.notices {
-            reporter.notice(notice);
-        }
-        if self.patterns.is_empty() {
-            reporter.nothing_missing().map_err(JobError::Stdout)?;
-            return Ok(End::Complete);
-        }
-        if self.output.json || !self.output.quiet {
-            let measure = Measure { patterns: &self.patterns, threads: self.threads, stop: &self.stop };
-            match measure.rate(&*self.engine, CALIBRATION_TIME) {
-                Ok(rate) => reporter.odds(rate).map_err(JobError::Stdout)?,
-                // The search meets the same signal at once, and reports it.
-                Err(Unmeasured::Signal(_)) => {}
-                Err(Unmeasured::Failed(error)) => return Err(JobError::Search(error)),
-            }
-        }
-        let preparation = |find: &Find| prepare(self, find);
-        let search = Search {
-            engine: &*self.engine,
-            patterns: &self.patterns,
-            threads: self.threads,
-            goal: Goal::Keys(self.quota.clone()),
-            timeout: self.timeout,
-            prepare: self.protection.is_some().then_some(&preparation),
-        };
-        let mut delivery = Delivery { search: self, reporter };
-        let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
-        reporter.summary(&summary).map_err(JobError::Stdout)?;
-        Ok(summary.end)
     }
 
     /// Returns the comment on a find.

@@ -2,9 +2,17 @@
 
 use std::io;
 
-use super::delivery::Delivered;
 use crate::notice::Notice;
 use crate::search::{Find, Progress, Summary};
+use crate::store::Kept;
+
+/// Where a private key went.
+pub enum Delivered<'a> {
+    /// Into files, by now durable.
+    Files(Kept),
+    /// Into no file: its text goes to stdout with the report.
+    Stdout(&'a str),
+}
 
 /// Shows what a job does. An error means that a result could not be written to stdout.
 pub trait Reporter {

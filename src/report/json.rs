@@ -1,11 +1,11 @@
 //! What a script reads: one JSON object a line.
 
 use crate::escape::escaped_json;
-use crate::pattern::{Odds, Pattern};
+use crate::pattern::Pattern;
 use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
-use super::odds::Several;
+use super::several::{Several, seconds_for};
 use crate::job::Delivered;
 use crate::ledger::Count;
 
@@ -102,11 +102,6 @@ pub(super) fn bench(measured: &Measured) -> Value {
 /// A whole number, exactly, for every reader.
 fn count(number: u64) -> Value {
     json!(Count(number))
-}
-
-/// How long it takes until the chance of a match reaches `chance`.
-pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
-    odds.attempts_for(chance) / keys_per_second
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod odds;
 mod paint;
 mod progress_line;
 mod search;
+mod several;
 mod streams;
 
 pub use bench::bench;

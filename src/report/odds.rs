@@ -5,14 +5,12 @@ use std::io;
 use super::json;
 use super::number::{rough, time};
 use super::paint::Paint;
+use super::several::{Several, seconds_for};
 use super::streams::{self, print};
 use crate::escape::escaped;
 use crate::job::Estimate;
 use crate::notice::grouped;
-use crate::pattern::{Bounds, Odds, Pattern, any_of};
-use crate::search::Quota;
-
-use super::forecast::attempts_for_all;
+use crate::pattern::{Odds, Pattern, any_of};
 
 /// The odds of every pattern on stdout, as `--estimate` prints them.
 ///
@@ -39,33 +37,10 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
         .try_for_each(|line| print(format!("{line}\n").as_bytes()))
 }
 
-/// The odds of several patterns together.
-pub(super) struct Several {
-    pub(super) patterns: usize,
-    /// Of a key that matches at least one of them.
-    pub(super) any: Bounds,
-    /// After how many keys the chance is 50 % and 95 % at the latest that each has one, if each wants just one.
-    pub(super) attempts_for_all: Option<[f64; 2]>,
-}
-
-impl Several {
-    pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
-        let for_all = |chance| attempts_for_all(patterns, chance);
-        let one_each = match quota {
-            Quota::Each(count) => *count == 1,
-            Quota::Left(counts) => counts.iter().all(|count| *count == 1),
-            Quota::Any(_) => false,
-        };
-        let attempts_for_all = one_each.then(|| [0.50, 0.95].map(for_all));
-        let patterns = patterns.len();
-        any.filter(|_| patterns > 1).map(|any| Self { patterns, any, attempts_for_all })
-    }
-}
-
 /// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
 pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
     let odds = pattern.odds();
-    let within = |chance| time(json::seconds_for(odds, chance, keys_per_second));
+    let within = |chance| time(seconds_for(odds, chance, keys_per_second));
     format!(
         "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s",
         paint.bold(escaped(pattern.text())),
@@ -81,7 +56,7 @@ pub(super) fn several_lines(several: &Several, keys_per_second: f64, paint: Pain
     let Several { patterns, any, attempts_for_all } = several;
     let patterns = grouped(*patterns as u64);
     let one_in = |odds: Odds| format!("1 in {}", rough(odds.expected_attempts()));
-    let seconds = |chance| time(json::seconds_for(any.at_least, chance, keys_per_second));
+    let seconds = |chance| time(seconds_for(any.at_least, chance, keys_per_second));
     let (odds, most) = if any.is_exact() {
         (one_in(any.at_least), "")
     } else {

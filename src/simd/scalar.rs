@@ -1,6 +1,9 @@
 //! One lane: what every 64-bit processor has.
 
-use super::{Bytes64, CacheLine, Madd52, Words};
+use super::cache_line::CacheLine;
+#[cfg(target_arch = "x86_64")]
+use super::detect::need;
+use super::words::{Bytes64, Madd52, Words};
 
 /// One lane of ordinary words. Where the processor has BMI2 and ADX, code is compiled for these.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +21,7 @@ impl Scalar {
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if super::need(&["bmi2", "adx"]).is_ok() {
+        if need(&["bmi2", "adx"]).is_ok() {
             return Self(Extra::Bmi2Adx);
         }
         Self(Extra::None)

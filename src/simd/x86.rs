@@ -8,7 +8,9 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::{Bytes64, CacheLine, Doubles, Madd52, Missing, Words, need};
+use super::cache_line::CacheLine;
+use super::detect::{Missing, need};
+use super::words::{Bytes64, Doubles, Madd52, Words};
 
 /// 4 lanes: AVX2 and FMA (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]

@@ -36,6 +36,7 @@ mod remains;
 #[path = "../require/mod.rs"]
 mod require;
 mod results;
+mod rooms;
 mod soak;
 mod sshd;
 mod supply;

@@ -1,9 +1,10 @@
 //! One element at a time, always below p: for the few computations that nobody waits for.
 
-use std::ops::{Add, Div, Mul, Sub};
+use std::ops::{Add, Mul, Sub};
 
-use super::{Field as _, Portable};
-use crate::simd::Scalar;
+use super::back_end::Field;
+use super::portable::Portable;
+use crate::simd::{Scalar, Words as _};
 
 const FIELD: Portable = Portable(Scalar::plain());
 
@@ -15,6 +16,12 @@ impl Element {
     /// A small number.
     pub const fn new(number: u64) -> Self {
         Self([number, 0, 0, 0])
+    }
+
+    /// Returns the element in every lane.
+    #[inline(always)]
+    pub fn in_every_lane<F: Field>(self, field: F) -> F::Tight {
+        field.tight(self.0.map(|word| field.simd().splat(word)))
     }
 }
 
@@ -41,18 +48,5 @@ impl Mul for Element {
     fn mul(self, other: Self) -> Self {
         let [a, b] = [self, other].map(|element| FIELD.product(element.0));
         Self(FIELD.words(&FIELD.mul(&a, &b.into())))
-    }
-}
-
-impl Div for Element {
-    type Output = Self;
-
-    /// # Panics
-    ///
-    /// The divisor is 0.
-    #[allow(clippy::suspicious_arithmetic_impl, reason = "a quotient is a product with an inverse")]
-    fn div(self, divisor: Self) -> Self {
-        let inverse = FIELD.invert(&FIELD.product(divisor.0));
-        self * Self(FIELD.words(&inverse.unwrap_or_else(|| panic!("a division by 0"))))
     }
 }

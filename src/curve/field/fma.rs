@@ -16,8 +16,8 @@
 //! A tight limb u is kept as the double 2^52 + u, whose bit pattern ends in the integer u; a difference of two such is the
 //! limbs' own.
 
+use super::back_end::{Field, Word};
 use super::radix51::{self, LIMB, P, five, times_19};
-use super::{Field, Word};
 use crate::simd::Doubles;
 
 /// The back end of processors that have fused multiply-add.

@@ -5,8 +5,8 @@
 //! carry was taken need not be masked to be multiplied, only to be added. 2^260 = 608 modulo p brings the upper columns
 //! down. (Shay Gueron, Vlad Krasnov: Accelerating Big Integer Arithmetic Using Intel IFMA Extensions, ARITH 2016.)
 
+use super::back_end::{Field, Word};
 use super::radix51::{self, five};
-use super::{Field, Word};
 use crate::simd::Madd52;
 
 /// The back end of processors that have AVX-512 IFMA.

@@ -3,12 +3,16 @@
 //! Daniel J. Bernstein, Bo-Yin Yang: Fast constant-time gcd computation and modular inversion, TCHES 2019; here in variable
 //! time, 62 steps at a time on the lowest words. It takes about a quarter of the time of the power p - 2.
 
-use super::{Element, Field, Portable};
+use std::ops::Div;
+
+use super::back_end::Field;
+use super::element::Element;
+use super::portable::Portable;
 use crate::simd::{Scalar, Words};
 
-/// 1 / a in every lane, or `None` if a lane is 0.
+/// Returns 1 / a in every lane, or `None` if a lane is 0. Variable-time.
 #[inline(always)]
-pub(super) fn every_lane<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
+pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
     const MOST_LANES: usize = 8;
     let (simd, one_lane) = (field.simd(), Portable(Scalar::plain()));
     let mut words = [[0; MOST_LANES]; 4];
@@ -31,6 +35,21 @@ pub(super) fn every_lane<F: Field>(field: F, a: &F::Product) -> Option<F::Produc
         inverse = one_lane.mul(&inverse, &element(lane).into());
     }
     Some(field.product(inverses.map(|lanes| simd.load(&lanes))))
+}
+
+const FIELD: Portable = Portable(Scalar::plain());
+
+impl Div for Element {
+    type Output = Self;
+
+    /// # Panics
+    ///
+    /// The divisor is 0.
+    #[allow(clippy::suspicious_arithmetic_impl, reason = "a quotient is a product with an inverse")]
+    fn div(self, divisor: Self) -> Self {
+        let inverse = invert(FIELD, &FIELD.product(divisor.0));
+        self * Self(FIELD.words(&inverse.unwrap_or_else(|| panic!("a division by 0"))))
+    }
 }
 
 /// Steps taken on words before the whole numbers follow.

@@ -1,6 +1,6 @@
 //! One lane of five 51-bit limbs with 64 x 64 -> 128 bit products: any 64-bit processor.
 
-use super::Field;
+use super::back_end::Field;
 use super::radix51::{self, LIMB, P, five};
 use crate::simd::Scalar;
 

@@ -9,10 +9,14 @@ use crate::wire::Target;
 
 const LONG: Sizing = Sizing::for_attempts(1e9);
 
+fn reference_instead(_: Sizing) -> Box<dyn Engine> {
+    Box::new(reference::Reference)
+}
+
 fn engine() -> Option<Gpu> {
     let devices = devices();
     let all: Vec<usize> = (0..devices.len()).collect();
-    (!all.is_empty()).then(|| Gpu::new(devices, &all, LONG).unwrap())
+    (!all.is_empty()).then(|| Gpu::new(devices, &all, LONG, reference_instead).unwrap())
 }
 
 /// The same key for every batch.
@@ -139,7 +143,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         let Some(device) = devices().into_iter().next() else { return };
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
-        let engine = Gpu::new(vec![Box::new(device)], &[0], LONG).unwrap();
+        let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
         let patterns = [Pattern::new("^[a-m]", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
         let matcher = Matcher::new(&patterns);
         let mut hits = Vec::new();
@@ -192,7 +196,7 @@ fn a_device_that_fails_its_check_is_not_used() {
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
         *switch.lock().unwrap() = Some(fault);
-        let refused = Gpu::new(vec![Box::new(device)], &[0], LONG).err().unwrap();
+        let refused = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).err().unwrap();
         assert!(refused.contains(&name), "{fault:?}: {refused}");
     }
 }
@@ -202,7 +206,7 @@ fn what_was_secret_is_overwritten() {
     let Some(device) = devices().into_iter().next() else { return };
     let (device, _) = Faulty::new(device);
     let seen = Arc::clone(&device.kept);
-    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG).unwrap();
+    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
     let patterns = [Pattern::new("abc", Style::default()).unwrap()];
     let mut worker = engine.worker();
     worker.batch(&Matcher::new(&patterns), &mut OneKey([3; 32]), &mut Vec::new());

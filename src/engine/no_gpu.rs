@@ -1,0 +1,16 @@
+//! The program was built without graphics processors.
+
+use super::sizing::Sizing;
+use super::worker::Engine;
+
+pub(super) fn is_there() -> bool {
+    false
+}
+
+pub(super) fn detect() -> Result<(), String> {
+    Err("this program was built without it; build it with `--features gpu`".to_owned())
+}
+
+pub(super) fn build(_: Sizing, _: fn(Sizing) -> Box<dyn Engine>) -> Result<Box<dyn Engine>, String> {
+    detect().map(|()| unreachable!("it is not there"))
+}

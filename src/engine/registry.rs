@@ -1,0 +1,161 @@
+//! Every engine by its name, and the choice among them.
+
+use std::fmt;
+
+#[cfg(feature = "gpu")]
+use super::hybrid;
+use super::names::{AUTO, GPU};
+use super::sizing::Sizing;
+use super::worker::Engine;
+use super::{batch, gpu, reference, self_test};
+use crate::escape::escaped;
+
+/// Below so many expected attempts the reference engine is done before another one has begun: its rate is 40,000
+/// keys a second or more, and tables and self-test take some 40 ms.
+const FEW_ATTEMPTS: f64 = 2000.0;
+
+/// The name of the oracle and the yardstick of all others.
+pub const YARDSTICK: &str = reference::NAME;
+
+/// Every engine: that of graphics processors, then those of the processor, the fastest first; the last is the [`YARDSTICK`].
+static ENGINES: [Entry; 6] = [
+    Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
+    Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
+    Entry { name: "avx512f", detect: batch::detect_avx512f, build: batch::avx512f },
+    Entry { name: "avx2", detect: batch::detect_avx2, build: batch::avx2 },
+    Entry { name: "portable", detect: || Ok(()), build: batch::portable },
+    Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
+];
+
+/// An engine that can be chosen.
+struct Entry {
+    name: &'static str,
+    /// Says what this machine lacks for it, as far as that is known at once: devices are only asked when it is built.
+    detect: fn() -> Result<(), String>,
+    /// Builds it, or says why this machine cannot run it.
+    build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
+}
+
+/// The names that [`select`] knows besides [`AUTO`].
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENGINES.iter().map(|entry| entry.name)
+}
+
+/// Checks that [`select`] knows `name` and that this machine has what it needs, as far as that is known at once. Nothing is
+/// built.
+///
+/// # Errors
+///
+/// There is no such engine, or this machine cannot run it.
+pub fn check(name: &str) -> Result<(), EngineError> {
+    if name == AUTO { Ok(()) } else { entry(name).map(|_| ()) }
+}
+
+/// The engine called `name`, if this machine has what it needs.
+fn entry(name: &str) -> Result<&'static Entry, EngineError> {
+    let entry = ENGINES.iter().find(|entry| entry.name == name);
+    let entry = entry.ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
+    (entry.detect)().map_err(|why| EngineError::Unavailable { name: entry.name, why })?;
+    Ok(entry)
+}
+
+/// The engine called `name`, after its self-test, with tables of a suitable size. For
+/// [`AUTO`] it is the fastest that is there and passes; a search of few keys does not wait for tables.
+///
+/// # Errors
+///
+/// There is no such engine, this machine cannot run it, or it computed a wrong key.
+pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    if name == AUTO && sizing.expected_attempts < FEW_ATTEMPTS {
+        return select(reference::NAME, sizing);
+    }
+    if name == AUTO {
+        return automatic(sizing);
+    }
+    let &Entry { name, build, .. } = entry(name)?;
+    let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
+    if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
+}
+
+/// Returns the fastest of graphics processors, the processor, and both; the processor where the search is too short for others.
+#[cfg(feature = "gpu")]
+fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;
+    let graphics = if is_short { None } else { gpu::build_graphics(sizing, spare) };
+    hybrid::fastest_of(graphics, of_the_processor(sizing))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    of_the_processor(sizing)
+}
+
+/// Returns what goes on in the stead of a device that fails.
+fn spare(sizing: Sizing) -> Box<dyn Engine> {
+    of_the_processor(sizing).unwrap_or_else(|_| Box::new(reference::Reference))
+}
+
+/// Returns the fastest engine of the processor that this machine has and that passes its self-test.
+fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    let mut first = None;
+    for Entry { name, .. } in &ENGINES[1..] {
+        match select(name, sizing) {
+            Ok(engine) => return Ok(engine),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
+}
+
+/// Selects one engine after the other, in the order of [`names`]. The engine of graphics processors is left out where there
+/// is none, instead of making a device of the processor.
+pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
+    names().filter(|name| *name != GPU || gpu::is_there()).map(move |name| select(name, sizing))
+}
+
+/// Returns those of [`every`] that work on this machine.
+#[must_use]
+pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
+    every(sizing).filter_map(Result::ok).collect()
+}
+
+/// Why an engine is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EngineError {
+    /// There is no engine of this name.
+    Unknown(String),
+    /// This machine cannot run the engine.
+    Unavailable {
+        /// The engine.
+        name: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// The engine does not reproduce the known vectors.
+    SelfTest(&'static str),
+}
+
+impl EngineError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        // Nothing is built for a hint: an engine that fails its self-test later has a refusal of its own.
+        let is_there = |name: &&str| if *name == GPU { gpu::is_there() } else { check(name).is_ok() };
+        let there = names().filter(is_there).collect::<Vec<_>>().join(", ");
+        format!("this machine has: {AUTO}, {there}")
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => write!(f, "there is no engine called '{}'", escaped(name)),
+            Self::Unavailable { name, why } => write!(f, "the engine '{name}' cannot run here: {why}"),
+            Self::SelfTest(name) => {
+                write!(f, "the engine '{name}' computed a wrong key in its self-test and is not used")
+            }
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

@@ -1,0 +1,51 @@
+//! A search that is open, carried out.
+
+use std::time::Duration;
+
+use super::delivery::{Delivery, prepare};
+use super::error::JobError;
+use super::open::OpenSearch;
+use super::reporter::Reporter;
+use crate::search::{End, Find, Goal, Measure, Search, Unmeasured};
+
+/// How long this machine's rate is measured before a search: some batches of every thread.
+const CALIBRATION_TIME: Duration = Duration::from_millis(10);
+
+impl OpenSearch {
+    /// Searches, and delivers what is found.
+    ///
+    /// # Errors
+    ///
+    /// The search failed, or a find could not be kept or reported.
+    pub fn run(&self, reporter: &mut impl Reporter) -> Result<End, JobError> {
+        for notice in &self.notices {
+            reporter.notice(notice);
+        }
+        if self.patterns.is_empty() {
+            reporter.nothing_missing().map_err(JobError::Stdout)?;
+            return Ok(End::Complete);
+        }
+        if self.output.json || !self.output.quiet {
+            let measure = Measure { patterns: &self.patterns, threads: self.threads, stop: &self.stop };
+            match measure.rate(&*self.engine, CALIBRATION_TIME) {
+                Ok(rate) => reporter.odds(rate).map_err(JobError::Stdout)?,
+                // The search meets the same signal at once, and reports it.
+                Err(Unmeasured::Signal(_)) => {}
+                Err(Unmeasured::Failed(error)) => return Err(JobError::Search(error)),
+            }
+        }
+        let preparation = |find: &Find| prepare(self, find);
+        let search = Search {
+            engine: &*self.engine,
+            patterns: &self.patterns,
+            threads: self.threads,
+            goal: Goal::Keys(self.quota.clone()),
+            timeout: self.timeout,
+            prepare: self.protection.is_some().then_some(&preparation),
+        };
+        let mut delivery = Delivery { search: self, reporter };
+        let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
+        reporter.summary(&summary).map_err(JobError::Stdout)?;
+        Ok(summary.end)
+    }
+}

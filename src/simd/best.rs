@@ -1,0 +1,47 @@
+//! The best instruction set for bytes, chosen at run time.
+
+use super::scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+use super::x86::{Avx2, Avx512f};
+
+/// The best instruction set for [`Bytes64`](super::Bytes64) that there is.
+#[derive(Clone, Copy, Debug)]
+pub enum Best {
+    /// One vector.
+    #[cfg(target_arch = "x86_64")]
+    Avx512f(Avx512f),
+    /// Two vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// Ordinary words.
+    Scalar(Scalar),
+}
+
+impl Best {
+    /// Finds out.
+    #[must_use]
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide = Avx512f::detect().map(Self::Avx512f);
+            if let Ok(set) = wide.or_else(|_| Avx2::detect().map(Self::Avx2)) {
+                return set;
+            }
+        }
+        Self::Scalar(Scalar::detect())
+    }
+}
+
+/// Does something with the token of a [`Best`], generic in [`Bytes64`](super::Bytes64).
+macro_rules! with_best {
+    ($best:expr, $simd:ident => $work:expr) => {
+        match $best {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Best::Avx512f($simd) => $work,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Best::Avx2($simd) => $work,
+            $crate::simd::Best::Scalar($simd) => $work,
+        }
+    };
+}
+pub(crate) use with_best;

@@ -1,0 +1,48 @@
+//! Which instruction sets the processor has.
+
+/// The environment variable that takes instruction sets away, a list with commas, so that a test can walk the paths of a
+/// lesser processor. It cannot give any.
+pub const WITHOUT: &str = "VANITY_WITHOUT";
+
+/// The instruction sets that matter to a search, in the processor's own names, as far as they are there.
+#[must_use]
+pub fn detected() -> Vec<&'static str> {
+    #[cfg(target_arch = "x86_64")]
+    let known = [
+        ("avx2", is_x86_feature_detected!("avx2")),
+        ("fma", is_x86_feature_detected!("fma")),
+        ("bmi2", is_x86_feature_detected!("bmi2")),
+        ("adx", is_x86_feature_detected!("adx")),
+        ("sha", is_x86_feature_detected!("sha")),
+        ("avx512f", is_x86_feature_detected!("avx512f")),
+        ("avx512vl", is_x86_feature_detected!("avx512vl")),
+        ("avx512dq", is_x86_feature_detected!("avx512dq")),
+        ("avx512bw", is_x86_feature_detected!("avx512bw")),
+        ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
+    ];
+    #[cfg(not(target_arch = "x86_64"))]
+    let known: [(&str, bool); 0] = [];
+    let without = std::env::var(WITHOUT).unwrap_or_default();
+    let taken_away = |set: &str| without.split(',').any(|name| name.trim() == set);
+    known.into_iter().filter_map(|(set, has)| (has && !taken_away(set)).then_some(set)).collect()
+}
+
+/// Instruction sets that are not there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Missing(pub Vec<&'static str>);
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the processor has no {}", self.0.join(", "))
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Fails unless all of `sets` are there.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn need(sets: &[&'static str]) -> Result<(), Missing> {
+    let detected = detected();
+    let missing: Vec<_> = sets.iter().copied().filter(|set| !detected.contains(set)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(Missing(missing)) }
+}

@@ -1,0 +1,215 @@
+//! The rooms of the sources: each uses only rooms on lower floors, and no file reaches itself again
+//! through what it imports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+/// The rooms of each floor, the lowest first. Neighbours do not know each other.
+const FLOORS: [&[&str]; 9] = [
+    &["escape", "notice", "simd", "sys", "wire"],
+    &["hash", "key"],
+    &["curve", "gpu", "pattern", "store"],
+    &["engine"],
+    &["search"],
+    &["ledger", "plan"],
+    &["job"],
+    &["cli", "report"],
+    &["main"],
+];
+
+/// The most lines of `main`.
+const MAIN_LINES: usize = 80;
+
+/// Instruction sets are lists of instructions, one after the other.
+const LONG: [&str; 1] = ["simd/x86.rs"];
+
+/// The most lines of code that any other file has, without its tests.
+const LINES: usize = 400;
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// Returns the code of each file, by its path below `src`: without tests, comments and the root of
+/// the library.
+fn files() -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut directories = vec![src()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(src()).unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                directories.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "lib.rs" {
+                files.insert(name, code(&fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    files
+}
+
+/// Returns what is compiled outside tests, without comments.
+fn code(text: &str) -> String {
+    let tests = ["\n#[cfg(test)]\n", "\n#[cfg(all(test"];
+    let end = tests.iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
+    let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the module of a file: `pattern::syntax` of `pattern/syntax/mod.rs`.
+fn module(file: &str) -> Vec<String> {
+    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.split('/').map(str::to_owned).collect()
+}
+
+/// Returns the paths that code names, from the root of the library. Braces are multiplied out.
+fn paths(file: &str, code: &str) -> BTreeSet<Vec<String>> {
+    let start = Regex::new(r"\b(crate|vanity_ed25519|super)((?:::super)*)::").unwrap();
+    let mut paths = BTreeSet::new();
+    for found in start.captures_iter(code) {
+        let mut base = Vec::new();
+        let at = found.get(0).unwrap().start();
+        // A macro's `$crate` is a path of those who use it.
+        if code[..at].ends_with('$') {
+            continue;
+        }
+        if &found[1] == "super" {
+            base = module(file);
+            // What an inner module calls `super` is the file itself.
+            let line = code[..at].rsplit('\n').next().unwrap();
+            let inner = usize::from(line.starts_with("    use "));
+            (inner..=found[2].matches("super").count()).for_each(|_| drop(base.pop()));
+        }
+        let rest = &code[found.get(0).unwrap().end()..];
+        expand(&base, rest, &mut paths);
+    }
+    paths
+}
+
+/// Adds the paths that begin with `base` and go on in `rest`, as far as they are names of modules.
+fn expand(base: &[String], rest: &str, paths: &mut BTreeSet<Vec<String>>) {
+    let name = Regex::new(r"^\s*([a-z_0-9]+)\s*(::)?").unwrap();
+    if let Some(inner) = rest.strip_prefix('{') {
+        let mut depth = 1;
+        let mut from = 0;
+        for (at, char) in inner.char_indices() {
+            match char {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 || depth == 1 && char == ',' {
+                expand(base, inner[from..at].trim(), paths);
+                from = at + 1;
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        return;
+    }
+    match name.captures(rest) {
+        Some(found) if found.get(2).is_some() => {
+            let mut longer = base.to_vec();
+            longer.push(found[1].to_owned());
+            expand(&longer, &rest[found.get(0).unwrap().end()..], paths);
+        }
+        // A function, a type, or a module at the end.
+        Some(found) => drop(paths.insert([base, &[found[1].to_owned()]].concat())),
+        None => drop(paths.insert(base.to_vec())),
+    }
+}
+
+/// Returns the file that a path leads to: that of the longest module in it.
+fn file_of(path: &[String], files: &BTreeMap<String, String>) -> Option<String> {
+    (1..=path.len()).rev().find_map(|len| {
+        let name = path[..len].join("/");
+        [format!("{name}.rs"), format!("{name}/mod.rs")].into_iter().find(|name| files.contains_key(name))
+    })
+}
+
+/// Returns the files that each file imports from.
+fn imports() -> BTreeMap<String, BTreeSet<String>> {
+    let files = files();
+    let of = |(file, code): (&String, &String)| {
+        let imported = paths(file, code).into_iter().filter_map(|path| file_of(&path, &files));
+        (file.clone(), imported.filter(|other| other != file).collect())
+    };
+    files.iter().map(of).collect()
+}
+
+fn room(file: &str) -> &str {
+    file.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+#[test]
+fn a_room_uses_only_rooms_on_lower_floors() {
+    let floor = |room: &str| FLOORS.iter().position(|rooms| rooms.contains(&room));
+    let mut wrong = Vec::new();
+    let mut arrows = 0;
+    for (file, imported) in imports() {
+        let from = floor(room(&file)).unwrap_or_else(|| panic!("{file} is in no room"));
+        for other in imported.iter().filter(|other| room(other) != room(&file)) {
+            arrows += 1;
+            if floor(room(other)).unwrap() >= from {
+                wrong.push(format!("{file} uses {other}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(arrows > 150, "only {arrows} imports were seen");
+}
+
+/// Returns the files that a file imports, and those that these import, and so on.
+fn reached(file: &str, imports: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&String> = imports[file].iter().collect();
+    while let Some(file) = next.pop() {
+        if reached.insert(file.clone()) {
+            next.extend(&imports[file]);
+        }
+    }
+    reached
+}
+
+#[test]
+fn no_file_imports_itself_through_others() {
+    let mut imports = imports();
+    // A module hands on what its files have.
+    for file in files().keys().filter(|file| file.ends_with("/mod.rs")) {
+        let folder = file.trim_end_matches("mod.rs");
+        let of_folder = |other: &&String| {
+            let rest = other.strip_prefix(folder).unwrap_or("mod.rs");
+            rest != "mod.rs"
+                && (!rest.contains('/') || rest.ends_with("/mod.rs") && rest.matches('/').count() == 1)
+        };
+        let files: Vec<String> = imports.keys().filter(of_folder).cloned().collect();
+        imports.get_mut(file).unwrap().extend(files);
+    }
+    let circles: Vec<&String> =
+        imports.keys().filter(|file| reached(file, &imports).contains(*file)).collect();
+    let among = |file: &&String| {
+        let others = imports[*file].iter().filter(|other| circles.contains(other));
+        format!("{file} uses {}", others.cloned().collect::<Vec<_>>().join(", "))
+    };
+    assert!(circles.is_empty(), "circles: {:#?}", circles.iter().map(among).collect::<Vec<_>>());
+}
+
+#[test]
+fn files_and_rooms_have_their_size() {
+    let files = files();
+    let lines = |code: &String| code.lines().filter(|line| !line.trim().is_empty()).count();
+    let total: usize = files.values().map(lines).sum();
+    let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
+    for (file, code) in &files {
+        *rooms.entry(room(file)).or_default() += lines(code);
+        let most = if file == "main.rs" { MAIN_LINES } else { LINES };
+        assert!(LONG.contains(&file.as_str()) || lines(code) <= most, "{file} has {} lines", lines(code));
+    }
+    let large: Vec<_> = rooms.iter().filter(|(_, lines)| **lines * 5 > total).collect();
+    assert!(large.is_empty(), "of {total} lines: {large:?}");
+}
