@@ -51,38 +51,63 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Words
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | seed | 32 secret bytes, what a key file stores |
+//! | scalar | the first half of SHA-512(seed), clamped (RFC 8032, section 5.1.5) |
+//! | public key | 32 bytes: y, with the sign of x as the highest bit |
+//! | blob | the 51 bytes of a public key in SSH's wire form |
+//! | text | the 68 base64 characters of the blob |
+//! | body | the last 43 of them, which depend on the key |
+//! | line | the line of `authorized_keys`: algorithm, text, comment |
+//! | target | what is searched: the body of the text, or the 43 characters of the fingerprint |
+//! | pattern | what was typed; a *matcher* is many patterns, compiled |
+//! | odds | the exact chance that a random key matches |
+//! | engine | a way of searching; a *back end* is an instruction set that an engine works with |
+//! | lane | one key in a vector; a *batch* is the keys that share one inversion |
+//! | window, digit | bits of the scalar that one table serves, and their signed value |
+//! | limb, radix | a word of a field element, and how many bits it stands for; *tight* limbs are carried, *loose* ones not yet |
+//! | hit | an engine's claim; a *find* is a proved hit |
+//! | ledger | the file that says which key of a directory was made for which pattern |
+//!
 //! # Rooms
 //!
-//! Each module uses only modules of lower floors.
+//! Each module uses only modules on lower floors. The first five are the library; the others serve the command of the
+//! same name, are in the library to be tested with it, and promise nothing to others.
 //!
 //! | floor | module | its duty |
 //! | --- | --- | --- |
-//! | 4 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
-//! | 3 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/mod.rs` |
-//! | 2 | `gpu` | with the feature of that name: kernels, and the hosts that have graphics processors run them |
-//! | 2 | [`chacha`] | the stream that seeds are taken from |
-//! | 2 | [`sha512`] | scalars from seeds, one in each lane |
-//! | 2 | [`sha256`] | fingerprints of many keys at once |
-//! | 2 | [`curve`] | scalars to public keys, many at a time, sharing one inversion |
-//! | 2 | [`pattern`] | text becomes exact odds (`pattern/chance.rs`, `pattern/automaton.rs`) and a matcher |
-//! | 2 | [`key`] | seed, public key, the certain derivation; files made durable (`key/file.rs`) |
-//! | 1 | [`roots`] | fractions of roots of primes, the constants of SHA-2 |
+//! | 5 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
+//! | 4 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/registry.rs` |
+//! | 3 | [`pattern`] | text becomes exact odds (`pattern/odds`) and a matcher, whose stages `pattern/matcher/mod.rs` draws |
+//! | 2 | [`key`] | seed, public key, the certain derivation; the text of key files |
 //! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
-//! | 1 | `escape` | text from outside, made harmless for terminals, logs, JSON and shells |
-//! | 1 | `memory` | huge pages for what is read at random |
-//! | 1 | [`simd`] | what the processor can do; but for `gpu`, the only `unsafe` |
-//!
-//! The command of the same name stands above them: `cli` reads what was typed, `deliver` has finds kept,
-//! `report` tells of them. They are in the library to be tested with it, and promise nothing to others.
+//! | 8 | `cli` | what was typed becomes a plan; words every complaint about it |
+//! | 8 | `report` | what people and scripts see: text, JSON, the live line |
+//! | 7 | `job` | opens a plan, runs the search, delivers finds |
+//! | 6 | `plan` | the request, as data |
+//! | 6 | `ledger` | which keys a directory has, for which patterns |
+//! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
+//! | 3 | `curve` | scalars to public keys, many at a time, sharing one inversion |
+//! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that have graphics processors run them |
+//! | 2 | `hash` | SHA-512, SHA-256 and ChaCha20, one key in each lane |
+//! | 1 | `simd` | instruction sets, and the lanes that they have; with `gpu`, the only `unsafe` |
+//! | 1 | `sys` | randomness, caches, limits, huge pages, wiping |
+//! | 1 | `escape`, `notice` | foreign text made harmless; lines for people |
 
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
 pub mod curve;
 pub mod engine;
 #[doc(hidden)]
 pub mod escape;
 #[cfg(feature = "gpu")]
+#[doc(hidden)]
 pub mod gpu;
+#[doc(hidden)]
 pub mod hash;
 #[doc(hidden)]
 pub mod job;
@@ -97,6 +122,7 @@ pub mod plan;
 #[doc(hidden)]
 pub mod report;
 pub mod search;
+#[doc(hidden)]
 pub mod simd;
 #[doc(hidden)]
 pub mod store;

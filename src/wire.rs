@@ -11,6 +11,15 @@
 //! *body*, characters 25..68, is what can be searched. Body character 0 holds two zero bits of the
 //! header and the four high bits of key byte 0: it is one of `A` to `P`. Every other body character
 //! holds six key bits and takes all 64 values.
+//!
+//! ```
+//! use vanity_ed25519::wire::{self, Target};
+//!
+//! let public_key = [0x20; 32];
+//! let text = wire::text(&public_key);
+//! assert!(text.starts_with(wire::FIXED.as_bytes()));
+//! assert_eq!(Target::Key.body(&public_key), *wire::body(&text));
+//! ```
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;

@@ -6,6 +6,15 @@
 //!
 //! A new engine implements the two traits and is entered in `registry`. Whatever its kind, it has to
 //! reproduce known vectors before its first use ([`select`]).
+//!
+//! ```
+//! use vanity_ed25519::engine::{self, Sizing};
+//!
+//! let engine = engine::select("portable", Sizing::for_attempts(1e6))?;
+//! assert_eq!((engine.name(), engine.workers(4)), ("portable", 4));
+//! assert!(engine::select("abacus", Sizing::for_attempts(1e6)).is_err());
+//! # Ok::<(), engine::EngineError>(())
+//! ```
 
 mod batch;
 #[cfg(feature = "gpu")]

@@ -2,6 +2,19 @@
 //!
 //! `seed` derives, `encode` writes PKCS#8 version 1 or the OpenSSH form, encrypted on request (`protect`), and
 //! `decode` reads them again. No disk and no terminal: [`crate::store`] keeps the files.
+//!
+//! ```
+//! use vanity_ed25519::key::{Format, PrivateText, Seed};
+//!
+//! let seed = Seed::new([7; 32]); // A real seed is random.
+//! let public_key = seed.public_key();
+//! assert!(public_key.line("me").starts_with("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI"));
+//!
+//! let text = seed.private_text(Format::Openssh, "me", None)?;
+//! let read = PrivateText::read(text.as_bytes(), None);
+//! assert_eq!(read.ok().and_then(|read| read.public_key), Some(public_key));
+//! # Ok::<(), vanity_ed25519::key::EncodeError>(())
+//! ```
 
 mod decode;
 mod encode;

@@ -5,6 +5,18 @@
 //! take long (`prepare`), and sends it to the calling thread, which hands it to the [`Observer`] and ends the search. Finds that
 //! are made while the observer is busy with others wait and are handed over together: what takes long for one, such as a
 //! sync of a disk, takes hardly longer for all of them, and a find that comes alone waits for nobody.
+//!
+//! The library's front page has a whole search. What is left of a quota can be counted alone:
+//!
+//! ```
+//! use vanity_ed25519::search::{Quota, Remaining};
+//!
+//! let mut remaining = Remaining::new(&Quota::Each(2), 3);
+//! assert_eq!(remaining.total(), 6);
+//! remaining.count(&[0, 1]);
+//! assert_eq!(remaining.count(&[0]), [0]); // Pattern 0 has its keys.
+//! assert!(!remaining.wants(0) && remaining.wants(1) && !remaining.is_complete());
+//! ```
 
 mod find;
 mod measure;

@@ -1,0 +1,51 @@
+//! Searches for a key from Rust: `cargo run --release --example search -- WORD`.
+//!
+//! Prints the private key in OpenSSH's form, then the public line.
+
+use std::num::NonZeroUsize;
+
+use vanity_ed25519::engine::{self, Sizing};
+use vanity_ed25519::key::{EncodeError, Format};
+use vanity_ed25519::pattern::{Pattern, Style};
+use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
+
+/// Prints what is found, and how far the search is.
+struct Printer {
+    comment: String,
+}
+
+impl Observer for Printer {
+    type Error = EncodeError;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        for find in finds {
+            print!("{}", *find.seed.private_text(Format::Openssh, &self.comment, None)?);
+            println!("{}", find.public_key.line(&self.comment));
+            eprintln!("found after {} keys", find.attempts);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        eprintln!("{} keys tried", progress.attempts);
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let word = std::env::args().nth(1).unwrap_or_else(|| "abc".to_owned());
+    let patterns = [Pattern::new(&word, Style::default())?];
+    let expected_attempts = patterns[0].odds().expected_attempts();
+    eprintln!("{word}: one key in {expected_attempts:.0}");
+
+    let engine = engine::select(engine::AUTO, Sizing::for_attempts(expected_attempts))?;
+    let search = Search {
+        engine: &*engine,
+        patterns: &patterns,
+        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        goal: Goal::Keys(Quota::Each(1)),
+        timeout: None,
+        prepare: None,
+    };
+    search.run(&Stop::on_signals()?, &mut Printer { comment: word.clone() })?;
+    Ok(())
+}
