@@ -40,6 +40,7 @@ fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> Result<End, JobError> {
             let painted = Paint::new(color, &io::stdout()).enabled();
             report::print(if painted { text.painted } else { text.plain }.as_bytes())
         }
+        Plan::ListDevices => report::print(job::list_devices()?.as_bytes()),
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan)?),
         Plan::Bench(plan) => report::bench(&job::bench(plan)?),
         Plan::Search(plan) => {

@@ -115,9 +115,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 
-    /// Graphics processors to use: 0, or 0,2 [default: all]
+    /// Graphics processors to use: 0, or 0,2, or list [default: all]
     ///
-    /// A number that there is not is refused with a list of those that there are.
+    /// `list` prints all of them with their numbers, and exits.
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
     pub gpu_device: Option<String>,
 

@@ -55,6 +55,9 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         return Ok(Plan::Print(args::completions(shell)));
     }
 
+    if args.gpu_device.as_deref() == Some("list") {
+        return Ok(Plan::ListDevices);
+    }
     let bench = values::bench(args.bench.as_deref())?;
     let count = values::count(args.count.as_deref())?;
     let threads = values::threads(args.threads.as_deref())?;

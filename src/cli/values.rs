@@ -65,7 +65,7 @@ pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
             Devices::END - 1,
             quoted(typed)
         ))
-        .hint("without --gpu-device, all graphics processors are used")
+        .hint("without --gpu-device, all graphics processors are used; --gpu-device list prints them")
     })
 }
 

@@ -120,6 +120,12 @@ pub(super) fn detect() -> Result<(), String> {
     Ok(())
 }
 
+/// Returns the names of all devices, in the order of their numbers.
+pub(super) fn device_names() -> Result<Vec<String>, String> {
+    let devices = gpu::devices().map_err(|error| error.to_string())?;
+    Ok(devices.iter().map(|device| device.name().to_owned()).collect())
+}
+
 /// Whether there is a graphics processor.
 pub(super) fn is_there() -> bool {
     gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))
@@ -146,10 +152,9 @@ pub(super) fn build_graphics(
 fn chosen(devices: &[Box<dyn Device>], asked: Devices) -> Result<Vec<usize>, String> {
     let all = 0..devices.len();
     if let Some(missing) = asked.numbers().find(|number| *number >= devices.len()) {
-        let names: Vec<String> = devices
-            .iter()
-            .enumerate()
-            .map(|(number, device)| format!("{number}: {}", device.name()))
+        let names: Vec<String> = (0..)
+            .zip(devices)
+            .map(|(number, device): (usize, _)| format!("{number}: {}", device.name()))
             .collect();
         return Err(format!("there is no device {missing}, but {}", names.join(", ")));
     }

@@ -41,6 +41,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ENGINES.iter().map(|entry| entry.name)
 }
 
+/// Returns the names of all devices that the engine [`GPU`] can use, in the order of their numbers.
+///
+/// # Errors
+///
+/// There is none, or the program was built without that engine.
+pub fn device_names() -> Result<Vec<String>, EngineError> {
+    gpu::device_names().map_err(|why| EngineError::Unavailable { name: GPU, why })
+}
+
 /// Checks that [`select`] knows `name` and that this machine has what it needs, as far as that is known at once. Nothing is
 /// built.
 ///

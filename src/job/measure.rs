@@ -1,10 +1,11 @@
-//! Jobs that search nothing: the rate behind an estimate, and the comparison of engines.
+//! Jobs that search nothing: the list of devices, the rate behind an estimate, and the comparison of engines.
 
 use std::time::Duration;
 
 use super::error::JobError;
 use super::expected::expected_attempts;
 use crate::engine::{self, Engine};
+use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{BenchPlan, EngineChoice, OutputOptions, Refusal, SearchPlan};
@@ -35,6 +36,16 @@ pub struct Benchmark {
     pub notices: Vec<Notice>,
     /// What is shown.
     pub output: OutputOptions,
+}
+
+/// Returns the devices that the engine `gpu` can use: a line each, its number and its name.
+///
+/// # Errors
+///
+/// There is none.
+pub fn list_devices() -> Result<String, JobError> {
+    let line = |(number, name): (usize, String)| format!("{number}: {}\n", escaped(&name));
+    Ok((0..).zip(engine::device_names()?).map(line).collect())
 }
 
 /// Measures how many keys per second this machine tries for a plan.

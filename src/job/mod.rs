@@ -16,6 +16,6 @@ mod reporter;
 mod run;
 
 pub use error::JobError;
-pub use measure::{Benchmark, Estimate, bench, estimate};
+pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::OpenSearch;
 pub use reporter::{Delivered, Reporter};

@@ -27,6 +27,8 @@ pub enum Plan {
     Print(Vec<u8>),
     /// Print the help or the version, coloured so, and exit.
     Help(Usage, ColorChoice),
+    /// List the devices that the engine `gpu` can use, and exit.
+    ListDevices,
     /// Print the odds and exit.
     Estimate(SearchPlan),
     /// Measure engines and exit.

@@ -12,6 +12,9 @@ fn a_program_without_it_says_so() {
     assert_eq!(ran.status, Some(2));
     let expected = "error: the engine 'gpu' cannot run here: this program was built without it; build it with `--features gpu`\n";
     assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+    let ran = run(&mut program(&["--gpu-device", "list"]));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
 }
 
 #[test]
@@ -20,7 +23,7 @@ fn devices_are_numbers() {
         let ran = run(&mut program(&["--gpu-device", typed, "abc"]));
         let expected = format!(
             "error: --gpu-device is a number from 0 to 63, or several with commas, not '{typed}'\n\
-             hint: without --gpu-device, all graphics processors are used\n"
+             hint: without --gpu-device, all graphics processors are used; --gpu-device list prints them\n"
         );
         assert_eq!((ran.status, ran.stderr), (Some(2), expected));
     }
@@ -44,6 +47,20 @@ mod with_devices {
             require::missing("opencl");
         }
         there
+    }
+
+    #[test]
+    fn a_list_has_every_device_by_its_number() {
+        if !is_there() {
+            return;
+        }
+        let ran = succeed(&mut program::program(&["--gpu-device", "list"]));
+        let devices = vanity_ed25519::gpu::devices().unwrap();
+        let expected: String = (0..)
+            .zip(&devices)
+            .map(|(number, device): (usize, _)| format!("{number}: {}\n", device.name()))
+            .collect();
+        assert_eq!((ran.stdout, ran.stderr.as_str()), (expected, ""));
     }
 
     #[test]
