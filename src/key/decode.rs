@@ -1,7 +1,7 @@
-//! What private key files and public lines show, read back from their text.
+//! Reads private key files and public lines back from their text.
 //!
-//! Only OpenSSH's form shows the public key of an encrypted file without its passphrase. Encrypted PKCS#8 has to
-//! be opened with it.
+//! Only OpenSSH's form shows the public key of an encrypted file without the passphrase. Encrypted
+//! PKCS#8 must be opened with its passphrase first.
 
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 
@@ -12,41 +12,42 @@ use super::seed::{PublicKey, Seed};
 /// How a private key is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// In the clear.
+    /// Not encrypted.
     Clear,
-    /// Encrypted; the text shows its public key, or opens with the passphrase.
+    /// Encrypted. The text shows the public key, or the passphrase opens it.
     Encrypted,
-    /// Encrypted as a whole, and there is no passphrase to open it.
+    /// Encrypted as a whole, and no passphrase was given to open it.
     Unopened,
 }
 
-/// What the text of a private key file shows.
+/// The public part of the text of a private key file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PrivateText {
-    /// The public key that follows from the seed, or that stands beside the encrypted seed; `None` if
+    /// The public key: derived from the seed, or stored next to the encrypted seed. `None` for
     /// [`Storage::Unopened`].
     pub public_key: Option<PublicKey>,
     /// How the seed is stored.
     pub storage: Storage,
-    /// The comment, if the text shows one.
+    /// The comment, if the text shows it.
     pub comment: Option<String>,
 }
 
-/// Why text is not the private key that it should be.
+/// The reason why a text is not the expected private key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DecodeError {
-    /// It is not a whole Ed25519 private key, or its parts do not belong together.
+    /// The text is not a whole Ed25519 private key, or its parts do not belong together.
     NotAKey,
-    /// The passphrase does not open it.
+    /// The passphrase does not open the key.
     WrongPassphrase,
 }
 
 impl PrivateText {
-    /// Reads either form. Encrypted PKCS#8 is opened if there is a `passphrase`.
+    /// Reads `content` in either form. Opens encrypted PKCS#8 if a `passphrase` is given.
     ///
     /// # Errors
     ///
-    /// A [`DecodeError`].
+    /// Returns [`DecodeError::NotAKey`] for anything but an Ed25519 private key, and
+    /// [`DecodeError::WrongPassphrase`] if the passphrase does not open it.
     pub fn read(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, DecodeError> {
         let text = std::str::from_utf8(content).map_err(|_| DecodeError::NotAKey)?;
         if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
@@ -82,7 +83,7 @@ impl PrivateText {
     }
 }
 
-/// Returns the public key of a PKCS#8 document with an Ed25519 seed.
+/// Returns the public key of a PKCS#8 document. `None` unless it holds an Ed25519 seed.
 fn of_pkcs8(document: &[u8]) -> Option<PublicKey> {
     let info = PrivateKeyInfoRef::try_from(document).ok()?;
     let seed = info.private_key.as_bytes().strip_prefix(&OCTET_STRING_32)?;
@@ -90,7 +91,8 @@ fn of_pkcs8(document: &[u8]) -> Option<PublicKey> {
 }
 
 impl PublicKey {
-    /// Returns the key of a public line, whatever its comment.
+    /// Returns the key of a public line, and ignores its comment. `None` unless it is an Ed25519
+    /// key.
     #[must_use]
     pub fn of_line(line: &str) -> Option<Self> {
         let key = ssh_key::PublicKey::from_openssh(line).ok()?;

@@ -1,12 +1,13 @@
-//! The text of a private key file, in either form.
+//! Writes the text of a private key file, in either form.
 //!
-//! PKCS#8 is written as version 1, the seed alone (RFC 8410, section 7): OpenSSL 3.0 and OpenSSH refuse
-//! version 2, which appends the public key. OpenSSH's form holds seed, public key and comment
-//! (PROTOCOL.key). Line ends are LF, and what held the secret on the way is wiped.
+//! PKCS#8 is version 1, with the seed alone (RFC 8410, section 7). OpenSSL 3.0 and OpenSSH refuse
+//! version 2, which appends the public key. OpenSSH's form holds the seed, the public key and the
+//! comment (PROTOCOL.key). Line ends are LF. Buffers that held the secret are wiped.
 //!
-//! With a passphrase, PKCS#8 becomes an EncryptedPrivateKeyInfo with PBES2 (RFC 5958, RFC 8018), and OpenSSH's
-//! form is encrypted in itself. Each text has its own salt, from the operating system. It is opened again before
-//! anyone gets it, so that a mistake of the machine costs no key; both together cost some tenths of a second.
+//! With a passphrase, PKCS#8 becomes an EncryptedPrivateKeyInfo with PBES2 (RFC 5958, RFC 8018).
+//! OpenSSH's form has an encryption of its own. Each text has its own salt, from the operating
+//! system. The encrypted text is opened again before it is returned, so that an error of the
+//! machine cannot lose a key. Encrypting and opening together take some tenths of a second.
 
 use std::fmt;
 
@@ -27,33 +28,35 @@ use super::format::Format;
 use super::protect::{Cipher, PBKDF2_ITERATIONS, Protection};
 use super::seed::Seed;
 
-/// id-Ed25519 (RFC 8410, section 3).
+/// The object identifier id-Ed25519 (RFC 8410, section 3).
 pub(super) const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// What stands before the seed in a CurvePrivateKey: an OCTET STRING of 32 bytes, in DER.
+/// The bytes before the seed in a CurvePrivateKey: the DER head of an OCTET STRING of 32 bytes.
 pub(super) const OCTET_STRING_32: [u8; 2] = [0x04, 32];
 
 /// The PEM label of an unencrypted PKCS#8 key (RFC 7468, section 10).
 pub(super) const PRIVATE_KEY: &str = "PRIVATE KEY";
 
-/// That of an encrypted one (RFC 7468, section 11).
+/// The PEM label of an encrypted PKCS#8 key (RFC 7468, section 11).
 pub(super) const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
 
-/// What to do where a self-check failed.
+/// The hint after a failed self-check.
 pub(crate) const COMPUTES_WRONGLY: &str =
     "the program or the machine computes wrongly; do not use this key, and report it";
 
-/// The length of a salt in bytes, as OpenSSH and OpenSSL have it.
+/// The length of a salt in bytes. OpenSSH and OpenSSL use the same.
 const SALT_LEN: usize = 16;
 
 impl Seed {
-    /// The content of the private key file, encrypted if there is a `protection`. Only OpenSSH's form has a place for
-    /// the comment; its control characters become spaces, as in the public line.
+    /// Returns the content of the private key file, encrypted if a `protection` is given. Only
+    /// OpenSSH's form stores the comment. Control characters of the comment become spaces, as in
+    /// the public line.
     ///
     /// # Errors
     ///
-    /// [`EncodeError`], which a comment of ordinary length never causes, and the operating system's randomness, which
-    /// encryption needs, hardly ever.
+    /// Returns an [`EncodeError`] if the comment is too long for OpenSSH's form. A comment of
+    /// ordinary length never is. With a `protection`, also returns an error if the operating system
+    /// gives no randomness, or if the encrypted text does not open again.
     pub fn private_text(
         &self,
         format: Format,
@@ -140,14 +143,14 @@ impl Seed {
     }
 }
 
-/// Bytes from the operating system's generator.
+/// Returns `N` bytes from the operating system's generator.
 fn random<const N: usize>() -> Result<[u8; N], EncodeError> {
     let mut bytes = [0; N];
     fill_random(&mut bytes).map_err(EncodeError::Randomness)?;
     Ok(bytes)
 }
 
-/// Why a private key has no text.
+/// The reason why the text of a private key cannot be written.
 #[derive(Debug)]
 pub enum EncodeError {
     /// The PKCS#8 form cannot be written.
@@ -156,12 +159,12 @@ pub enum EncodeError {
     Openssh(ssh_key::Error),
     /// The operating system's random generator failed.
     Randomness(RandomnessError),
-    /// The encrypted text did not open with its passphrase to the key that is in it.
+    /// The passphrase does not open the encrypted text, or the opened text is another key.
     Unopened,
 }
 
 impl EncodeError {
-    /// What can be done about it.
+    /// Returns what the user can do about the error.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -202,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_went_wrong_is_told_with_its_cause() {
+    fn errors_have_a_message_a_hint_and_a_cause() {
         use std::error::Error as _;
         for (error, text, hint, cause) in [
             (
@@ -227,7 +230,7 @@ mod tests {
         }
     }
 
-    /// RFC 8410, section 10.3, the first example.
+    /// Compares with the first example of RFC 8410, section 10.3.
     #[test]
     fn pkcs8_is_the_version_1_example_of_the_rfc() {
         let seed = Seed::new([

@@ -1,18 +1,19 @@
-//! The forms of a private key file.
+//! The two forms of a private key file.
 
 use std::path::Path;
 
 /// A form of the private key file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// PKCS#8 version 1 in PEM (RFC 8410): read by every OpenSSL, and by OpenSSH from 9.8 on.
+    /// PKCS#8 version 1 in PEM (RFC 8410). Every OpenSSL reads it, and OpenSSH from version 9.8 on.
     Pkcs8,
-    /// OpenSSH's own form, which also carries the comment: read by every OpenSSH.
+    /// OpenSSH's own form, which also holds the comment. Every OpenSSH reads it.
     Openssh,
 }
 
 impl Format {
-    /// The form that a file of this name is expected to hold: PKCS#8 for `*.pem`, else OpenSSH's.
+    /// Returns the form that a file of this name is expected to hold: PKCS#8 for `*.pem`, otherwise
+    /// OpenSSH's.
     #[must_use]
     pub fn of_file_name(path: &Path) -> Self {
         match path.extension() {
@@ -27,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_file_says_its_form() {
+    fn the_name_of_a_file_gives_its_form() {
         for (name, format) in [
             ("key.pem", Format::Pkcs8),
             ("a/B.PEM", Format::Pkcs8),

@@ -1,47 +1,48 @@
-//! What a private key is encrypted with: a passphrase, and how much work it takes to try one.
+//! The encryption of a private key: a passphrase, and the work that each guess costs.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
 use zeroize::Zeroizing;
 
-/// A secret that opens an encrypted private key: bytes, as typed or read. Wiped on drop; not shown.
+/// A secret that opens an encrypted private key: bytes, as typed or read. Wiped on drop. It has no
+/// `Debug`.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
 impl Passphrase {
-    /// The longest, in bytes: what OpenSSH and OpenSSL read in answer to their prompts.
+    /// The most bytes in a passphrase: the most that OpenSSH and OpenSSL read at their prompts.
     pub const LONGEST: usize = 1023;
 
-    /// The passphrase made of these bytes.
+    /// Makes a passphrase of `bytes`.
     ///
     /// # Errors
     ///
-    /// [`PassphraseError`] for bytes with which no tool could open the key.
+    /// Returns a [`PassphraseError`] for bytes that no tool can use to open the key.
     pub fn new(bytes: Zeroizing<Vec<u8>>) -> Result<Self, PassphraseError> {
         match bytes.as_slice() {
             [] => Err(PassphraseError::Empty),
             long if long.len() > Self::LONGEST => Err(PassphraseError::Long),
-            // Tools take the bytes before it for the whole.
+            // Tools cut a passphrase at its first NUL byte.
             bytes if bytes.contains(&0) => Err(PassphraseError::Nul),
             _ => Ok(Self(bytes)),
         }
     }
 
-    /// The secret bytes: 1 to [`Self::LONGEST`], none of them 0.
+    /// Returns the secret bytes: 1 to [`Self::LONGEST`] of them, and none is 0.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Why bytes are no passphrase.
+/// The reason why bytes are not a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PassphraseError {
-    /// There are none.
+    /// It has no bytes.
     Empty,
-    /// There are more than [`Passphrase::LONGEST`].
+    /// It has more than [`Passphrase::LONGEST`] bytes.
     Long,
-    /// One of them is 0.
+    /// It holds a byte 0.
     Nul,
 }
 
@@ -57,32 +58,33 @@ impl fmt::Display for PassphraseError {
 
 impl std::error::Error for PassphraseError {}
 
-/// How private keys are encrypted.
+/// The parameters of an encrypted private key.
 pub struct Protection {
-    /// What opens them.
+    /// The passphrase that opens the key.
     pub passphrase: Passphrase,
-    /// What encrypts OpenSSH's form. PKCS#8 has AES-256-CBC.
+    /// The cipher of OpenSSH's form. PKCS#8 always uses AES-256-CBC.
     pub cipher: Cipher,
-    /// Rounds of bcrypt between the passphrase and the key of OpenSSH's form. PKCS#8 has
+    /// The rounds of bcrypt that derive the encryption key of OpenSSH's form. PKCS#8 always uses
     /// [`PBKDF2_ITERATIONS`].
     pub rounds: NonZeroU32,
 }
 
-/// Rounds of bcrypt as OpenSSH has them since 9.4.
+/// The rounds of bcrypt that OpenSSH uses since version 9.4.
 pub const BCRYPT_ROUNDS: NonZeroU32 = NonZeroU32::new(24).unwrap();
 
-/// Iterations of PBKDF2 with HMAC-SHA-256 in PKCS#8: the number that the OWASP Password Storage Cheat Sheet asks for.
+/// The iterations of PBKDF2 with HMAC-SHA-256 in PKCS#8, as the OWASP Password Storage Cheat Sheet
+/// recommends.
 ///
-/// scrypt would make guessing dearer, but fewer tools read it: GnuTLS, for one, does not.
+/// With scrypt each guess would cost more, but fewer tools read it: GnuTLS, for example, does not.
 pub const PBKDF2_ITERATIONS: u32 = 600_000;
 
 /// A cipher of OpenSSH's form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Cipher {
-    /// aes256-ctr, OpenSSH's own choice.
+    /// aes256-ctr, OpenSSH's default.
     #[default]
     Aes256Ctr,
-    /// aes256-gcm@openssh.com, which notices changed bytes.
+    /// aes256-gcm@openssh.com, which detects changed bytes.
     Aes256Gcm,
 }
 
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_no_tool_could_repeat_are_no_passphrase() {
+    fn bytes_that_no_tool_accepts_are_no_passphrase() {
         let passphrase = |bytes: &[u8]| Passphrase::new(Zeroizing::new(bytes.to_vec()));
         for good in [&b"x"[..], b" ", b"\xff\xfe", &[b'x'; 1023]] {
             assert_eq!(passphrase(good).map(|passphrase| passphrase.bytes().to_vec()), Ok(good.to_vec()));

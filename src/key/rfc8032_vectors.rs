@@ -1,6 +1,7 @@
-//! Key pairs that the standard gives.
+//! Key pairs from the standard.
 
-/// Seeds and public keys of RFC 8032, section 7.1: tests 1, 2, 3, 1024 and SHA(abc), in hexadecimal.
+/// The seeds and public keys of RFC 8032, section 7.1: tests 1, 2, 3, 1024 and SHA(abc), in
+/// hexadecimal.
 const VECTORS: [(&str, &str); 5] = [
     (
         "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -24,12 +25,12 @@ const VECTORS: [(&str, &str); 5] = [
     ),
 ];
 
-/// The key pairs: seed, public key.
+/// Returns the key pairs: seed, public key.
 pub(crate) fn pairs() -> [([u8; 32], [u8; 32]); VECTORS.len()] {
     VECTORS.map(|(seed, public_key)| (bytes(seed), bytes(public_key)))
 }
 
-/// 32 bytes from 64 hexadecimal digits.
+/// Returns the 32 bytes that 64 hexadecimal digits stand for.
 fn bytes(digits: &str) -> [u8; 32] {
     let value = |at: usize| char::from(digits.as_bytes()[at]).to_digit(16).unwrap_or_default() as u8;
     std::array::from_fn(|at| value(2 * at) << 4 | value(2 * at + 1))

@@ -1,7 +1,8 @@
-//! The seed, the public key that follows from it, and what of it people see.
+//! The seed, the public key derived from it, and the forms in which people see the public key.
 //!
-//! The derivation here is the slow, certain one (ed25519-dalek, constant-time). Every key is derived by it once
-//! more before anything is printed or written about that key, so an engine that computes wrongly is caught here.
+//! The derivation here is slow and certain (ed25519-dalek, constant-time). The program derives
+//! every key once more with it, before it prints or writes anything about that key. An engine that
+//! computes wrongly is found here.
 
 use ed25519_dalek::SigningKey;
 use sha2::{Digest as _, Sha256, Sha512};
@@ -11,12 +12,12 @@ use zeroize::{Zeroize as _, Zeroizing};
 use crate::escape::blanked;
 use crate::wire::{self, Body, Bytes, Target};
 
-/// 32 secret bytes, what a key file stores. Wiped on drop; neither shown nor copied by accident.
-// Boxed, so that moving a seed leaves no copy behind.
+/// 32 secret bytes, which a key file stores. Wiped on drop. It has no `Debug` and no `Clone`.
+// In a box, so that moving a seed leaves no copy behind.
 pub struct Seed(Box<Zeroizing<[u8; 32]>>);
 
 impl Seed {
-    /// The seed made of these bytes. The caller wipes its own copy.
+    /// Makes a seed of these bytes. The caller must wipe its own copy.
     #[must_use]
     pub fn new(mut bytes: [u8; 32]) -> Self {
         let seed = Self(Box::new(Zeroizing::new(bytes)));
@@ -24,13 +25,13 @@ impl Seed {
         seed
     }
 
-    /// The secret bytes.
+    /// Returns the secret bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// The public key, derived by ed25519-dalek: the answer that every engine must agree with.
+    /// Derives the public key with ed25519-dalek. Every engine must agree with the result.
     #[must_use]
     pub fn public_key(&self) -> PublicKey {
         // The signing key wipes itself on drop.
@@ -38,7 +39,7 @@ impl Seed {
     }
 }
 
-/// The first half of SHA-512(seed), **not yet clamped** (RFC 8032, section 5.1.5, step 1).
+/// Returns the first half of SHA-512(seed), **not yet clamped** (RFC 8032, section 5.1.5, step 1).
 #[must_use]
 pub fn scalar_bytes(seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
     let mut hash = Sha512::digest(seed);
@@ -48,21 +49,22 @@ pub fn scalar_bytes(seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
     scalar
 }
 
-/// A public key: 32 bytes, y with x's sign on top.
+/// A public key: 32 bytes, y with the sign of x on top.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PublicKey(pub [u8; 32]);
 
 impl PublicKey {
-    /// The 68 base64 characters that a pattern is looked for in.
+    /// Returns the text: 68 base64 characters, in which patterns are searched.
     #[must_use]
     pub fn text(&self) -> wire::Text {
         wire::text(&self.0)
     }
 
-    /// The `authorized_keys` line, without a line end: `ssh-ed25519 AAAA... comment`.
+    /// Returns the `authorized_keys` line, without a line end: `ssh-ed25519 AAAA... comment`.
     ///
-    /// Control and formatting characters of the comment become spaces: a line break would begin a second
-    /// entry of `authorized_keys`, and others steer the terminals on which the line is shown.
+    /// Control and formatting characters of the comment become spaces. A line break would begin a
+    /// second entry of `authorized_keys`, and other control characters change what a terminal
+    /// shows.
     #[must_use]
     pub fn line(&self, comment: &str) -> String {
         let text = self.text();
@@ -75,13 +77,13 @@ impl PublicKey {
         line
     }
 
-    /// The fingerprint as `ssh-keygen -l` shows it: `SHA256:` and 43 base64 characters.
+    /// Returns the fingerprint as `ssh-keygen -l` prints it: `SHA256:` and 43 base64 characters.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         Fingerprint::Sha256(self.blob_hash()).to_string()
     }
 
-    /// The bytes that are shown where a target is searched.
+    /// Returns the bytes whose base64 form is searched: the key itself, or the SHA-256 of its blob.
     #[must_use]
     pub fn bytes(&self, target: Target) -> Bytes {
         match target {
@@ -90,7 +92,8 @@ impl PublicKey {
         }
     }
 
-    /// The characters that are searched: of the text, or of the fingerprint as [`Self::fingerprint`] has it.
+    /// Returns the characters that are searched: the last 43 of the text, or those of
+    /// [`Self::fingerprint`].
     #[must_use]
     pub fn body(&self, target: Target) -> Body {
         match target {
@@ -102,7 +105,7 @@ impl PublicKey {
         }
     }
 
-    /// SHA-256 of the blob, what a fingerprint is made of.
+    /// Returns the SHA-256 of the blob, which the fingerprint shows.
     pub(crate) fn blob_hash(&self) -> [u8; 32] {
         Sha256::digest(wire::blob(&self.0)).into()
     }
@@ -138,7 +141,7 @@ mod tests {
         }
     }
 
-    /// The line and fingerprint that ssh-keygen prints for test 1 of RFC 8032.
+    /// Compares with the line and fingerprint that ssh-keygen prints for test 1 of RFC 8032.
     #[test]
     fn a_known_key_has_its_known_line_and_fingerprint() {
         let key = PublicKey(rfc8032_vectors::pairs()[0].1);
