@@ -1,4 +1,4 @@
-//! The odds that a key matches any of several patterns.
+//! The odds that a key matches at least one of several patterns.
 
 use regex_syntax::hir::Hir;
 
@@ -6,11 +6,15 @@ use super::odds::{Automaton, Bounds, MOST_CHARACTERS, Odds, Shape, of_any};
 use super::syntax::{Form, Kind, Pattern};
 use crate::wire::{BODY_LEN, Target};
 
-/// The most expressions whose common automaton is built.
-const MOST_EXPRESSIONS: usize = 32;
+/// The most patterns of a list whose common automaton is built.
+const MOST_UNITED: usize = 32;
 
-/// The chance that a key matches at least one of `patterns`: exact for lists of literals up to 800,000 characters, and for short
-/// lists with expressions while their common automaton has no more than 512 KiB; else bounds. `None` of no patterns.
+/// Returns the chance that a key matches at least one of `patterns`. `None` if the list is empty.
+///
+/// The chance of literals is exact if they have at most 800,000 characters together, and if no two
+/// of their characters share some symbols but not all. The chance of any other list is exact if it
+/// has at most 32 patterns, and their common automaton needs at most 512 KiB. Otherwise the result
+/// is a lower and an upper bound.
 #[must_use]
 pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option<Bounds> {
     let target = patterns.clone().next()?.style().target;
@@ -20,7 +24,7 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
     if let (Some(chance), []) = (of_literals, &others[..]) {
         return Odds::new(chance).map(Bounds::exact);
     }
-    if literals.len() + others.len() <= MOST_EXPRESSIONS {
+    if literals.len() + others.len() <= MOST_UNITED {
         let hirs = patterns.clone().map(|pattern| match pattern.form() {
             Form::Literal(literal) => literal.hir(),
             Form::Regex(regex) => regex.hir().clone(),
@@ -39,10 +43,11 @@ pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option
     Some(Bounds::between(at_least, Odds::new(of_all.min(1.0))?))
 }
 
-/// Of too many literals, so many are taken, those that most keys show: however long, they are not too many.
+/// The number of literals that give a lower bound if the list has too many characters. Even the
+/// longest literals stay within [`MOST_CHARACTERS`].
 const LIKELIEST: usize = MOST_CHARACTERS / (BODY_LEN + 1);
 
-/// Some literals, for a lower bound.
+/// Returns at most [`LIKELIEST`] of the literals: those that a key shows with the highest chance.
 fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {
     if literals.len() > LIKELIEST {
         let probability = |pattern: &Pattern| pattern.odds().probability();
@@ -52,7 +57,8 @@ fn likeliest(mut literals: Vec<&Pattern>) -> Vec<&Pattern> {
     literals
 }
 
-/// The exact chance that a key shows one of these literals, if it can be had quickly.
+/// Returns the exact chance that a key shows one of these literals. `None` if they have more than
+/// [`MOST_CHARACTERS`] together, or if [`of_any`] cannot compute it.
 fn chance_of_any(literals: &[&Pattern], target: Target) -> Option<f64> {
     let characters: usize = literals.iter().map(|pattern| pattern.text().len()).sum();
     if characters > MOST_CHARACTERS {

@@ -1,13 +1,14 @@
-//! What to look for: typed text becomes a [`Pattern`] with exact [`Odds`], many become a [`Matcher`].
+//! Patterns: typed text becomes a [`Pattern`] with exact [`Odds`], and a list of them a
+//! [`Matcher`].
 //!
-//! A pattern is matched against the 43 characters that show a [`Target`](crate::wire::Target): the body of a key's
-//! text, or the fingerprint.
+//! A pattern is matched against the 43 characters that show a [`Target`](crate::wire::Target): the
+//! body of a key's text, or the fingerprint.
 //!
-//! | folder | its duty |
+//! | folder | what it does |
 //! | --- | --- |
-//! | `odds` | exact chances: of literals by dynamic programming, of expressions over the states of their automata |
-//! | `syntax` | text becomes a pattern, or an error that names the place and the reason |
-//! | `matcher` | a list of patterns, compiled, goes through whole batches |
+//! | `odds` | computes exact chances, by dynamic programming over prefixes or automata |
+//! | `syntax` | turns text into a pattern, or into an error that names the place and the reason |
+//! | `matcher` | compiles a list of patterns and tests whole batches with it |
 
 mod any;
 mod matcher;

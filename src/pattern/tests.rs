@@ -1,5 +1,5 @@
-//! The room's own tests: odds against enumeration, the matcher against plain comparison, the prefilter
-//! against the matcher.
+//! Tests of the whole room: compares odds with enumeration, the matcher with plain comparison, and
+//! its filters with the matcher.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -29,7 +29,7 @@ fn refusal(text: &str, kind: Kind) -> (Reason, Range<usize>) {
     (error.reason().clone(), error.at())
 }
 
-/// The share of all bodies of `len` characters that match, by trying every one of them.
+/// Returns the share of all bodies of `len` characters that match. Tries every body.
 fn enumerated(form: &Form<'_>, len: usize) -> f64 {
     let mut matched = 0u32;
     let total = 16 * 64u32.pow(len as u32 - 1);
@@ -100,7 +100,7 @@ fn odds_equal_enumeration_of_short_bodies() {
     assert!(compared > 500, "{compared} comparisons");
 }
 
-/// Closed forms for whole bodies, where inclusion and exclusion stays short.
+/// Compares whole bodies with closed forms, where inclusion and exclusion is short.
 #[test]
 fn odds_of_whole_bodies() {
     let close = |pattern: Pattern, exact: f64| {
@@ -120,7 +120,7 @@ fn odds_of_whole_bodies() {
     close(pattern(".{43}", Kind::Regex), 1.0);
     let whole = "A".repeat(43);
     close(pattern(&whole, Kind::Anywhere), 1.0 / 16.0 / 32f64.powi(42));
-    // A word of 40 letters has one place only: between character 2 and character 43.
+    // A word of 40 letters has only one place: between character 2 and character 43.
     let longest = "x".repeat(40);
     close(pattern(&longest, Kind::Word), 32f64.powi(-40) / 32f64.powi(2));
 }
@@ -151,7 +151,7 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
 }
 
 #[test]
-fn what_is_searched_is_known_and_told() {
+fn the_target_is_known_and_named() {
     for (target, words) in [(Target::Key, "key text"), (Target::Fingerprint, "a fingerprint")] {
         let style = Style { target, ..Style::default() };
         assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).target(), target);
@@ -170,7 +170,7 @@ fn leet_adds_the_digit_and_keeps_the_letter() {
     };
     leet("Abegilostz", false, 16.0 * (64f64 / 3.0).powi(9));
     leet("Aa", true, 16.0 * 32.0);
-    // The digit itself stands for itself alone.
+    // A digit matches only itself.
     leet("A4", false, 16.0 * 64.0);
 }
 
@@ -186,12 +186,12 @@ fn the_odds_of_several_patterns_count_no_key_twice() {
     assert!(close(several(&["^[AB]", "^A"]), 2.0 / 16.0));
     assert_eq!(several(&[]), None);
     assert_eq!(several(&["^A"; 33]), None);
-    // Literals of any number.
+    // Any number of literals.
     let words: Vec<Pattern> =
         ["cat", "car", "category"].iter().map(|text| pattern(text, Kind::Prefix)).collect();
     let all = any_of(words.iter()).unwrap();
     assert!(all.is_exact() && (all.at_least.probability() * 16.0 * 32.0 * 32.0 - 2.0).abs() < 1e-12);
-    // With expressions that are too many, bounds: what the literals alone have, and the sum.
+    // A list with too many patterns has bounds: the likeliest pattern, and the sum.
     let mut many: Vec<Pattern> = (0..40).map(|_| pattern("^A", Kind::Regex)).collect();
     many.extend(words);
     let bounds = any_of(many.iter()).unwrap();
@@ -200,7 +200,7 @@ fn the_odds_of_several_patterns_count_no_key_twice() {
 }
 
 #[test]
-fn of_too_many_characters_the_likeliest_words_are_the_lower_bound() {
+fn the_likeliest_words_are_the_lower_bound_of_a_list_with_too_many_characters() {
     let words = |letters: &'static [u8], len, count| {
         let word = move |number: usize| -> String {
             (0..len as u32)
@@ -212,7 +212,8 @@ fn of_too_many_characters_the_likeliest_words_are_the_lower_bound() {
     };
     let short: Vec<Pattern> = words(b"abcdefghijklm", 5, 1000).collect();
     let of_short = any_of(short.iter()).filter(Bounds::is_exact).unwrap().at_most.probability();
-    // Long ones, in the list before and behind: they add less than can be seen, but too many characters.
+    // Long words before and after the short ones: they add a negligible chance, but too many
+    // characters.
     let mut all: Vec<Pattern> = words(b"nopq", 34, 12_500).collect();
     all.extend(short);
     all.extend(words(b"rstu", 34, 12_500));
@@ -243,7 +244,7 @@ fn a_pattern_keeps_what_was_typed() {
     assert!((40 * states..160 * states).contains(&automaton.bytes()), "{} of {states}", automaton.bytes());
 }
 
-/// The kinds that are no expressions.
+/// The kinds that are not regular expressions.
 const LITERAL_KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
 
 fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
@@ -256,13 +257,14 @@ fn random_keys(seed: u8, keys: usize) -> Vec<[u8; wire::KEY_LEN]> {
     random
 }
 
-/// The key of a body, decoded after the fixed characters.
+/// Decodes the key that shows a body, after the fixed characters.
 fn key_of(body: &Body) -> [u8; wire::KEY_LEN] {
     let blob = STANDARD_NO_PAD.decode([wire::FIXED.as_bytes(), body].concat()).unwrap();
     *blob.last_chunk().unwrap()
 }
 
-/// A random body that shows `literal` at `at`; `None` if character 0 cannot be what that takes.
+/// Returns a random body that shows `literal` at `at`. `None` if a character of the literal cannot
+/// be there.
 fn planted(literal: &Literal, kind: Kind, at: usize, random: &mut ChaCha8Rng) -> Option<Body> {
     let mut key = [0; wire::KEY_LEN];
     random.fill_bytes(&mut key);
@@ -279,7 +281,7 @@ fn planted(literal: &Literal, kind: Kind, at: usize, random: &mut ChaCha8Rng) ->
     Some(body)
 }
 
-/// The places of the keys that may match, after the sign of x was taken away.
+/// Returns the places of the keys that may match, with their signs cleared.
 fn candidates(matcher: &Matcher, keys: &[[u8; wire::KEY_LEN]]) -> Vec<usize> {
     let keys: Vec<_> = keys.iter().map(|key| without_sign(*key)).collect();
     matcher.candidates(&keys)
@@ -290,7 +292,8 @@ fn without_sign(mut key: [u8; wire::KEY_LEN]) -> [u8; wire::KEY_LEN] {
     key
 }
 
-/// Every kind and length, with and without case and leet, alone and together with others, at every place.
+/// Tests every kind and length, with and without case and leet, alone and in a list, at every
+/// place.
 #[test]
 fn a_key_that_shows_a_pattern_passes_with_either_sign() {
     let mut random = ChaCha8Rng::from_seed([1; 32]);
@@ -312,7 +315,7 @@ fn a_key_that_shows_a_pattern_passes_with_either_sign() {
         let places = match kind {
             Kind::Prefix => 0..=0,
             Kind::Suffix => wire::BODY_LEN - len..=wire::BODY_LEN - len,
-            // Character 0 is no delimiter, and one stands behind.
+            // Character 0 cannot be a delimiter, and one delimiter follows the word.
             Kind::Word => 2..=wire::BODY_LEN - len - 1,
             _ => 0..=wire::BODY_LEN - len,
         };
@@ -329,13 +332,14 @@ fn a_key_that_shows_a_pattern_passes_with_either_sign() {
     assert!(tested > 1000, "{tested} keys");
 }
 
-/// The bytes of a batch as an engine has them.
+/// Returns the bytes of a batch as an engine passes them.
 fn batch(target: Target, seed: u8, count: usize) -> Vec<[u8; wire::KEY_LEN]> {
     let bytes = random_keys(seed, count);
     if target == Target::Key { bytes.into_iter().map(without_sign).collect() } else { bytes }
 }
 
-/// What a naive search finds: the patterns whose plain comparison finds them, of a key with either sign.
+/// Returns the patterns that a naive search finds by plain comparison. Searches a key with either
+/// sign.
 fn naive(patterns: &[Pattern], target: Target, bytes: &[u8; wire::KEY_LEN]) -> Vec<PatternId> {
     let body = target.body(bytes);
     let other = if target == Target::Key { target.body(&wire::with_sign(*bytes)) } else { body };
@@ -343,8 +347,9 @@ fn naive(patterns: &[Pattern], target: Target, bytes: &[u8; wire::KEY_LEN]) -> V
     (0..patterns.len()).filter(shown).collect()
 }
 
-/// Lists of every kind against naive search on random keys, patterns so short that these match them. `VANITY_KEYS` sets how many keys
-/// are tried with a list of one pattern; longer lists get fewer.
+/// Compares lists of every kind with a naive search on random keys. The patterns are so short that
+/// random keys match them. `VANITY_KEYS` sets the number of keys for a list of one pattern; longer
+/// lists get fewer.
 #[test]
 fn the_matcher_equals_a_naive_one_on_random_keys() {
     let count = std::env::var("VANITY_KEYS").map_or(4000, |count| count.parse().unwrap());
@@ -352,7 +357,7 @@ fn the_matcher_equals_a_naive_one_on_random_keys() {
     let mut matches = 0;
     for list in 0..30 {
         let target = [Target::Key, Target::Fingerprint][list % 2];
-        // One, a few for the rows, many for the quads; of one kind, or of all.
+        // One pattern, a few for the rows, many for the quads; of one kind, or of all.
         let size = [1, 5, 60, 500][list / 2 % 4];
         let kind = [None, Some(Kind::Anywhere), Some(Kind::Prefix), Some(Kind::Regex)][list % 4];
         let longest = if size == 500 { 6 } else { 4 };
@@ -381,7 +386,7 @@ fn the_matcher_equals_a_naive_one_on_random_keys() {
     assert!(matches > count, "{matches} matches");
 }
 
-/// Patterns that some key can match.
+/// Returns random patterns that some key can match.
 fn random_patterns(
     random: &mut ChaCha8Rng,
     count: usize,
@@ -417,9 +422,9 @@ fn random_patterns(
     patterns
 }
 
-/// A long list that is folded, hashed and looked up in every way.
+/// Tests long lists that are folded, hashed and looked up in every way.
 #[test]
-fn every_word_of_a_long_list_is_found_where_it_stands() {
+fn every_word_of_a_long_list_is_found() {
     let mut random = ChaCha8Rng::from_seed([9; 32]);
     for (kind, case_sensitive, count) in [
         (Kind::Anywhere, false, 10_000),
@@ -459,7 +464,7 @@ fn every_word_of_a_long_list_is_found_where_it_stands() {
 }
 
 #[test]
-fn a_matcher_of_some_patterns_knows_them_by_their_place_in_the_list() {
+fn a_matcher_of_some_patterns_keeps_their_ids() {
     let patterns: Vec<Pattern> =
         ["ab", "cd", "ef", "a"].iter().map(|text| pattern(text, Kind::Prefix)).collect();
     let mut body = *wire::body(&wire::text(&[0; wire::KEY_LEN]));
@@ -479,7 +484,8 @@ fn any_style() -> impl Strategy<Value = Style> {
 }
 
 proptest! {
-    /// Bodies over few symbols, so that matches are common, overlap, and differ by case and digit.
+    /// Tests bodies of few symbols, so that matches are common, overlap, and differ by case and
+    /// digit.
     #[test]
     fn the_matcher_equals_plain_comparison(
         typed in prop::collection::vec(("[AaIiLl14+]{1,4}", any_style()), 1..12),
@@ -489,7 +495,7 @@ proptest! {
             typed.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect();
         let matcher = Matcher::new(&patterns);
         for body in bodies {
-            // Of character 0 a key has four bits.
+            // The key has only four bits of character 0.
             let key = key_of(body.as_bytes().try_into().unwrap());
             let body = &Target::Key.body(&key);
             let found = matcher.find(&key);
@@ -500,9 +506,9 @@ proptest! {
         }
     }
 
-    /// Whatever is typed, the answer is a pattern or a reason; never a panic.
+    /// Tests that any typed text gives a pattern or a reason, and never a panic.
     #[test]
-    fn any_text_is_answered(text in ".{0,60}", style in any_style()) {
+    fn any_text_gives_a_pattern_or_an_error(text in ".{0,60}", style in any_style()) {
         if let Err(error) = Pattern::new(&text, style) {
             prop_assert!(error.at().end <= text.chars().count() + 1);
             prop_assert!(!error.to_string().is_empty());

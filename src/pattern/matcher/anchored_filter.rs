@@ -1,4 +1,4 @@
-//! Literals that stand at one end: one look-up of their characters there.
+//! A filter for literals at one end of the text: one look-up of the characters there.
 
 use super::bloom::{Bloom, spread};
 use super::classes::Classes;
@@ -9,21 +9,22 @@ use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
 use crate::wire::{BODY_LEN, SIGN_POSITION, Target};
 
-/// Which end, and of how many characters.
+/// The characters that are looked up: whether they are at the end of the text, and how many.
 pub(super) type Window = (bool, usize);
 
-/// The literals with the same window.
+/// A filter for all literals with the same window.
 pub(super) struct AnchoredFilter {
     target: Target,
     window: Window,
-    marks: Bloom,
-    /// Where the literals begin.
+    bloom: Bloom,
+    /// The positions where the literals begin.
     starts: Starts,
     literals: usize,
 }
 
 impl AnchoredFilter {
-    /// The window of a literal that stands at one end: its first `most` characters, or at the end its last; `None` of others.
+    /// Returns the window of a literal at one end: at most `most` characters, the first ones at the
+    /// start and the last ones at the end. `None` for a literal that may be anywhere.
     pub(super) fn window_of(literal: &Literal, most: usize) -> Option<Window> {
         let count = literal.len().min(most);
         match literal.place() {
@@ -33,29 +34,32 @@ impl AnchoredFilter {
         }
     }
 
-    /// For so many literals.
+    /// Makes an empty filter with room for `literals`.
     pub(super) fn new(target: Target, window: Window, literals: usize) -> Self {
-        Self { target, window, marks: Bloom::new(literals), starts: Starts::default(), literals }
+        Self { target, window, bloom: Bloom::new(literals), starts: Starts::default(), literals }
     }
 
+    /// Adds a literal, whose window must be the window of this filter.
     pub(super) fn mark(&mut self, classes: &Classes, literal: &Literal) {
         let (at_end, count) = self.window;
         let (from, start) = if at_end { (literal.len() - count, BODY_LEN - literal.len()) } else { (0, 0) };
-        self.marks.put(spread(literal_window(literal, classes, from, count)));
+        self.bloom.put(spread(literal_window(literal, classes, from, count)));
         self.starts = self.starts.or(Starts::only(start));
     }
 
-    /// The share of random bytes that pass, if the literals were random.
+    /// Estimates the share of random bytes that pass, as if the literals were random.
     pub(super) fn hits(&self) -> f64 {
         let (_, count) = self.window;
-        self.marks.share_by_chance() + self.literals as f64 / 2f64.powi(5 * count as i32 - 1)
+        self.bloom.share_by_chance() + self.literals as f64 / 2f64.powi(5 * count as i32 - 1)
     }
 
+    /// Returns the cost of this test in nanoseconds a text.
     pub(super) fn cost(&self) -> f64 {
         LOOK_UP_END
     }
 
-    /// Adds to `starts` where a literal may begin in each of `texts`; in a key, with either sign.
+    /// Adds to `starts` the positions where a literal may begin in each of `texts`. Looks up keys
+    /// with either sign.
     #[inline(always)]
     pub(super) fn starts(&self, texts: &[Folded], starts: &mut [Starts]) {
         let (at_end, count) = self.window;
@@ -68,12 +72,12 @@ impl AnchoredFilter {
 
     #[inline(always)]
     fn starts_with(&self, texts: &[Folded], starts: &mut [Starts], window: impl Fn(&Folded) -> u64) {
-        let marks = self.marks.view();
+        let bloom = self.bloom.view();
         for text in texts {
-            marks.prefetch(spread(window(text)));
+            bloom.prefetch(spread(window(text)));
         }
         for (starts, text) in starts.iter_mut().zip(texts) {
-            let may_have = marks.may_have(spread(window(text)));
+            let may_have = bloom.may_have(spread(window(text)));
             *starts = starts.or(if may_have { self.starts } else { Starts::default() });
         }
     }

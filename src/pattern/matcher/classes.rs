@@ -1,27 +1,28 @@
-//! Symbols that no literal of a list tells apart, folded into classes.
+//! Classes of symbols that no literal of a list distinguishes.
 //!
-//! Where case is ignored, `a` and `A` are a class, and so is what no literal holds.
+//! Where case is ignored, `a` and `A` form a class. The symbols that no literal holds form another
+//! one.
 
 use crate::wire::{SYMBOL_BITS, Symbols};
 
-/// The values of a symbol.
+/// The number of values that a symbol has.
 const VALUES: usize = 1 << SYMBOL_BITS;
 
-/// What is added to the number of the class that no literal holds: the highest bit.
+/// The bit that is added to the class of symbols that no literal holds: the highest one.
 pub(super) const UNUSED: u8 = 0x80;
 
 /// A partition of the 64 symbols.
 pub(super) struct Classes {
-    /// How many there are.
+    /// The number of classes.
     count: u8,
-    /// The class of each symbol, by its value; with [`UNUSED`].
+    /// The class of each symbol, by its value, with [`UNUSED`] added.
     of_values: [u8; VALUES],
     /// The share of the symbols that each class holds.
     shares: Vec<f64>,
 }
 
 impl Classes {
-    /// The finest partition in which each of `sets` lies within a class.
+    /// Makes the finest partition in which each of `sets` lies within one class.
     pub(super) fn new(sets: impl IntoIterator<Item = Symbols>) -> Self {
         let mut classes: Vec<Symbols> = Vec::new();
         for set in sets.into_iter().filter(|set| !set.is_empty()) {
@@ -47,28 +48,28 @@ impl Classes {
         Self { count: classes.len() as u8, of_values, shares }
     }
 
-    /// How many classes there are, 1 to 64.
+    /// Returns the number of classes, 1 to 64.
     pub(super) fn count(&self) -> u8 {
         self.count
     }
 
-    /// The class of each symbol, by its value; with [`UNUSED`] added.
+    /// Returns the class of each symbol, by its value, with [`UNUSED`] added.
     #[inline(always)]
     pub(super) fn of_values(&self) -> &[u8; VALUES] {
         &self.of_values
     }
 
-    /// The class of the symbol with this value; with [`UNUSED`] added.
+    /// Returns the class of the symbol with this value, with [`UNUSED`] added.
     pub(super) fn of(&self, value: u8) -> u8 {
         self.of_values[usize::from(value)]
     }
 
-    /// Whether some symbols are in no literal; their class is the last one.
+    /// Returns whether some symbols occur in no literal. Their class is the last one.
     pub(super) fn has_unused(&self) -> bool {
         self.of_values.iter().any(|class| class & UNUSED != 0)
     }
 
-    /// The share of the symbols that are in a class.
+    /// Returns the share of the 64 symbols that belong to a class.
     pub(super) fn share(&self, class: u8) -> f64 {
         self.shares[usize::from(class & !UNUSED)]
     }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_apart_has_one_class() {
+    fn symbols_that_no_literal_distinguishes_have_one_class() {
         let classes = Classes::new([set(b"aA4"), set(b"x"), set(b"iI1"), set(b"lL1"), set(b"4")]);
         let of = |byte| classes.of(Symbols::of(byte).first().unwrap());
         assert_eq!(classes.count(), 4);

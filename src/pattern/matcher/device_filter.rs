@@ -1,8 +1,10 @@
-//! What a matcher tells a device, as plain words: the tests that rule most keys out before any of them leaves it.
+//! The filter of a matcher as plain words for a device, which rejects most keys before they leave
+//! it.
 //!
-//! A filter is a list of sieves, and lets a key pass if one of them does. A sieve has up to three tests, and lets a key pass if all
-//! of them do: rows of windows (`filter/rows.rs`), marks of the first characters of literals (`index.rs`), and the walk of an
-//! expression (`walk.rs`). What passes may match; the matcher decides.
+//! A filter is a list of sieves. A key passes the filter if it passes one of the sieves. A sieve
+//! has up to three tests, and a key passes the sieve if it passes all of them: rows of windows
+//! (`window_filter.rs`), marks of the first characters of literals (`literals.rs`), and the walk
+//! through an automaton (`dfa_scan.rs`). A key that passes may match; the matcher decides.
 //!
 //! ```text
 //! 0                  the target's zero bits before the first byte
@@ -16,19 +18,19 @@ use super::literals::MOST_COUNT;
 use super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
 use crate::wire::Target;
 
-/// The tests of a list of patterns.
+/// The filter of a list of patterns.
 pub struct DeviceFilter {
     target: Target,
-    /// The number of rows, and the words of each kind of test.
+    /// For each sieve, the number of rows, and the words of each kind of test.
     sieves: Vec<(usize, [Vec<u32>; 3])>,
 }
 
-/// The words before the first sieve, and those of one.
+/// The number of words before the first sieve, and the number of words of each sieve.
 const HEAD: usize = 2;
 const SIEVE: usize = 4;
 
 impl DeviceFilter {
-    /// What those who read a filter have to know, by the names that they use.
+    /// The constants that a kernel needs to read a filter, with their names there.
     pub const NUMBERS: [(&str, u64); 4] = [
         ("ROW_WINDOWS", WINDOWS as u64),
         ("ROW_WORDS", ROW_WORDS as u64),
@@ -40,7 +42,8 @@ impl DeviceFilter {
         Self { target, sieves: Vec::new() }
     }
 
-    /// Adds a sieve of these rows, and of marks and a walk if they are written.
+    /// Adds a sieve of these rows. The closures append the words of the marks and of the walk, or
+    /// nothing if the sieve has none.
     pub(super) fn add(
         &mut self,
         rows: Option<&WindowFilter>,
@@ -54,7 +57,7 @@ impl DeviceFilter {
         self.sieves.push((count, tests));
     }
 
-    /// All of it.
+    /// Returns the words of the whole filter.
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
         let mut words = vec![self.target.lead() as u32, self.sieves.len() as u32];

@@ -1,24 +1,26 @@
 //! Regular expressions over batches of bytes: eight walks through an automaton side by side.
 //!
-//! A walk is a chain of loads, each of which has to wait for the one before. Eight of them side by side hide that. The sign of
-//! a key shows in the last character but one; up to there both signs have the same walk.
+//! A walk is a chain of loads, and each load waits for the one before. Eight walks side by side
+//! hide that latency. The sign of a key changes only the last character but one, so both signs
+//! share the walk up to there.
 
 use super::stage::EachPlace;
 use crate::pattern::odds::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Target};
 
-/// Walks side by side.
+/// The number of walks side by side.
 const LANES: usize = 8;
 
-/// The values of a symbol.
+/// The number of values that a symbol has.
 const VALUES: u32 = 1 << SYMBOL_BITS;
 
-/// An automaton whose states are the places of their rows, one successor for each value of a symbol.
+/// An automaton. A state is the offset of its row in the table, and a row has one successor for
+/// each value of a symbol.
 pub(super) struct DfaScan {
     target: Target,
-    /// The states that follow; those after [`DEAD`] and [`MATCHED`] are themselves.
+    /// The successors. [`DEAD`] and [`MATCHED`] lead to themselves.
     next: Vec<u32>,
-    /// Whether the text may end in a state, by its number.
+    /// For each state, by its number: whether the text may end there.
     accepts: Vec<bool>,
 }
 
@@ -39,13 +41,13 @@ impl DfaScan {
         Self { target, next, accepts: accepts.collect() }
     }
 
-    /// The bytes of the walk through an automaton, but for what is small.
+    /// Returns the bytes that the scan of an automaton takes, without small fields.
     pub(super) fn bytes(automaton: &Automaton) -> usize {
         ((START + automaton.states()) * VALUES) as usize * size_of::<u32>()
     }
 
-    /// Adds what a device needs: where a walk begins, the number of states that follow and these, and a bit for each state in which
-    /// the text may end.
+    /// Appends the words that a device needs: the first state, the number of successors, the
+    /// successors, and one bit for each state in which the text may end.
     pub(super) fn write(&self, words: &mut Vec<u32>) {
         words.extend([START * VALUES, self.next.len() as u32]);
         words.extend(&self.next);
@@ -53,7 +55,8 @@ impl DfaScan {
         words.extend(self.accepts.chunks(32).map(bits));
     }
 
-    /// Calls `each` with the place of everything in `batch` that matches, in ascending order; a key with either sign.
+    /// Calls `each` with the place of every element of `batch` that matches, in ascending order.
+    /// Tests keys with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         for (number, some) in batch.chunks(LANES).enumerate() {
             let matches = self.eight(&values(self.target, some), self.target == Target::Key);
@@ -63,7 +66,7 @@ impl DfaScan {
         }
     }
 
-    /// Whether `bytes` match; of a key, with the sign that it has.
+    /// Returns whether `bytes` match. Tests a key with the sign that it has.
     pub(super) fn is_match(&self, bytes: &Bytes) -> bool {
         self.eight(&values(self.target, std::slice::from_ref(bytes)), false)[0]
     }
@@ -95,7 +98,7 @@ impl DfaScan {
     }
 }
 
-/// The values of the characters of up to eight texts.
+/// Returns the values of the characters of up to eight texts.
 #[inline(always)]
 fn values(target: Target, some: &[Bytes]) -> Values {
     let mut values = [[0; LANES]; 4 * QUADS];

@@ -1,19 +1,20 @@
-//! Texts folded into classes: a byte for each character, the number of its class.
+//! Texts folded into classes: one byte for each character, the number of its class.
 
 use super::classes::Classes;
 use crate::pattern::syntax::Literal;
 use crate::simd::Bytes64;
 use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Target};
 
-/// Characters in a vector.
+/// The number of characters in a vector.
 const LANES: usize = 64;
 
-/// Where the last eight characters stand again, with the sign: character 36 is byte 44.
+/// The offset of the copy of the last eight characters, which holds the sign: character 36 is byte
+/// 44.
 const REPEATED: usize = 8;
 
 const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
 
-/// What sets the sign in the repeated characters of a key.
+/// The bit that sets the sign in the copy, for keys.
 const SIGN: [u32; LANES / 4] = {
     let mut fours = [0; LANES / 4];
     let at = SIGN_POSITION + REPEATED;
@@ -21,17 +22,17 @@ const SIGN: [u32; LANES / 4] = {
     fours
 };
 
-/// The same of what has no sign.
+/// The same for fingerprints, which have no sign.
 const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
 
-/// A text, and its last eight characters once more, in a key with the sign.
+/// A text, and a copy of its last eight characters. In the copy of a key, the sign is set.
 #[derive(Clone, Copy)]
 pub(super) struct Folded([u8; LANES]);
 
 impl Folded {
     pub(super) const NONE: Self = Self([0; LANES]);
 
-    /// Folds what `bytes` show, each symbol as the table has it for its value.
+    /// Folds the text that shows `bytes`. `table` has the class of each symbol, by its value.
     #[inline(always)]
     pub(super) fn new<S: Bytes64>(simd: S, table: &[u8; LANES], target: Target, bytes: &Bytes) -> Self {
         let mut folded = Self::NONE;
@@ -39,7 +40,7 @@ impl Folded {
         folded
     }
 
-    /// The same in a vector.
+    /// Folds a text as [`Self::new`] does, and leaves it in a vector.
     #[inline(always)]
     pub(super) fn vector<S: Bytes64>(
         simd: S,
@@ -62,7 +63,8 @@ impl Folded {
         simd.load_bytes(&self.0)
     }
 
-    /// The classes of `count` characters, up to 8, from `start` on, as [`window`] has them; with the sign set or not.
+    /// Returns the classes of `count` characters from `start` on, up to 8, as [`window`] packs
+    /// them. `sign` selects the sign of a key.
     #[inline(always)]
     pub(super) fn window(&self, start: usize, count: usize, sign: bool) -> u64 {
         let bytes = &self.0;
@@ -76,14 +78,14 @@ impl Folded {
     }
 }
 
-/// Returns the classes of `count` characters of a literal, up to 8, from `from` on, as [`Folded::window`] has them of a text
-/// that shows it.
+/// Returns the classes of `count` characters of a literal from `from` on, up to 8. The result
+/// equals [`Folded::window`] of a text that shows the literal.
 pub(super) fn literal_window(literal: &Literal, classes: &Classes, from: usize, count: usize) -> u64 {
     let class = |byte: &u8| classes.of(literal.accepts(*byte).first().unwrap_or_default());
     window(literal.text()[from..from + count].iter().map(class))
 }
 
-/// Up to 8 classes as a number, the first one lowest.
+/// Packs up to 8 classes into a number, the first one lowest.
 fn window(classes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     classes.rev().fold(0, |window, class| window << 8 | u64::from(class))
 }

@@ -1,11 +1,14 @@
-//! A first look at the bytes, which rules most of them out before anything exact is done.
+//! A first test of the bytes, which rejects most of them before the exact tests.
 //!
-//! The promise: bytes that are refused show none of the runs, whatever the highest bit of a key, the sign of x, is. Of
-//! bytes that pass it is said where a run may begin; exact tests decide.
+//! The promise: rejected bytes show none of the literals, whatever the sign of x, the highest bit
+//! of a key, is. For bytes that pass, the filter reports where a literal may begin; exact tests
+//! decide.
 //!
-//! `rows` looks at windows of two bytes, whose values are marked in 8 KiB: cheap, and for some hundred runs at most,
-//! whatever sets of symbols they are made of. `quads` looks at four characters everywhere, folded into classes, for lists of
-//! literals of any length, and says where. What is cheapest, either or both, is reckoned from the shares that they let pass.
+//! `window_filter` tests windows of two bytes, with a bitmap of 8 KiB. It is cheap, works for any
+//! sets of symbols, and pays for some hundred literals at most. `quad_filter` tests four characters
+//! everywhere, folded into classes. It works for lists of any length, and reports places.
+//! [`LiteralFilter::new`] estimates the cost of each, of both and of none from the shares that they
+//! let pass, and chooses the cheapest.
 
 use super::classes::Classes;
 use super::costs::{LOOK_UP_AT_A_PLACE, LOOK_UP_EVERYWHERE};
@@ -19,17 +22,17 @@ use crate::pattern::syntax::Literal;
 use crate::simd::Scalar;
 use crate::wire::{Bytes, Target};
 
-/// Tells bytes that show no literal.
+/// Rejects bytes that show no literal.
 pub(super) struct LiteralFilter {
     target: Target,
-    /// Without any row where they do not pay.
+    /// Has no rows if they do not pay.
     rows: WindowFilter,
     quads: Option<QuadFilter>,
 }
 
 impl LiteralFilter {
-    /// The cheapest filter for literals whose symbols `classes` has folded. The exact test makes so many `look_ups`
-    /// at each place, for `most` characters at most.
+    /// Chooses the cheapest filter for literals whose symbols are folded into `classes`. The exact
+    /// test makes `look_ups` look-ups at each place, for at most `most` characters.
     pub(super) fn new<'a>(
         target: Target,
         classes: &Classes,
@@ -40,20 +43,21 @@ impl LiteralFilter {
         let everywhere = LOOK_UP_EVERYWHERE * look_ups as f64;
         let rows = windows_of(target, literals.clone());
         let quads = QuadFilter::new(target, classes, most, literals);
-        let there =
+        let after_quads =
             quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * LOOK_UP_AT_A_PLACE * look_ups as f64);
         let by_quads = quads.as_ref().map_or(f64::INFINITY, QuadFilter::cost);
         let share = rows.share_passing();
-        let without_rows = everywhere.min(by_quads + there);
-        let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + there);
+        let without_rows = everywhere.min(by_quads + after_quads);
+        let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + after_quads);
         let (rows, share) =
             if with_rows < without_rows { (rows, share) } else { (WindowFilter::none(), 1.0) };
-        let quads = quads.filter(|_| share * by_quads + there < share * everywhere);
+        let quads = quads.filter(|_| share * by_quads + after_quads < share * everywhere);
         Self { target, rows, quads }
     }
 
-    /// Calls `each` for parts of `batch`, in ascending order, with some places, the texts there, and where in each a literal may
-    /// begin. What is left out shows none. Of a key the highest bit has to be 0; both signs are thought of.
+    /// Calls `each` for parts of `batch`, in ascending order: with some places, the texts there,
+    /// and the positions in each text where a literal may begin. Elements that are left out show no
+    /// literal. The highest bit of a key must be 0; the filter tests both signs.
     pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: EachText) {
         match &self.quads {
             None => self.rows.survivors(batch, &mut |place| {
@@ -74,10 +78,12 @@ impl LiteralFilter {
     }
 }
 
-/// The most literals whose runs are marked one by one. More would leave little to reject, and take some microseconds each.
+/// The most literals that are marked one by one. More of them would leave few bytes to reject, and
+/// each takes some microseconds.
 const MOST_RUNS: usize = 4096;
 
-/// WindowFilter of windows for literals. Many of them are looked for by what they have in common, if they all stand at one end.
+/// Returns the window filter for literals. Of more than [`MOST_RUNS`] literals it marks only what
+/// they have in common at each end. Such a list with a literal that may be anywhere gets no rows.
 pub(super) fn windows_of<'a>(
     target: Target,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
@@ -115,7 +121,7 @@ mod tests {
         random.next_u32() as usize % end
     }
 
-    /// Letters, digits and delimiters of few kinds, anywhere or at one end.
+    /// Returns letters, digits and delimiters of few kinds, anywhere or at one end.
     fn random_literal(random: &mut ChaCha8Rng, least: usize, target: Target) -> (String, Style) {
         let len = least + below(random, 7);
         let text = (0..len).map(|_| char::from(b"aBcCX7+"[below(random, 7)])).collect();
@@ -123,7 +129,7 @@ mod tests {
         (text, Style { kind, case_sensitive: below(random, 3) == 0, leet: below(random, 3) == 0, target })
     }
 
-    /// Bytes that show `run` from `start` on, among random ones; none if its ends cannot stand there.
+    /// Returns random bytes that show `run` from `start` on. `None` if its ends do not fit there.
     fn showing(target: Target, run: &Run, start: usize, random: &mut ChaCha8Rng) -> Option<Bytes> {
         let mut bytes = Bytes::default();
         random.fill_bytes(&mut bytes);
@@ -149,9 +155,9 @@ mod tests {
         Some(bytes)
     }
 
-    /// The promise, for either filter, every place, and lists of all sizes.
+    /// Tests the promise for either filter, every place, and lists of all sizes.
     #[test]
-    fn whatever_shows_a_run_passes_and_its_place_is_told() {
+    fn bytes_that_show_a_run_pass_with_its_place() {
         let mut random = ChaCha8Rng::from_seed([6; 32]);
         let mut tested = 0;
         for list in 0..200 {
@@ -187,15 +193,15 @@ mod tests {
             for start in run.starts.clone() {
                 let Some(bytes) = showing(target, &run, start, &mut random) else { continue };
                 for (number, filter) in filters.iter().enumerate() {
-                    let mut told = None;
+                    let mut reported = None;
                     let batch = [[0; 32], bytes, [0xff; 32].map(|byte| byte >> 1)];
                     filter.survivors(&classes, &batch, &mut |places, _, starts| {
                         for (_, starts) in places.iter().zip(starts).filter(|(place, _)| **place == 1) {
-                            told = Some(starts.each().any(|told| told == start));
+                            reported = Some(starts.each().any(|reported| reported == start));
                         }
                     });
                     assert_eq!(
-                        told,
+                        reported,
                         Some(true),
                         "list {list}, filter {number}, start {start} of {:?}",
                         run.starts
@@ -207,10 +213,11 @@ mod tests {
         assert!(tested > 1000, "{tested} places");
     }
 
-    /// Literals that mark the same place each in its own way: the shorter one with the quad before it, the longer one with the quad
-    /// after it; and such that the sign makes one from the other, so that both quads with it are marked.
+    /// Tests literals that mark one place in two ways: the shorter one with the quad before it, the
+    /// longer one with the quad after it. Also tests literals that the sign turns into each other,
+    /// so that both quads are marked.
     #[test]
-    fn a_place_that_is_marked_twice_is_told() {
+    fn a_place_that_is_marked_twice_is_reported() {
         let mut random = ChaCha8Rng::from_seed([9; 32]);
         let style = Style { case_sensitive: true, ..Style::default() };
         let mut tested = 0;
@@ -232,11 +239,12 @@ mod tests {
                     if !literal.stands(&bytes, start) && !literal.stands(&with_sign(bytes), start) {
                         continue;
                     }
-                    let mut told = false;
+                    let mut reported = false;
                     filter.survivors(&classes, &[bytes], &mut |_, _, starts| {
-                        told |= starts.iter().any(|starts| starts.each().any(|told| told == start));
+                        reported |=
+                            starts.iter().any(|starts| starts.each().any(|reported| reported == start));
                     });
-                    assert!(told, "{list:?} at {start}");
+                    assert!(reported, "{list:?} at {start}");
                     tested += 1;
                 }
             }
@@ -245,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_passes_with_the_sign_that_it_has_not() {
+    fn a_key_passes_with_either_sign() {
         let mut random = ChaCha8Rng::from_seed([8; 32]);
-        // Symbols with the sign set, at its place and before the last character.
+        // Texts whose symbols need the sign, at its place and before the last character.
         for text in ["C9", "/+", "yA"] {
             for kind in [Kind::Suffix, Kind::Anywhere] {
                 let style = Style { kind, case_sensitive: true, ..Style::default() };
@@ -275,9 +283,9 @@ mod tests {
         }
     }
 
-    /// The reckoning by which filters are chosen, against a count.
+    /// Compares the estimate by which filters are chosen with a count.
     #[test]
-    fn as_many_places_are_told_as_are_reckoned() {
+    fn as_many_places_pass_as_are_estimated() {
         let mut random = ChaCha8Rng::from_seed([5; 32]);
         let mut batch = vec![Bytes::default(); 100_000];
         random.fill_bytes(batch.as_flattened_mut());
@@ -303,11 +311,11 @@ mod tests {
             let literals = || words.iter().map(|word: &String| Literal::of(word, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
             let quads = QuadFilter::new(Target::Key, &classes, 6, literals()).unwrap();
-            let mut told = 0;
+            let mut reported = 0;
             quads.survivors(&batch, &mut |_, _, starts| {
-                told += starts.iter().map(|starts| starts.each().count()).sum::<usize>();
+                reported += starts.iter().map(|starts| starts.each().count()).sum::<usize>();
             });
-            let share = told as f64 / (quads.hits() * batch.len() as f64);
+            let share = reported as f64 / (quads.hits() * batch.len() as f64);
             assert!((0.5..2.0).contains(&share), "{count} of {len} letters, {kind:?}: {share}");
         }
     }

@@ -15,21 +15,21 @@ use crate::pattern::syntax::{Literal, Pattern, PatternId};
 use crate::simd::Scalar;
 use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
 
-/// The literals of a list, compiled.
+/// The compiled literals of a list.
 pub(super) struct Literals<'a> {
     patterns: &'a [Pattern],
     target: Target,
     classes: Classes,
     filter: LiteralFilter,
     index: Lookup,
-    /// Whether there are words, whose runs begin one character before them.
-    words: bool,
-    /// Where a literal may begin.
+    /// Whether the list has words, whose runs begin one character earlier, at the delimiter.
+    has_words: bool,
+    /// The positions where a literal may begin.
     starts: Starts,
 }
 
 impl<'a> Literals<'a> {
-    /// Compiles those of `patterns` that have these ids, all of them literals about `target`.
+    /// Compiles the literals with these ids. All of them must be literals about `target`.
     pub(super) fn new(target: Target, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
@@ -38,20 +38,21 @@ impl<'a> Literals<'a> {
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
         let filter = LiteralFilter::new(target, &classes, most, index.look_ups(), each());
         let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
-        let words = each().any(|literal| literal.delimiters().is_some());
-        Self { patterns, target, classes, filter, index, words, starts }
+        let has_words = each().any(|literal| literal.delimiters().is_some());
+        Self { patterns, target, classes, filter, index, has_words, starts }
     }
 
-    /// Calls `each` with the place of every element of `batch` that shows a literal; a key with either sign.
+    /// Calls `each` with the place of every element of `batch` that shows a literal. Tests keys
+    /// with either sign.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
-        let (either_sign, keys, follow) =
-            (self.target == Target::Key, self.index.prefix_hashes(), self.words);
+        let (either_sign, hashes, has_words) =
+            (self.target == Target::Key, self.index.prefix_hashes(), self.has_words);
         let allowed = self.starts;
         self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
             for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
-                let mut starts = if follow { starts.and_next() } else { *starts }.and(allowed).each();
+                let mut starts = if has_words { starts.and_next() } else { *starts }.and(allowed).each();
                 let shown = starts.any(|start| {
-                    keys.any_at(text, start, either_sign, |key| self.is_shown(&batch[place], start, key))
+                    hashes.any_at(text, start, either_sign, |hash| self.is_shown(&batch[place], start, hash))
                 });
                 if shown {
                     each(place);
@@ -60,35 +61,37 @@ impl<'a> Literals<'a> {
         });
     }
 
-    /// Whether a literal of this key begins at `start`; in a key, with either sign.
+    /// Returns whether a literal with this prefix hash begins at `start`. Tests a key with either
+    /// sign.
     #[inline(never)]
-    fn is_shown(&self, bytes: &Bytes, start: usize, key: u64) -> bool {
+    fn is_shown(&self, bytes: &Bytes, start: usize, hash: u64) -> bool {
         let shows = |literal: Literal, bytes: &Bytes| literal.stands(bytes, start);
         let with_sign = (self.target == Target::Key).then(|| with_sign(*bytes));
-        self.index.ids_of(key).any(|id| {
+        self.index.ids_of(hash).any(|id| {
             let literal = self.patterns[id].literal();
             shows(literal, bytes) || with_sign.as_ref().is_some_and(|bytes| shows(literal, bytes))
         })
     }
 
-    /// What a device tests first, if that pays.
+    /// Returns the rows that a device tests first. The filter has no rows if they do not pay.
     pub(super) fn rows(&self) -> WindowFilter {
         windows_of(self.target, self.each())
     }
 
-    /// Adds what a device looks up: where literals may begin, a bit for each number of characters that is looked up, the shift and
-    /// the words of their marks, and between these the class of every symbol.
+    /// Appends the words for a device: the positions where literals may begin, one bit for each
+    /// number of characters that is looked up, the shift of the Bloom filter, the class of every
+    /// symbol, and the words of the Bloom filter.
     pub(super) fn write(&self, words: &mut Vec<u32>) {
         let most = most_characters(self.each(), BY_CHANCE_ON_A_DEVICE);
-        let mut marks = Bloom::new(self.each().count().max(LEAST_ON_A_DEVICE));
+        let mut bloom = Bloom::new(self.each().count().max(LEAST_ON_A_DEVICE));
         let mut counts = 0;
         for literal in self.each() {
             let count = literal.len().min(most);
             counts |= 1 << count;
-            marks.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
+            bloom.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
         }
         let mut bitmap = Vec::new();
-        let shift = marks.write(&mut bitmap);
+        let shift = bloom.write(&mut bitmap);
         words.extend([self.starts.halves(), [counts, shift]].concat());
         words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
         words.append(&mut bitmap);
@@ -107,9 +110,9 @@ impl<'a> Literals<'a> {
         let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
         for start in self.starts.each() {
             let mut flow = ControlFlow::Continue(());
-            self.index.prefix_hashes().any_at(&text, start, false, |key| {
+            self.index.prefix_hashes().any_at(&text, start, false, |hash| {
                 let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
-                flow = self.index.ids_of(key).filter(shown).try_for_each(&mut each);
+                flow = self.index.ids_of(hash).filter(shown).try_for_each(&mut each);
                 flow.is_break()
             });
             flow?;
@@ -118,8 +121,9 @@ impl<'a> Literals<'a> {
     }
 }
 
-/// How many characters of a literal are looked up at most: 4 to 6, and no more than it takes for so few random texts to be found
-/// by chance. With fewer there are fewer look-ups, because longer literals are looked up together.
+/// Returns how many characters of a literal are looked up at most: 4 to 6. It is the least number
+/// with which fewer than `few` literals are found by chance in a random text. A smaller number
+/// needs fewer look-ups, because all longer literals share one.
 fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>, few: f64) -> usize {
     // Where case is ignored, one of 32 characters fits.
     let mut by_chance = [0.0; MOST_CHARACTERS + 1];
@@ -132,21 +136,23 @@ fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>, few: f64) ->
     (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < few).unwrap_or(MOST_CHARACTERS)
 }
 
-/// The bounds of [`most_characters`], and how many literals may be found by chance.
+/// The bounds of [`most_characters`], and the most literals that may be found by chance.
 const LEAST_CHARACTERS: usize = 4;
 const MOST_CHARACTERS: usize = 6;
 const BY_CHANCE: f64 = 0.02;
 
-/// The same of a device, whose host looks at all that are found: it tries a hundred times as many keys.
+/// The same for a device. It tries a hundred times as many keys, and its host tests every key that
+/// is found.
 const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
 
-/// The numbers that a device's marks have room for at least, 512 bytes: few others are then found.
+/// The fewest numbers for which a device's Bloom filter has room: 512 bytes, so that few other
+/// numbers are found.
 const LEAST_ON_A_DEVICE: usize = 256;
 
 /// The most characters that are looked up.
 pub(super) const MOST_COUNT: usize = MOST_CHARACTERS;
 
-/// The sets of symbols that characters of the literals stand for, each once.
+/// Returns every set of symbols that a character of the literals matches, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {
     let mut sets = std::collections::HashSet::new();
     let mut seen = [[false; 256]; 4];

@@ -1,4 +1,4 @@
-//! Which literals may begin with the characters that are seen: one look-up for the first few of them.
+//! One look-up for the first characters of a text: the literals that may begin with them.
 
 use super::bloom::{Bloom, BloomView, spread};
 use super::classes::Classes;
@@ -7,32 +7,33 @@ use crate::pattern::syntax::{Literal, PatternId};
 use crate::sys::Zeros;
 use crate::wire::{BODY_LEN, SIGN_POSITION};
 
-/// Where the count stands, above 7 classes.
+/// The lowest bit of the count in a number to hash, above up to 7 classes.
 const COUNT: u32 = 56;
 
-/// The literals of a list by their first characters, folded into classes.
+/// The literals of a list, by the hash of their first characters, folded into classes.
 pub(super) struct Lookup {
-    /// How many characters the look-ups are for, each number that some literal needs.
+    /// The numbers of characters that are looked up, in ascending order.
     counts: Vec<usize>,
-    /// The keys that there are. Most look-ups end here.
-    marks: Bloom,
-    /// Where the entries begin whose highest bits are the place in this list, and where the last of them end.
+    /// The hashes of all literals. Most look-ups end here.
+    bloom: Bloom,
+    /// The index of the first entry for each value of a hash's highest bits, and the number of
+    /// entries at the end.
     directory: Zeros<u32>,
-    /// The highest bits of a key are its place in the directory.
+    /// The shift that leaves the highest bits of a hash: its index in the directory.
     shift: u32,
-    /// The literals in ascending order of their keys, of which the low halves stand here.
+    /// The literals in ascending order of their hashes: the low half of the hash, and the id.
     entries: Zeros<[u32; 2]>,
 }
 
 impl Lookup {
-    /// Of each literal the first `most` characters are looked up, up to 7.
+    /// Indexes the literals by their first `most` characters, up to 7.
     pub(super) fn new<'a>(
         classes: &Classes,
         most: usize,
         literals: impl ExactSizeIterator<Item = (PatternId, Literal<'a>)>,
     ) -> Self {
         let mut present = vec![false; most + 1];
-        // At most two bits more than it takes to number the literals.
+        // The index has at most one bit more than the number of literals needs.
         let shift = 63 - literals.len().max(1).ilog2().min(30);
         let mut entries: Vec<(u64, u32)> = literals
             .map(|(id, literal)| {
@@ -43,56 +44,57 @@ impl Lookup {
             .collect();
         entries.sort_unstable();
         let mut directory = Zeros::<u32>::new((u64::MAX >> shift) as usize + 2);
-        let mut marks = Bloom::new(entries.len());
-        for (key, _) in &entries {
-            marks.put(*key);
-            directory[(key >> shift) as usize + 1] += 1;
+        let mut bloom = Bloom::new(entries.len());
+        for (hash, _) in &entries {
+            bloom.put(*hash);
+            directory[(hash >> shift) as usize + 1] += 1;
         }
         for at in 1..directory.len() {
             directory[at] += directory[at - 1];
         }
         let mut low_halves = Zeros::<[u32; 2]>::new(entries.len());
-        for (entry, (key, id)) in low_halves.iter_mut().zip(entries) {
-            *entry = [key as u32, id];
+        for (entry, (hash, id)) in low_halves.iter_mut().zip(entries) {
+            *entry = [hash as u32, id];
         }
         let counts = (1..=most).filter(|&count| present[count]).collect();
-        Self { counts, marks, directory, shift, entries: low_halves }
+        Self { counts, bloom, directory, shift, entries: low_halves }
     }
 
-    /// How many look-ups there are for each place.
+    /// Returns the number of look-ups for each place.
     pub(super) fn look_ups(&self) -> usize {
         self.counts.len()
     }
 
-    /// The keys that there may be.
+    /// Borrows the hashes for look-ups.
     #[inline(always)]
     pub(super) fn prefix_hashes(&self) -> PrefixHashes<'_> {
-        PrefixHashes { counts: &self.counts, marks: self.marks.view() }
+        PrefixHashes { counts: &self.counts, bloom: self.bloom.view() }
     }
 
-    /// All literals.
+    /// Returns the ids of all literals.
     pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
         self.entries.iter().map(|[_, id]| *id as usize)
     }
 
-    /// The literals that may have this key.
-    pub(super) fn ids_of(&self, key: u64) -> impl Iterator<Item = PatternId> {
-        let slot = (key >> self.shift) as usize;
+    /// Returns the ids of the literals that may have this hash.
+    pub(super) fn ids_of(&self, hash: u64) -> impl Iterator<Item = PatternId> {
+        let slot = (hash >> self.shift) as usize;
         let (from, to) = (self.directory[slot] as usize, self.directory[slot + 1] as usize);
-        let of_key = move |[low, id]: &[u32; 2]| (*low == key as u32).then_some(*id as usize);
-        self.entries[from..to].iter().filter_map(of_key)
+        let of_hash = move |[low, id]: &[u32; 2]| (*low == hash as u32).then_some(*id as usize);
+        self.entries[from..to].iter().filter_map(of_hash)
     }
 }
 
-/// The keys of an index, borrowed for many questions.
+/// The hashes of a [`Lookup`], borrowed for many look-ups.
 #[derive(Clone, Copy)]
 pub(super) struct PrefixHashes<'a> {
     counts: &'a [usize],
-    marks: BloomView<'a>,
+    bloom: BloomView<'a>,
 }
 
 impl PrefixHashes<'_> {
-    /// Whether any key for which there may be literals at `start` of a text does; in a key, with either sign.
+    /// Returns whether `does` accepts a hash of the characters from `start` on for which literals
+    /// may exist. Hashes a key with either sign if `either_sign`.
     #[inline(always)]
     pub(super) fn any_at(
         self,
@@ -111,11 +113,11 @@ impl PrefixHashes<'_> {
     #[inline(always)]
     fn ask(self, window: u64, count: usize, does: &mut impl FnMut(u64) -> bool) -> bool {
         let hash = prefix_hash(window, count);
-        self.marks.may_have(hash) && does(hash)
+        self.bloom.may_have(hash) && does(hash)
     }
 }
 
-/// Windows of different counts have different keys, too.
+/// Hashes the classes of `count` characters. Windows of different counts have different hashes.
 #[inline(always)]
 pub(super) fn prefix_hash(window: u64, count: usize) -> u64 {
     spread(window | (count as u64) << COUNT)

@@ -19,21 +19,21 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `matcher` | compiles a list of patterns and runs the stages |
-//! | `stage` | the contract that every stage keeps: it may let too much pass, and never too little |
-//! | `costs` | what each stage was measured to cost; `literal_filter` chooses by it |
-//! | `run` | what a match shows: runs of characters, and where they may begin |
-//! | `window_filter` | looks at windows of two bytes, without reading characters |
-//! | `classes`, `folded` | characters that no literal tells apart, folded into classes in vectors |
-//! | `quad_filter` | looks at four folded characters everywhere |
-//! | `anchored_filter` | looks at one end of a folded text, for prefixes and suffixes |
-//! | `literal_filter` | chooses among these three |
-//! | `lookup`, `bloom`, `literals` | finds the literals that begin with the characters seen, and compares them |
-//! | `required_literals` | what every match of an expression shows |
+//! | `stage` | defines the contract of a stage: it may let too much pass, and never too little |
+//! | `costs` | the measured cost of each stage, by which `literal_filter` chooses |
+//! | `run` | runs of characters that a match shows, and where they may begin |
+//! | `window_filter` | tests windows of two bytes, without reading characters |
+//! | `classes`, `folded` | folds characters that no literal distinguishes into classes, in vectors |
+//! | `quad_filter` | tests four folded characters everywhere |
+//! | `anchored_filter` | tests one end of a folded text, for prefixes and suffixes |
+//! | `literal_filter` | chooses among these three filters |
+//! | `lookup`, `bloom`, `literals` | finds the literals that begin with the characters, and compares them |
+//! | `required_literals` | finds runs that every match of an expression shows |
 //! | `dfa_scan` | runs eight texts side by side through an automaton |
-//! | `device_filter` | the same stages as plain words, for a graphics processor |
+//! | `device_filter` | writes the same stages as plain words, for a graphics processor |
 //!
-//! A candidate is a claim. The search derives its key again and compares it with [`Pattern::find`](super::Pattern::find),
-//! which shares no code with this folder.
+//! A candidate is a claim. The search derives its key again and compares it with
+//! [`Pattern::find`](super::Pattern::find), which shares no code with this folder.
 
 mod anchored_filter;
 mod bloom;

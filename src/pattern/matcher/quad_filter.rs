@@ -1,16 +1,17 @@
-//! Vector64 characters at a time, folded into classes: for long lists of literals.
+//! A filter for long lists of literals: four characters at a time, folded into classes.
 //!
-//! The characters are read in pairs, 0 and 1, 2 and 3, and so on; two neighbouring pairs are a *quad*. So quads begin at all even
-//! places. Every literal of five characters or more holds a whole quad, wherever it begins: with its first character at an
-//! even place, with its second at an odd one. Shorter ones, and what is left of a quad beside them, are marked with every
-//! class that may stand there. One bitmap holds the marks of all places: 56 KiB are touched where a list has nothing but letters
-//! and case is ignored (26 classes), 512 KiB at most.
+//! The characters are read in pairs: 0 and 1, 2 and 3, and so on. Two neighbouring pairs are a
+//! *quad*, so quads begin at all even places. Every literal of five characters or more holds a
+//! whole quad, wherever it begins: from its first character at an even place, from its second at an
+//! odd one. Shorter literals fill a quad only in part. They are marked with every class that the
+//! other characters of the quad may have. One bitmap holds the marks of all places. A list of
+//! letters, with case ignored (26 classes), uses 56 KiB of it, and the most is 512 KiB.
 //!
-//! Literals that stand at one end are not marked there but looked up apart (`anchored`).
+//! Literals at one end are not marked here but looked up by `anchored_filter`.
 //!
-//! A text is folded in a vector of bytes, or in two, and sums of its neighbouring bytes are the numbers of its quads. 23 look-ups
-//! are left, with both signs of a key; those of quads with a symbol that no literal holds are left out, as a rule more
-//! than half.
+//! A text is folded in one vector of bytes, or in two. Weighted sums of neighbouring bytes are the
+//! numbers of its quads. That leaves 23 look-ups for a key with both signs. Quads with a symbol
+//! that no literal holds are skipped, usually more than half.
 
 use std::collections::BTreeMap;
 
@@ -25,47 +26,53 @@ use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Bytes64, Words as _, prefetch, with_best};
 use crate::wire::{Bytes, QUADS, Target};
 
-/// The quads of a text: the last pair of characters is half empty.
+/// The pairs of characters of a text. The last pair is half empty.
 const PAIRS: usize = 2 * QUADS;
 
-/// The bits of the bitmap: 512 KiB. Lists with fewer different quads touch only its beginning.
+/// The number of bits in the bitmap, as a power of two: 512 KiB. Lists with fewer different quads
+/// use only its beginning.
 const BITS: u32 = 22;
 
-/// The bitmap. Its size stands in the type, so that no look-up has to compare with it.
+/// The bitmap. Its type holds the size, so that no look-up needs a bounds check.
 type Bitmap = [u32; 1 << (BITS - 5)];
 
-/// The most words of the bitmap that are fetched before a batch: 128 KiB.
+/// The most words of the bitmap that are prefetched before a batch: 128 KiB.
 const MOST_FETCHED: usize = 1 << 15;
 
-/// The least batch for which that pays.
+/// The smallest batch for which the prefetch pays.
 const LARGE_BATCH: usize = 512;
 
-/// How many elements are looked at together, so that the memory has brought what the last look-ups need when they are done.
-const TOGETHER: usize = 32;
+/// The number of elements that are tested together, so that prefetched memory arrives before the
+/// last look-ups.
+const GROUP: usize = 32;
 
-/// The marks.
+/// The marks of all quads that show a literal.
 pub(super) struct QuadFilter {
     target: Target,
-    /// What folds texts.
+    /// The instruction set that folds texts.
     best: Best,
-    /// The class of each symbol, by its value. [`UNUSED`] stands with the class of no literal, if no quad that holds it is marked.
+    /// The class of each symbol, by its value. The class of symbols that no literal holds has
+    /// [`UNUSED`] added, unless quads with such symbols are marked.
     table: [u8; 64],
-    /// How many classes may be marked, and pairs of classes. Classes are numbered from 0, and so are pairs: `classes` times
-    /// the first class, plus the second; and quads of pairs, modulo the size of the bitmap.
+    /// The number of classes that may be marked, and the number of their pairs. The number of a
+    /// pair is `classes` times the first class, plus the second. The number of a quad is `pairs`
+    /// times the first pair, plus the second, modulo the size of the bitmap.
     classes: u8,
     pairs: u16,
-    /// `None` if every literal stands at one end.
+    /// `None` if every literal is at one end.
     bitmap: Option<Box<Bitmap>>,
-    /// Where a literal begins that shows a quad: one place before it, there, one after it.
+    /// Whether a literal that shows a quad may begin one place before the quad, at its place, one
+    /// place after it.
     around: [bool; 3],
-    /// How many quads of random bytes are marked, on average.
+    /// The mean number of places that pass in random bytes.
     hits: f64,
-    /// The literals that stand at one end.
+    /// The filters of literals at one end.
     anchored: Vec<AnchoredFilter>,
 }
 
 impl QuadFilter {
-    /// `None` for lists with a literal of one character, which nearly everything shows.
+    /// Marks the literals. Returns `None` for a list with a literal of one character, which nearly
+    /// every text shows.
     pub(super) fn new<'a>(
         target: Target,
         classes: &Classes,
@@ -100,12 +107,12 @@ impl QuadFilter {
         Some(quads)
     }
 
-    /// How many places of random bytes have to be looked at, on average.
+    /// Returns the mean number of places that must be looked up in random bytes.
     pub(super) fn hits(&self) -> f64 {
         self.hits
     }
 
-    /// What this test costs, in nanoseconds.
+    /// Returns the cost of this test in nanoseconds a text.
     pub(super) fn cost(&self) -> f64 {
         let of_quads = if self.bitmap.is_none() { 0.0 } else { LOOK_AT_QUADS };
         FOLD_TEXT + of_quads + self.anchored.iter().map(AnchoredFilter::cost).sum::<f64>()
@@ -125,7 +132,7 @@ impl QuadFilter {
                 }
             }
         }
-        // Where quads share bits, others fall on those that are marked.
+        // Where several quads share a bit, other quads hit the marked bits by chance.
         let marked = || bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
         let fallen = if fits { 0.0 } else { f64::from(marked()) / 2f64.powi(BITS as i32) };
         let around = self.around.iter().filter(|is| **is).count() as f64;
@@ -133,7 +140,8 @@ impl QuadFilter {
         self.bitmap = Some(bitmap);
     }
 
-    /// Bloom the quad that begins `shift` characters after the run, and gives the share of quads that were not marked before.
+    /// Marks the quad that begins `shift` characters after the run. Returns the share of all quads
+    /// that this adds.
     fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize) -> f64 {
         let mut all = vec![(0u32, 1.0)];
         for at in shift..shift + 4 {
@@ -143,7 +151,7 @@ impl QuadFilter {
                     let class = classes.of(first) & !UNUSED;
                     class..class + 1
                 }),
-                // Of a literal of five characters or more, a quad is all within.
+                // A literal of five characters or more fills its quad, so it never comes here.
                 None => 0..self.classes,
             };
             all = all
@@ -179,16 +187,17 @@ impl QuadFilter {
         if batch.len() >= LARGE_BATCH {
             self.fetch_marks();
         }
-        let (mut texts, mut all_starts) = ([Folded::NONE; TOGETHER], [Starts::default(); TOGETHER]);
-        let (mut marked, mut places) = ([[0; 2]; TOGETHER], [0; TOGETHER]);
-        for (number, some) in batch.chunks(TOGETHER).enumerate() {
+        let (mut texts, mut all_starts) = ([Folded::NONE; GROUP], [Starts::default(); GROUP]);
+        let (mut marked, mut places) = ([[0; 2]; GROUP], [0; GROUP]);
+        for (number, some) in batch.chunks(GROUP).enumerate() {
             let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
             for (bytes, text) in some.iter().zip(&mut *texts) {
                 text.set(simd, Folded::vector(simd, &self.table, self.target, bytes));
             }
             starts.fill(Starts::default());
             if let Some(bitmap) = &self.bitmap {
-                // First without branches, so that the look-ups of one text do not wait for those of another.
+                // Without branches first, so that the look-ups of one text do not wait for those of
+                // another.
                 for (text, marked) in texts.iter().zip(&mut marked) {
                     let text = text.get(simd);
                     *marked = [
@@ -205,24 +214,24 @@ impl QuadFilter {
             for anchored in &self.anchored {
                 anchored.starts(texts, starts);
             }
-            // What shows nothing is left out; without branches again.
+            // Drops texts without a place, again without branches.
             let mut kept = 0;
             for at in 0..some.len() {
-                (places[kept], texts[kept], starts[kept]) = (TOGETHER * number + at, texts[at], starts[at]);
+                (places[kept], texts[kept], starts[kept]) = (GROUP * number + at, texts[at], starts[at]);
                 kept += usize::from(starts[kept] != Starts::default());
             }
             each(&places[..kept], &texts[..kept], &starts[..kept]);
         }
     }
 
-    /// Which of some words of a folded text are marked quads.
+    /// Returns which of the words `some` of a folded text begin a marked quad, one bit for each.
     #[inline(always)]
     fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64, some: u16) -> u16 {
         let numbers = simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs);
         simd.bits(bitmap, numbers, some & !simd.high_bits(text))
     }
 
-    /// Has the bitmap brought near, as far as it is used: what derived the keys has driven it out.
+    /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
     fn fetch_marks(&self) {
         let used = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
         let marks = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..used.min(bitmap.len())]);
@@ -231,7 +240,8 @@ impl QuadFilter {
         }
     }
 
-    /// Where a literal may begin that shows one of these quads: those that begin with an even pair, and with an odd one.
+    /// Returns the positions where a literal that shows one of these quads may begin: the quads
+    /// that begin with an even pair, and those that begin with an odd pair.
     #[inline(always)]
     fn around(&self, [even, odd]: [u16; 2]) -> Starts {
         let even = even | even >> 2 & 1 << 10;
@@ -242,12 +252,13 @@ impl QuadFilter {
     }
 }
 
-/// The words of a folded text that begin a quad: 0 to 10, and those that hold the sign. Where quads begin with the first half of a word,
-/// word 12 repeats word 10; where they begin with the second half, word 11 repeats word 9.
+/// The words of a folded text that begin a quad: 0 to 10, and the words of the copy with the sign.
+/// For quads that begin with the first half of a word, word 12 repeats word 10. For those that
+/// begin with the second half, word 11 repeats word 9.
 const EVEN: u16 = 0x17ff;
 const ODD: u16 = 0x0bff;
 
-/// Bit i goes to place 4i.
+/// Moves bit i to bit 4i.
 #[inline(always)]
 fn every_fourth(mut bits: u16) -> u64 {
     let mut spread = 0;
@@ -258,15 +269,16 @@ fn every_fourth(mut bits: u16) -> u64 {
     spread
 }
 
-/// How many characters after the beginning of a run the quad begins that is marked for it where it begins at an odd or an even place:
-/// the one that holds most of it. `None` if it does not begin there.
+/// Returns where the quad of a run begins, in characters after the beginning of the run, for runs
+/// that begin at odd or at even places. It is the quad that holds most of the run. `None` if the
+/// run never begins there.
 fn shift(run: &Run, odd: bool) -> Option<isize> {
     let begins_there = run.starts.clone().any(|start| start % 2 == usize::from(odd));
     let first_odd_shift = if run.symbols.len() > 4 { 1 } else { -1 };
     begins_there.then_some(if odd { first_odd_shift } else { 0 })
 }
 
-/// The literals that stand at one end, those together that have the same window.
+/// Returns the filters of the literals at one end, one filter for each window.
 fn anchored<'a>(
     target: Target,
     classes: &Classes,
@@ -295,7 +307,8 @@ mod tests {
     use super::*;
     use crate::wire::{BODY_LEN, Symbols};
 
-    /// Wherever a run may begin, a quad is marked that begins at an even place and is full of its symbols, or holds all but one.
+    /// Tests that a quad at an even place is marked wherever a run may begin. All its characters
+    /// belong to the run, or all characters of the run but one lie in it.
     #[test]
     fn a_quad_is_marked_for_every_place() {
         for len in 2..=BODY_LEN {

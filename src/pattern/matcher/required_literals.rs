@@ -1,4 +1,4 @@
-//! What every match of a regular expression shows: runs of characters for the filter.
+//! Runs of characters that every match of a regular expression shows, for the filter.
 
 use std::ops::RangeInclusive;
 
@@ -7,16 +7,16 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use super::run::Run;
 use crate::wire::{BODY_LEN, Symbols};
 
-/// Repetitions that are written out.
+/// The most copies of a repetition that are written out.
 const MOST_COPIES: u32 = BODY_LEN as u32;
 
-/// One part of a sequence.
+/// One part of an expression.
 enum Item<'a> {
     /// One character.
     One(Symbols),
-    /// So many characters, of which nothing is known.
+    /// Characters of unknown symbols.
     Gap(Length),
-    /// One of these.
+    /// One of several branches.
     Choice(&'a [Hir], Length),
     /// The beginning of the text.
     Start,
@@ -24,7 +24,7 @@ enum Item<'a> {
     End,
 }
 
-/// The least and, if it is bounded, the largest number of characters.
+/// The least number of characters and, if it is bounded, the largest.
 #[derive(Clone, Copy)]
 struct Length(usize, Option<usize>);
 
@@ -54,7 +54,8 @@ impl Item<'_> {
     }
 }
 
-/// Runs of which every text that matches shows at least one, the rarest that are found. `None` where nothing is known.
+/// Returns the rarest runs found such that every text that matches shows at least one of them.
+/// `None` if no such runs are known.
 pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
     let mut items = Vec::new();
     flatten(hir, &mut items);
@@ -82,7 +83,7 @@ pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
     best
 }
 
-/// How many places of a random text show one of the runs, on average.
+/// Estimates how many places of a random text show one of the runs, on average.
 fn frequency(runs: &[Run]) -> f64 {
     let of = |run: &Run| {
         let share: f64 = run.symbols.iter().map(|symbols| f64::from(symbols.len()) / 64.0).product();
@@ -91,7 +92,8 @@ fn frequency(runs: &[Run]) -> f64 {
     runs.iter().map(of).sum()
 }
 
-/// Neighbouring characters, without those at the ends that may be anything.
+/// Returns the run of neighbouring characters, without characters at the ends that may be any
+/// symbol.
 fn run(items: &[Item], of: RangeInclusive<usize>) -> Option<Run> {
     let symbols: Vec<Symbols> = items[of.clone()]
         .iter()
@@ -103,7 +105,7 @@ fn run(items: &[Item], of: RangeInclusive<usize>) -> Option<Run> {
     Some(Run { symbols: symbols[first..=last].to_vec(), starts })
 }
 
-/// A run of each branch. They begin where the choice may, or later.
+/// Returns the runs of every branch. They begin where the choice may begin, or later.
 fn choice(branches: &[Hir], starts: RangeInclusive<usize>) -> Option<Vec<Run>> {
     let mut all = Vec::new();
     for branch in branches {
@@ -118,7 +120,7 @@ fn choice(branches: &[Hir], starts: RangeInclusive<usize>) -> Option<Vec<Run>> {
     Some(all)
 }
 
-/// Where the items `of` may begin, as far as the others tell.
+/// Returns the range where the items `of` may begin, as far as the other items determine it.
 fn starts(items: &[Item], of: RangeInclusive<usize>) -> RangeInclusive<usize> {
     let length = |items: &[Item]| items.iter().map(Item::length).fold(Length(0, Some(0)), Length::and);
     let (before, after) = (&items[..*of.start()], &items[of.end() + 1..]);
@@ -130,7 +132,7 @@ fn starts(items: &[Item], of: RangeInclusive<usize>) -> RangeInclusive<usize> {
         .rev()
         .take_while(|item| item.length().1 == Some(0))
         .any(|item| matches!(item, Item::End));
-    // What does not fit gives an empty range.
+    // The range is empty if the items do not fit.
     let mut first = to.0;
     let mut last = BODY_LEN.saturating_sub(own.0 + rest.0);
     if let (true, Some(most)) = (at_start, to.1) {
@@ -142,7 +144,7 @@ fn starts(items: &[Item], of: RangeInclusive<usize>) -> RangeInclusive<usize> {
     first..=last
 }
 
-/// The sequence of items that an expression is.
+/// Appends the items of an expression.
 fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
     match hir.kind() {
         HirKind::Empty => {}
@@ -176,7 +178,8 @@ mod tests {
     use super::*;
     use crate::pattern::syntax::{Form, Kind, Pattern, Style};
 
-    /// The runs of an expression: each character, or how many it may be, and the first and last place.
+    /// Returns the runs of an expression: each character, or the number of its symbols, and the
+    /// first and last place.
     fn runs_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
         let style = Style { kind: Kind::Regex, case_sensitive: true, ..Style::default() };
         let pattern = Pattern::new(expression, style).unwrap();
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rarest_runs_are_where_they_may_be() {
+    fn the_rarest_runs_have_their_places() {
         for (expression, text, first, last) in [
             ("abc", "abc", 0, 40),
             ("^Abc", "Abc", 0, 0),
@@ -210,7 +213,7 @@ mod tests {
             ("(?:ab)+", "ab", 0, 41),
             ("^(?:Ab){2}.{3,5}cd[a-z]", "AbAb", 0, 0),
             ("x(?:a|b*)yz", "yz", 1, 41),
-            // Few places are rarer than many, and few symbols than many.
+            // A run with fewer places is rarer, and so is one with fewer symbols.
             ("[c-d]ef.*[a-b]gh$", "<2>gh", 40, 40),
             ("^A[c-d]e.*[a-b]gh", "A<2>e", 0, 0),
             ("[c-d]ef.*[a-g]gh", "<2>ef", 0, 37),

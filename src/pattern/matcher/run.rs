@@ -6,7 +6,7 @@ use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
 use crate::wire::{BODY_LEN, Symbols};
 
-/// Characters to look for, each as the symbols it may be, and the positions where the first may stand.
+/// Characters to search for: the symbols of each, and the positions where the first may be.
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) symbols: Vec<Symbols>,
@@ -14,7 +14,8 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Returns what is shown where the literal matches, and where that may begin. A word has its delimiters with it.
+    /// Returns the characters of a literal, and where they may begin. The run of a word includes
+    /// its delimiters.
     pub(super) fn of(literal: &Literal) -> Self {
         let symbols = literal.characters();
         let last = BODY_LEN - symbols.len();
@@ -26,7 +27,8 @@ impl Run {
         Self { symbols, starts }
     }
 
-    /// Makes it a run that is shown where either is: as long as the shorter one, of the symbols of both.
+    /// Widens the run, so that a text that shows either shows the run: as long as the shorter one,
+    /// with the symbols of both. Both must be at the start, or, with `at_end`, at the end.
     pub(super) fn widen(&mut self, literal: &Literal, at_end: bool) {
         let len = literal.len().min(self.symbols.len());
         if at_end {
@@ -49,7 +51,7 @@ pub(super) struct Starts(u64);
 impl Starts {
     pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
 
-    /// Returns where the first character of a literal may stand.
+    /// Returns the positions where the first character of a literal may be.
     pub(super) fn of(literal: &Literal) -> Self {
         match literal.place() {
             Place::Anywhere => Self::ALL,
@@ -58,12 +60,12 @@ impl Starts {
         }
     }
 
-    /// Returns the set of positions whose bits are set.
+    /// Returns the positions whose bits are set. Ignores bits from [`BODY_LEN`] on.
     pub(super) fn of_bits(bits: u64) -> Self {
         Self(bits & Self::ALL.0)
     }
 
-    /// `first` alone.
+    /// Returns the set of `first` alone.
     pub(super) fn only(first: usize) -> Self {
         Self(1 << first)
     }
@@ -76,17 +78,17 @@ impl Starts {
         Self(self.0 & other.0)
     }
 
-    /// These and each following one.
+    /// Returns these positions and the position after each.
     pub(super) fn and_next(self) -> Self {
         Self((self.0 | self.0 << 1) & Self::ALL.0)
     }
 
-    /// The bits, the low half first.
+    /// Returns the bits, the low half first.
     pub(super) fn halves(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
-    /// The positions in ascending order.
+    /// Returns the positions in ascending order.
     pub(super) fn each(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         std::iter::from_fn(move || {

@@ -1,12 +1,15 @@
-//! Windows of two bytes, and the values that they have where a run is shown.
+//! A filter on windows of two bytes, by the values that they have where a run is shown.
 //!
-//! A *window* is two neighbouring bytes, that is, parts of three or four characters. A run may stand at several places, and
-//! wherever it stands it touches some window. So for each place one window is chosen, and every value that it can then
-//! have is marked, whatever stands beside the run. Bytes in which no window has a marked value show no run. All windows
-//! share one bitmap of 2^16 bits, 8 KiB: the first-level cache holds it, as it would not hold one for each window.
+//! A *window* is two neighbouring bytes, that is, parts of three or four characters. A run may
+//! begin at several places, and at each place it touches some windows. For each place the filter
+//! chooses one of these windows, and marks every value that the window can have there, whatever
+//! characters are next to the run. Bytes show no run if no window has a marked value. All windows
+//! share one bitmap of 2^16 bits. Its 8 KiB fit into the first-level cache; a bitmap for each
+//! window would not.
 //!
-//! Vector64 characters are three bytes. So windows that begin three bytes apart cut the characters in the same way; they make
-//! a *row*, of which there are three. Of a key, whose character c is bits 6c - 2 onwards:
+//! Four characters are three bytes. So windows that begin three bytes apart cut the characters in
+//! the same way; they form a *row*. There are three rows. In a key, character c begins at bit
+//! 6c - 2:
 //!
 //! ```text
 //! windows at bytes 0, 3, ... 27    4 low bits of a character, 6, 6
@@ -14,13 +17,16 @@
 //! windows at bytes 2, 5, ... 29    6, 6, 4 high bits
 //! ```
 //!
-//! Wherever six characters begin, the windows of the last row find three of them whole. With both cases of each these
-//! have 8 values, in four ways to lie that makes 32 marks, and random bytes pass the 10 windows with a chance of
-//! 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so bytes have to pass every one. A row that rejects too
-//! little is left out. As a rule all three are where a run of up to three characters may stand anywhere, and in
-//! lists of some hundred words. With no row left everything passes.
+//! Wherever six characters begin, some window of the last row lies within them: it holds two of
+//! them whole and four bits of a third. With both cases of three letters it has 8 values, and there
+//! are four ways in which it can lie. That makes 32 marks, and random bytes pass the 10 windows
+//! with a chance of 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so bytes must pass
+//! all rows. A row that rejects too little is dropped. Usually all three rows are dropped if a run
+//! of up to three characters may be anywhere, and for lists of some hundred words. Without any row
+//! everything passes.
 //!
-//! The cost: 8 ns for the windows of a row and 3 ns for a single one, as of a prefix. Few bytes reach the second row.
+//! The cost is 8 ns for all windows of a row, and 3 ns for a single window, as for a prefix. Few
+//! bytes reach the second row.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -30,48 +36,51 @@ use super::run::Run;
 use super::stage::EachPlace;
 use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
 
-/// The rows: windows that are three bytes apart begin at byte 0, 1 or 2.
+/// The number of rows: windows three bytes apart begin at byte 0, 1 or 2.
 const ROWS: usize = 3;
 
-/// The windows of a row. The last one of the last row ends at byte 30, so that none holds byte 31 with the sign.
+/// The windows of a row. The last window of the last row ends at byte 30, so no window holds byte
+/// 31 with the sign.
 pub(super) const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
-/// The bits of a window.
+/// The number of bits in a window.
 const WINDOW_BITS: usize = 16;
 
-/// The values of a window.
+/// The number of values that a window has.
 const VALUES: usize = 1 << WINDOW_BITS;
 
-/// The words of a row for a device.
+/// The number of words of a row for a device.
 pub(super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
 
-/// The most windows that are worth a list. The first from a list takes 3 ns and each further one 2 ns, where all of a
-/// row, whose places stand in the program text, take 8 ns.
+/// The most windows for which a list pays. The first window of a list takes 3 ns and each further
+/// one 2 ns. All windows of a row, whose places are constants in the code, take 8 ns.
 const FEW: usize = 3;
 
-/// The largest share of random bytes that a row may let through. A row repays its 8 ns where it spares 6 % of the exact
-/// tests, of 140 ns or more. But the rows know of each other's bits, and a later one rejects less than its own share.
+/// The largest share of random bytes that a row may let pass. A row pays for its 8 ns if it saves 6
+/// % of the exact tests, which take 140 ns or more. But the rows share bits, so a later row rejects
+/// less than its own share.
 const MOST_PASS: f64 = 0.8;
 
-/// The rows that are worth it.
+/// The rows that pay.
 pub(super) struct WindowFilter {
-    /// The row that lets the least through first.
+    /// In ascending order of the share that each lets pass.
     rows: Vec<WindowRow>,
 }
 
 impl WindowFilter {
-    /// Lets everything pass.
+    /// Returns a filter that lets everything pass.
     pub(super) fn none() -> Self {
         Self { rows: Vec::new() }
     }
 
+    /// Returns whether the filter lets everything pass.
     pub(super) fn are_none(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Lets everything pass that shows one of `runs`.
+    /// Makes a filter that lets all bytes pass that show one of `runs`.
     pub(super) fn new(target: Target, runs: impl Iterator<Item = Run> + Clone) -> Self {
         let mut rows: Vec<WindowRow> =
             (0..ROWS).filter_map(|first| WindowRow::new(target, first, runs.clone())).collect();
@@ -79,18 +88,18 @@ impl WindowFilter {
         Self { rows }
     }
 
-    /// The share of random bytes that pass, as if the rows knew nothing of each other.
+    /// Estimates the share of random bytes that pass, as if the rows were independent.
     pub(super) fn share_passing(&self) -> f64 {
         self.rows.iter().map(WindowRow::share_passing).product()
     }
 
-    /// What this test costs, in nanoseconds.
+    /// Returns the cost of this test in nanoseconds for each element.
     pub(super) fn cost(&self) -> f64 {
         self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
     }
 
-    /// Adds what a device needs of each row, [`ROW_WORDS`] words: how many windows are looked at, the byte at which each of them
-    /// begins, and the bitmap. Returns the number of rows.
+    /// Appends [`ROW_WORDS`] words for each row: the number of windows that are tested, the byte at
+    /// which each begins, and the bitmap. Returns the number of rows.
     pub(super) fn write(&self, words: &mut Vec<u32>) -> usize {
         for row in &self.rows {
             let windows = row.windows();
@@ -101,7 +110,7 @@ impl WindowFilter {
         self.rows.len()
     }
 
-    /// The places of everything that may show a run, in ascending order, and what is there.
+    /// Returns the elements that may show a run: their places, in ascending order, and their bytes.
     pub(super) fn passing(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
         let (mut places, mut passing) = (Vec::new(), Vec::new());
         self.survivors(batch, &mut |place| {
@@ -111,7 +120,7 @@ impl WindowFilter {
         (places, passing)
     }
 
-    /// Calls `each` with the place of everything that may show a run, in ascending order.
+    /// Calls `each` with the place of every element that may show a run, in ascending order.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         match &self.rows[..] {
             [] => (0..batch.len()).for_each(each),
@@ -124,24 +133,25 @@ impl WindowFilter {
     }
 }
 
-/// Windows three bytes apart.
+/// A row of windows three bytes apart.
 struct WindowRow {
     target: Target,
-    /// The byte at which the first window begins.
+    /// The first byte of the first window.
     first: usize,
-    /// The first bytes of the windows in which some pattern was marked.
+    /// The first bytes of the windows in which some run is marked.
     marked: Vec<usize>,
     bitmap: Box<[u64; VALUES / 64]>,
-    /// How many bits of the bitmap are set.
+    /// The number of bits that are set in the bitmap.
     marks: u32,
 }
 
 impl WindowRow {
-    /// The row that begins at byte `first`, with all runs marked; `None` if it would let too many keys through.
+    /// Makes the row that begins at byte `first`, with all runs marked. `None` if it would let too
+    /// many keys pass.
     fn new(target: Target, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
         let mut row =
             Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
-        // A run that may stand anywhere shows the same values again, four characters further on.
+        // A run that may be anywhere shows the same values again four characters later.
         let mut seen = HashSet::new();
         for run in runs {
             for start in run.starts.clone() {
@@ -154,9 +164,9 @@ impl WindowRow {
         Some(row)
     }
 
-    /// Bloom `run` at the position `start`, in the window that has the fewest values then; `None` if it touches
-    /// no window. Among equals, windows that are tested anyway come first, and later ones next: those are still
-    /// touched from later positions.
+    /// Marks `run` at the position `start`, in the window that has the fewest values there. `None`
+    /// if the run touches no window. Among windows with equally many values, those that are already
+    /// tested come first, and later windows come next, because later positions touch them, too.
     fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
         let target = self.target;
         let symbols = |position: usize| {
@@ -195,19 +205,21 @@ impl WindowRow {
         Some(())
     }
 
-    /// The share of random keys that pass. Windows of a row have no bit in common, so their chances are independent.
+    /// Returns the share of random keys that pass. The windows of a row share no bit, so their
+    /// chances are independent.
     fn share_passing(&self) -> f64 {
         let windows = if self.marked.len() > FEW { WINDOWS } else { self.marked.len() };
         1.0 - (1.0 - f64::from(self.marks) / VALUES as f64).powi(windows as i32)
     }
 
+    /// Returns the cost of the row in nanoseconds for each element.
     fn cost(&self) -> f64 {
         let share = self.share_passing();
         let test = if self.marked.len() > FEW { ALL_WINDOWS } else { FEW_WINDOWS };
         test + COPY_PASSING * share + WRONG_GUESS * share.min(1.0 - share)
     }
 
-    /// The first bytes of the windows that are looked at.
+    /// Returns the first bytes of the windows that are tested.
     fn windows(&self) -> Vec<usize> {
         if self.marked.len() > FEW {
             return (0..WINDOWS).map(|window| self.first + 3 * window).collect();
@@ -221,8 +233,8 @@ impl WindowRow {
         passes
     }
 
-    /// Calls `each` with the place of every key that passes. The kind of row is asked once for all keys: asked for
-    /// each, compilers mix up the three kinds, and a key takes 26 ns.
+    /// Calls `each` with the place of every key that passes. The kind of row is matched once for
+    /// all keys. With a match for each key, compilers merge the three kinds, and a key takes 26 ns.
     fn survivors(&self, keys: &[Bytes], each: EachPlace) {
         match self.first {
             _ if self.marked.len() <= FEW => {
@@ -238,8 +250,9 @@ impl WindowRow {
         }
     }
 
-    /// The same for all windows of the row that begins at byte `FIRST`. Adding up the bits of a key makes bit tests
-    /// and additions with carry of it: 7.5 ns a key, against 9.0 where they are OR-ed together.
+    /// Tests all windows of the row that begins at byte `FIRST`, as [`Self::survivors`] does.
+    /// Adding the bits of a key compiles to bit tests and additions with carry: 7.5 ns a key,
+    /// against 9.0 with OR.
     fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: EachPlace) {
         for (place, key) in keys.iter().enumerate() {
             if (0..WINDOWS).map(|window| self.bit(key, FIRST + 3 * window)).sum::<u64>() > 0 {
@@ -248,7 +261,7 @@ impl WindowRow {
         }
     }
 
-    /// 1 if the window at `byte` has a marked value, otherwise 0.
+    /// Returns 1 if the window at `byte` has a marked value, otherwise 0.
     #[inline]
     fn bit(&self, key: &Bytes, byte: usize) -> u64 {
         let (word, bit) = place(u16::from_le_bytes([key[byte], key[byte + 1]]));
@@ -256,40 +269,41 @@ impl WindowRow {
     }
 }
 
-/// The word and the bit of a value in the bitmap.
+/// Returns the index of the word and of the bit of a value in the bitmap.
 #[inline]
 fn place(value: u16) -> (usize, u32) {
     (usize::from(value / 64), u32::from(value % 64))
 }
 
-/// What one character contributes to a window.
+/// The bits that one character contributes to a window.
 #[derive(PartialEq, Eq, Hash)]
 struct Part {
-    /// The values of those of its bits that the window holds, one symbol for each.
+    /// The values that these bits can have, as a set with one symbol for each.
     values: Symbols,
-    /// How many bits of the window follow.
+    /// The number of bits of the window after them.
     below: usize,
 }
 
 impl Part {
-    /// The contributions, in their place.
+    /// Returns the contributions, shifted to their place in the window.
     fn each(&self) -> impl Iterator<Item = u16> {
         (0..64).filter(|value| self.values.0 >> value & 1 == 1).map(|value| value << self.below)
     }
 }
 
-/// The positions of which the window at `byte` holds bits.
+/// Returns the positions of the characters of which the window at `byte` holds bits.
 fn characters(target: Target, byte: usize) -> RangeInclusive<usize> {
     let start = start_bit(target, byte);
     start / SYMBOL_BITS..=(start + WINDOW_BITS - 1) / SYMBOL_BITS
 }
 
-/// Where the window at `byte` begins, in bits of the characters.
+/// Returns the first bit of the window at `byte`, counted in bits of the characters.
 fn start_bit(target: Target, byte: usize) -> usize {
     8 * byte + target.lead()
 }
 
-/// The parts of the window at `byte`, high bits first, when each position shows one of its `symbols`.
+/// Returns the parts of the window at `byte`, high bits first, if each position shows one of its
+/// `symbols`.
 fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
     let start = start_bit(target, byte);
     let end = start + WINDOW_BITS;
@@ -311,12 +325,12 @@ mod tests {
     use super::*;
     use crate::pattern::syntax::{Kind, Literal, Style};
 
-    /// The share by which rows are chosen, against a count.
+    /// Compares the share by which rows are chosen with a count.
     #[test]
     fn the_share_that_passes_a_row_is_known() {
         let mut keys = vec![[0; KEY_LEN]; 200_000];
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
-        // In all windows of a row, and in a few.
+        // Rows of which all windows are tested, and rows with a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
             let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
             let rows: Vec<WindowRow> = (0..ROWS)
@@ -334,7 +348,7 @@ mod tests {
         }
     }
 
-    /// Every symbol of every character that a window holds, against the bytes of a body that shows it.
+    /// Compares the parts of every window with the bytes of a body.
     #[test]
     fn the_parts_of_a_window_are_its_bytes() {
         for target in [Target::Key, Target::Fingerprint] {

@@ -1,8 +1,8 @@
-//! A deterministic automaton over the characters that are searched, and its exact chance.
+//! A deterministic automaton over the characters of a body, and its exact chance.
 //!
-//! `regex-automata` determinises; the result is copied into a smaller table that knows only what a search
-//! needs. A text either matches or not, so the first match ends the walk ([`MATCHED`] is never left),
-//! and bytes that no state tells apart share a column.
+//! `regex-automata` determinises. The result is copied into a smaller table that holds only what a
+//! search needs. A text either matches or not, so the first match ends the walk ([`MATCHED`] is
+//! never left). Bytes that no state distinguishes share a column.
 
 use std::collections::HashMap;
 
@@ -13,11 +13,12 @@ use regex_syntax::hir::Hir;
 
 use crate::wire::Symbols;
 
-/// The most bytes the determiniser may take: some thousand states. It gives up on more after about 20 ms.
+/// The most bytes that the determiniser may take: some thousand states. It gives up on larger
+/// automata after about 20 ms.
 pub(crate) const SIZE_LIMIT: usize = 512 << 10;
 
-/// The most bytes an NFA may take. A body has 43 characters, so an expression that needs more holds
-/// repetitions of no use.
+/// The most bytes that an NFA may take. A body has 43 characters, so an expression that needs more
+/// has useless repetitions.
 const NFA_LIMIT: usize = 256 << 10;
 
 /// The state from which no match can be reached.
@@ -26,26 +27,26 @@ pub(crate) const DEAD: u32 = 0;
 /// The state in which a match has been seen.
 pub(crate) const MATCHED: u32 = 1;
 
-/// The state before the first character, and the first with a row in the table.
+/// The state before the first character. It is the first state with a row in the table.
 pub(crate) const START: u32 = 2;
 
-/// Recognises the bodies that one pattern matches.
+/// An automaton that recognises the bodies that a pattern matches.
 #[derive(Clone)]
 pub(crate) struct Automaton {
-    /// The base64 symbols of each column; empty for the columns of other bytes.
+    /// The base64 symbols of each column. Columns of other bytes have none.
     symbols: Vec<Symbols>,
-    /// The successor states, a row of columns for each state from [`START`] on.
+    /// The successor states: one row of columns for each state from [`START`] on.
     next: Vec<u32>,
-    /// Whether the body may end in the state.
+    /// For each state from [`START`] on: whether the body may end there.
     accepts_end: Vec<bool>,
 }
 
-/// The automaton would have been larger than [`SIZE_LIMIT`], its NFA larger than [`NFA_LIMIT`], or it needs
-/// what automata cannot do.
+/// The error of an automaton that would be larger than [`SIZE_LIMIT`], of an NFA that would be
+/// larger than [`NFA_LIMIT`], and of an expression that automata do not support.
 #[derive(Debug)]
 pub(crate) struct TooComplex;
 
-/// The NFA of an expression that may begin anywhere.
+/// Builds the NFA of an expression, whose match may begin anywhere.
 pub(crate) fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
     let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT));
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| TooComplex)
@@ -79,8 +80,8 @@ impl Automaton {
             *symbols = symbols.or(Symbols::of(byte));
         }
 
-        // A dense automaton enters a match state one byte late or at the end of input. Entering it is
-        // final all the same, whatever byte led there.
+        // A dense automaton enters a match state one byte late, or at the end of input. A match is
+        // final in either case, whatever byte led there.
         let mut numbers = HashMap::from([(start, START)]);
         let mut found = vec![start];
         let mut done = 0;
@@ -104,33 +105,35 @@ impl Automaton {
         Ok(automaton)
     }
 
-    /// The bytes that it takes.
+    /// Returns the bytes that the automaton takes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.next) + size_of_val(&*self.accepts_end) + size_of_val(&*self.symbols)
     }
 
-    /// How many states there are from [`START`] on.
+    /// Returns the number of states from [`START`] on.
     pub(crate) fn states(&self) -> u32 {
         self.accepts_end.len() as u32
     }
 
-    /// Whether the text may end in a state from [`START`] on.
+    /// Returns whether the text may end in `state`, which must be [`START`] or later.
     pub(crate) fn accepts(&self, state: u32) -> bool {
         self.accepts_end[(state - START) as usize]
     }
 
-    /// What follows a state from [`START`] on when the symbol with this value comes.
+    /// Returns the successor of `state`, which must be [`START`] or later, for the symbol with this
+    /// value.
     pub(crate) fn after(&self, state: u32, value: u8) -> u32 {
         let row = self.next.chunks_exact(self.symbols.len()).nth((state - START) as usize);
         let column = self.symbols.iter().position(|symbols| symbols.has(value));
         row.zip(column).map_or(DEAD, |(row, column)| row[column])
     }
 
-    /// The exact chance that a random body matches, when the symbol at each position is drawn evenly
-    /// from that position's set.
+    /// Returns the exact chance that a random body matches. The symbol at each position is drawn
+    /// uniformly from the set of that position.
     ///
-    /// One pass of dynamic programming: the probability mass of every state, position by position. All
-    /// terms are positive, so the relative rounding error stays within some hundred units in the last place.
+    /// One pass of dynamic programming computes the probability mass of every state, position by
+    /// position. All terms are positive, so the relative rounding error is at most some hundred
+    /// units in the last place.
     pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
         let mut mass = vec![0.0; self.accepts_end.len()];
         let mut next = mass.clone();
@@ -161,7 +164,7 @@ impl Automaton {
         matched + ends.map(|(here, _)| here).sum::<f64>()
     }
 
-    /// Whether some string of `len` bytes, of base64 or not, would match.
+    /// Returns whether some string of `len` bytes would match, base64 or not.
     pub(crate) fn matches_some_bytes(&self, len: usize) -> bool {
         let mut reached = vec![false; self.accepts_end.len()];
         reached[0] = true;

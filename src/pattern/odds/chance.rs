@@ -1,4 +1,4 @@
-//! The chance of a match per key, and what follows from it for a search without memory.
+//! The chance that a key matches, and what follows from it for a search without memory.
 
 use std::f64::consts::LN_2;
 
@@ -7,67 +7,68 @@ use std::f64::consts::LN_2;
 pub struct Odds(f64);
 
 impl Odds {
-    /// Takes a chance; `None` unless it is above 0 and at most 1 (rounding above 1 is cut off).
+    /// Makes odds of a chance. `None` unless it is above 0 and at most 1. A chance above 1 by less
+    /// than 1e-9, from rounding, becomes 1.
     #[must_use]
     pub fn new(probability: f64) -> Option<Self> {
         (probability > 0.0 && probability < 1.0 + 1e-9).then(|| Self(probability.min(1.0)))
     }
 
-    /// The chance per key.
+    /// Returns the chance that one key matches.
     #[must_use]
     pub fn probability(self) -> f64 {
         self.0
     }
 
-    /// The mean number of keys until a match.
+    /// Returns the mean number of keys until a match.
     #[must_use]
     pub fn expected_attempts(self) -> f64 {
         1.0 / self.0
     }
 
-    /// After how many keys the chance of having found a match reaches `chance` (0..1).
+    /// Returns the number of keys after which the chance of a match reaches `chance` (0..1).
     #[must_use]
     pub fn attempts_for(self, chance: f64) -> f64 {
-        // (1 - p)^n = 1 - chance, and at least one key has to be tried.
+        // (1 - p)^n = 1 - chance, and at least one key must be tried.
         ((-chance).ln_1p() / (-self.0).ln_1p()).max(1.0)
     }
 
-    /// The chance that `attempts` keys held at least one match.
+    /// Returns the chance that `attempts` keys hold at least one match.
     #[must_use]
     pub fn chance_after(self, attempts: f64) -> f64 {
         if attempts == 0.0 { 0.0 } else { -(attempts * (-self.0).ln_1p()).exp_m1() }
     }
 
-    /// The chance as bits of work: the binary logarithm of [`Self::expected_attempts`].
+    /// Returns the chance as bits of work: the binary logarithm of [`Self::expected_attempts`].
     #[must_use]
     pub fn bits(self) -> f64 {
         -self.0.ln() / LN_2
     }
 }
 
-/// A chance that is known exactly, or to lie between two.
+/// A chance that is known exactly, or a lower and an upper bound of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
-    /// It is at least this.
+    /// The lower bound.
     pub at_least: Odds,
-    /// It is at most this.
+    /// The upper bound.
     pub at_most: Odds,
 }
 
 impl Bounds {
-    /// A chance that is known.
+    /// Makes bounds of an exact chance.
     #[must_use]
     pub const fn exact(odds: Odds) -> Self {
         Self { at_least: odds, at_most: odds }
     }
 
-    /// A chance between two; rounding may have turned them round.
+    /// Makes bounds of two chances. Swaps them if rounding has reversed their order.
     #[must_use]
     pub fn between(at_least: Odds, at_most: Odds) -> Self {
         Self { at_least: Odds(at_least.0.min(at_most.0)), at_most: Odds(at_most.0.max(at_least.0)) }
     }
 
-    /// Whether the chance is known.
+    /// Returns whether the chance is known exactly.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.at_least == self.at_most

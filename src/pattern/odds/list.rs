@@ -1,26 +1,28 @@
-//! The exact chance of any of many literals.
+//! The exact chance that a body shows at least one of many literals.
 //!
-//! Their prefixes form a trie, whose failure links lead through the borders of `literal`'s head. A literal that
-//! contains another one adds nothing and is left out; of the others no two are shown first at one position.
+//! The prefixes of the literals form a trie, whose failure links follow the borders that the head
+//! of `literal` explains. A literal that contains another one adds nothing and is dropped. Of the
+//! others, no two are shown for the first time at the same position.
 
 use std::ops::Range;
 
 use super::literal::{Place, Shape, share};
 use crate::wire::Symbols;
 
-/// The most characters of all literals together whose common chance is computed: 120,000 words, in 0.36 s with
-/// every core busy.
+/// The most characters of all literals together for which the chance is computed: 120,000 words, in
+/// 0.36 s with every core busy.
 pub(crate) const MOST_CHARACTERS: usize = 800_000;
 
-/// The edges of a body, as two more symbols beside the 64: one is read before the body and one after it.
+/// The edges of a body, as two symbols after the 64: one is read before the body and one after it.
 const START: u8 = 64;
 const END: u8 = 65;
 const WITH_EDGES: usize = 66;
 
-/// The exact chance that a body with these symbols at its positions (each drawn evenly) shows at least one of the
-/// literals.
+/// Returns the exact chance that a body shows at least one of the literals. The symbol at each
+/// position is drawn uniformly from the set of that position.
 ///
-/// `None` where they have more than [`MOST_CHARACTERS`], or two characters that share some symbols but not all.
+/// `None` if the literals have more than [`MOST_CHARACTERS`], or if two of their characters share
+/// some symbols but not all.
 pub(crate) fn of_any<'a>(
     shapes: impl Iterator<Item = Shape<'a>> + Clone,
     positions: &[Symbols],
@@ -40,12 +42,12 @@ pub(crate) fn of_any<'a>(
     Some(Trie::new(&literals, characters).chance(edge(START).chain(body).chain(edge(END))))
 }
 
-/// Sets of symbols that have none in common, as letters to spell literals with. A set's letter is the value of its
-/// lowest symbol.
+/// An alphabet of disjoint sets of symbols, in which literals are spelled. The letter of a set is
+/// the value of its lowest symbol.
 struct Alphabet([Symbols; 64]);
 
 impl Alphabet {
-    /// The literal in letters and edges.
+    /// Returns the literal in letters and edges.
     fn spell(&mut self, shape: &Shape) -> Option<Vec<u8>> {
         let mut spelled = Vec::with_capacity(shape.symbols.len() + 1);
         spelled.extend((shape.place == Place::Start).then_some(START));
@@ -56,7 +58,8 @@ impl Alphabet {
         Some(spelled)
     }
 
-    /// The letter of a set; `None` if it is empty, or shares some symbols with another one.
+    /// Returns the letter of a set. `None` if the set is empty, or shares some symbols with another
+    /// set.
     fn letter(&mut self, set: Symbols) -> Option<u8> {
         let letter = set.0.trailing_zeros();
         let known = *self.0.get(letter as usize)?;
@@ -68,43 +71,46 @@ impl Alphabet {
         Some(letter as u8)
     }
 
-    /// The chance of each letter where these symbols are drawn evenly; neither edge is among them.
+    /// Returns the chance of each letter for a symbol drawn uniformly from `allowed`. Both edges
+    /// have chance 0.
     fn shares(&self, allowed: Symbols) -> [f64; WITH_EDGES] {
         let letter = |letter: usize| self.0.get(letter).map_or(0.0, |set| share(*set, allowed));
         std::array::from_fn(letter)
     }
 }
 
-/// The prefixes of many literals.
+/// A trie of the prefixes of many literals.
 struct Trie {
-    /// The shorter ones first, and those of one length in the order of their letters.
+    /// The nodes, shorter prefixes first. Prefixes of one length are in the order of their letters.
     nodes: Vec<Node>,
-    /// The nodes of the literals that contain no other.
+    /// The nodes of the literals that contain no other literal.
     ends: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Node {
-    /// The prefix one shorter.
+    /// The node of the prefix without the last letter.
     parent: u32,
-    /// The letter it lacks.
+    /// The last letter.
     letter: u8,
-    /// The failure link: the longest node that this one ends with, itself excepted.
+    /// The failure link: the longest other node that this prefix ends with.
     fail: u32,
 }
 
 /// The empty prefix.
 const ROOT: u32 = 0;
 
-/// How many terms are added up at a time, so that the rounding errors of a million do not pile up.
+/// The number of terms in a partial sum. Partial sums keep the rounding error of a million terms
+/// small.
 const TERMS: usize = 1024;
 
 impl Trie {
-    /// The trie of sorted literals with no two alike, which have so many characters.
+    /// Builds the trie of literals. They must be sorted and distinct, and have `characters`
+    /// together.
     fn new(literals: &[Vec<u8>], characters: usize) -> Self {
         let mut nodes = Vec::with_capacity(characters + 1);
         nodes.push(Node::default());
-        // Where each literal has arrived.
+        // The node that each literal has reached.
         let mut at = vec![ROOT; literals.len()];
         for depth in 0..literals.iter().map(Vec::len).max().unwrap_or(0) {
             let shorter = nodes.len();
@@ -124,9 +130,9 @@ impl Trie {
         trie
     }
 
-    /// Sets the failure links, those of shorter nodes first.
+    /// Sets the failure links, shorter nodes first.
     fn link(&mut self) {
-        // The children of a node stand side by side.
+        // The children of a node are neighbours.
         let mut children: Vec<Range<usize>> = vec![0..0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
             let children = &mut children[node.parent as usize];
@@ -148,9 +154,10 @@ impl Trie {
         }
     }
 
-    /// Leaves out the literals that contain another one.
+    /// Drops the literals that contain another one.
     fn leave_out_containing(&mut self) {
-        // Whether a literal is in the node, which then is that literal or has it in its parent or its failure link.
+        // Whether a node contains a literal: it is one, or its parent or its failure link contains
+        // one.
         let mut holds = vec![false; self.nodes.len()];
         for &end in &self.ends {
             holds[end as usize] = true;
@@ -164,7 +171,7 @@ impl Trie {
         });
     }
 
-    /// The chance that one of the literals is shown by letters of these chances.
+    /// Returns the chance that letters with these chances show one of the literals.
     fn chance(&self, positions: impl Iterator<Item = [f64; WITH_EDGES]>) -> f64 {
         let mut clear = vec![0.0; self.nodes.len()];
         clear[0] = 1.0;

@@ -1,36 +1,43 @@
-//! The exact chance of literals, of one or of any of many, without an automaton for each.
+//! The exact chance that a body shows a literal, without an automaton.
 //!
-//! A body is read from the left. The *clear* mass of a prefix of the literal, at some position, is the chance that the
-//! body ends in this prefix there and has not shown the literal so far. One position on, the clear mass of a prefix
-//! becomes that of the prefix one longer, times the share of the symbols that its last character may be. What arrives
-//! at the whole literal is shown for the first time; it is clear no longer, and is taken off every prefix that the
-//! literal ends with (its *borders*), the empty prefix among them. All that was taken off is the chance.
+//! A body is read from the left. The *clear* mass of a prefix of the literal, at some position, is
+//! the chance that the body up to there ends with this prefix and has not yet shown the literal. At
+//! the next position, the clear mass of a prefix moves to the prefix that is one character longer,
+//! times the share of the symbols that match its last character. The mass that arrives at the whole
+//! literal is the chance that the literal is shown there for the first time. This mass is clear no
+//! longer: it is subtracted from every prefix that the literal ends with (its *borders*), including
+//! the empty prefix. The sum of all subtracted masses is the chance.
 //!
-//! Of many literals the prefixes form a trie, whose failure links lead through the borders. A literal that contains
-//! another one adds nothing and is left out; of the others no two are shown first at one position.
+//! For many literals, the prefixes form a trie, whose failure links follow the borders. A literal
+//! that contains another one adds nothing and is dropped. Of the others, no two are shown for the
+//! first time at the same position.
 //!
-//! Subtracting does no harm here. A clear mass is computed to some units in the last place of the chance that the
-//! prefix stands there at all. Such an error travels on as a mass does, and no more than all of it is ever shown; so
-//! the result is wrong by some units in the last place of the mean number of positions at which a literal ends. As
-//! there are 43 positions, that is at most 43 times the chance.
+//! The subtraction does not lose precision. The error of a clear mass is some units in the last
+//! place of the chance that its prefix ends at that position at all. Such an error moves on as a
+//! mass does, and at most all of it is counted as shown. So the error of the result is some units
+//! in the last place of the mean number of positions at which a literal ends. A body has 43
+//! positions, so that mean is at most 43 times the chance.
 //!
-//! The cost: 0.4 microseconds for a literal of 4 to 8 characters, where its automaton takes 75. For 10,000 words
-//! together it is 12 ms, for 100,000 it is 140, and twice as much with every core busy.
+//! A literal of 4 to 8 characters takes 0.4 microseconds; its automaton takes 75. 10,000 words
+//! together take 12 ms, and 100,000 take 140 ms. With every core busy, both take twice as long.
 //!
-//! Sources: Aho and Corasick, "Efficient string matching" (1975), for the trie and its links; Guibas and Odlyzko,
-//! "String overlaps, pattern matching, and nontransitive games" (1981), for the equation.
+//! Sources: Aho and Corasick, "Efficient string matching" (1975), for the trie and its links;
+//! Guibas and Odlyzko, "String overlaps, pattern matching, and nontransitive games" (1981), for the
+//! equation.
 
 use crate::wire::{self, Symbols};
 
-/// A literal as its odds see it: the symbols that each character may be, and where it may stand.
+/// The shape of a literal, which determines its odds: the symbols of each character, and where it
+/// may be.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape<'a> {
-    /// At least one set.
+    /// The symbols that each character matches. At least one set.
     pub(crate) symbols: &'a [Symbols],
     pub(crate) place: Place,
 }
 
-/// Where in the body a literal may stand. A word stands anywhere, and its delimiters are characters of it.
+/// The place of a literal in the body. A word may be anywhere, and its delimiters are characters of
+/// its shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     Anywhere,
@@ -38,10 +45,12 @@ pub(crate) enum Place {
     End,
 }
 
-/// The exact chance that a body with these symbols at its positions (43 at most, each drawn evenly) shows the literal.
+/// Returns the exact chance that a body of at most 43 positions shows the literal. The symbol at
+/// each position is drawn uniformly from the set of that position.
 ///
-/// `None` where the literal may overlap itself with some symbols and not with others: "ill" with `--leet`, as 1 is both
-/// its first and its last character, and a word such as "+a", as `+` also delimits it.
+/// `None` if some symbols, but not all, let the literal overlap itself. Examples are "ill" with
+/// `--leet`, because 1 matches its first and its last character, and the word "+a", because `+` is
+/// also a delimiter.
 pub(crate) fn of_one(shape: &Shape, positions: &[Symbols]) -> Option<f64> {
     let len = shape.symbols.len();
     let Some(last) = positions.len().checked_sub(len) else { return Some(0.0) };
@@ -52,16 +61,17 @@ pub(crate) fn of_one(shape: &Shape, positions: &[Symbols]) -> Option<f64> {
     }
 }
 
-/// The chance that each symbol is in its set.
+/// Returns the chance that each symbol is in its set.
 fn at_once(symbols: &[Symbols], positions: &[Symbols]) -> f64 {
     symbols.iter().zip(positions).map(|(set, allowed)| share(*set, *allowed)).product()
 }
 
-/// The chance that a symbol drawn evenly from `allowed` is in `set`.
+/// Returns the chance that a symbol drawn uniformly from `allowed` is in `set`.
 pub(super) fn share(set: Symbols, allowed: Symbols) -> f64 {
     f64::from(set.and(allowed).len()) / f64::from(allowed.len())
 }
 
+/// Returns the chance for [`Place::Anywhere`], as [`of_one`] does.
 fn anywhere(symbols: &[Symbols], positions: &[Symbols]) -> Option<f64> {
     let len = symbols.len();
     let mut borders = [0; wire::BODY_LEN];
@@ -72,7 +82,7 @@ fn anywhere(symbols: &[Symbols], positions: &[Symbols]) -> Option<f64> {
             count += 1;
         }
     }
-    // The clear mass of the first so many characters.
+    // The clear mass of each prefix, by its length.
     let mut clear = [0.0; wire::BODY_LEN + 1];
     clear[0] = 1.0;
     let mut shares = [0.0; wire::BODY_LEN];
@@ -98,7 +108,8 @@ fn anywhere(symbols: &[Symbols], positions: &[Symbols]) -> Option<f64> {
     Some(shown)
 }
 
-/// Whether the last `len` characters are the first ones as well; `None` where only some of their symbols agree.
+/// Returns whether the last `len` characters equal the first ones. `None` if only some of their
+/// symbols agree.
 fn is_border(symbols: &[Symbols], len: usize) -> Option<bool> {
     let mut pairs = symbols.iter().zip(&symbols[symbols.len() - len..]);
     if pairs.clone().any(|(left, right)| left.and(*right).is_empty()) {

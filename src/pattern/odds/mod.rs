@@ -1,6 +1,7 @@
-//! Exact chances that a random key matches.
+//! The exact chance that a random key matches.
 //!
-//! `literal` has one literal, `list` any of many literals, and `automaton` a regular expression.
+//! `literal` computes the chance of one literal, `list` that of any of many literals, and
+//! `automaton` that of a regular expression.
 
 mod automaton;
 mod chance;

@@ -1,4 +1,4 @@
-//! The chances of literals against automata and enumeration.
+//! Compares the chances of literals with automata and with enumeration.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
@@ -17,7 +17,7 @@ const KINDS: [(Kind, Place); 4] = [
     (Kind::Suffix, Place::End),
 ];
 
-/// A literal, and the symbols and the place that its shape borrows.
+/// A literal, with the symbols and the place that its shape borrows.
 struct Typed {
     text: String,
     style: Style,
@@ -51,7 +51,8 @@ fn chance_of_any(list: &[Typed], positions: &[Symbols]) -> Option<f64> {
     of_any(list.iter().map(Typed::shape), positions)
 }
 
-/// Bodies, whole and cut short, and texts that are restricted elsewhere.
+/// Returns the positions of a body, whole and cut short, and positions that are restricted
+/// elsewhere.
 fn position_sets() -> Vec<Vec<Symbols>> {
     let body = Target::Key.positions().to_vec();
     let mut last = vec![Symbols::ALL; wire::BODY_LEN];
@@ -63,7 +64,8 @@ fn position_sets() -> Vec<Vec<Symbols>> {
     vec![body.clone(), body[..1].to_vec(), body[..9].to_vec(), last, several]
 }
 
-/// Of lists the automaton itself is wrong by up to 1e-13, where rational numbers agree with [`of_any`] to 2e-16.
+/// The automaton of a list has an error of up to 1e-13, where rational numbers agree with
+/// [`of_any`] to 2e-16.
 fn assert_close(found: f64, exact: f64, what: &str) {
     assert!((found - exact).abs() <= 1e-12 * exact, "{what}: {found:e} is not {exact:e}");
 }
@@ -72,7 +74,7 @@ fn random_text(random: &mut ChaCha8Rng, letters: &[u8], len: usize) -> String {
     (0..len).map(|_| char::from(letters[random.next_u32() as usize % letters.len()])).collect()
 }
 
-/// Compares with the automaton, at all sets of positions.
+/// Compares the chance of a text with that of its automaton, at all sets of positions.
 fn assert_exact(text: &str, case_sensitive: bool, leet: bool) -> usize {
     let mut compared = 0;
     for typed in KINDS.iter().filter_map(|kind| Typed::new(text, *kind, case_sensitive, leet)) {
@@ -120,7 +122,7 @@ fn random_literals_of_all_styles_are_exact() {
     assert!(compared > 10_000, "{compared} comparisons");
 }
 
-/// The share of all bodies that show one of `list`, by trying every one of them.
+/// Returns the share of all bodies that show one of `list`. Tries every body.
 fn enumerated(list: &[Typed], positions: &[Symbols]) -> f64 {
     let mut bodies = vec![Vec::new()];
     for allowed in positions {
@@ -200,7 +202,8 @@ fn lists_are_exact() {
     assert!(compared > 500, "{compared} comparisons");
 }
 
-/// Inclusion and exclusion where it is short, and runs of letters counted by their length.
+/// Compares with inclusion and exclusion where that is short, and with runs of letters counted by
+/// length.
 #[test]
 fn closed_forms() {
     let any = |list: &[(&str, Place)]| {
@@ -222,7 +225,7 @@ fn closed_forms() {
     let pairs = || letters().flat_map(move |first| letters().map(move |second| format!("{first}{second}")));
     let triples = || pairs().flat_map(move |pair| letters().map(move |third| format!("{pair}{third}")));
     let list: Vec<Typed> = triples().map(|text| typed(&text, Place::Anywhere)).collect();
-    // The chance to have seen 0, 1 or 2 letters in succession, and no three.
+    // The chance that the body ends with 0, 1 or 2 letters in a row, and has not shown three.
     let mut run = [1.0, 0.0, 0.0];
     for position in 0..wire::BODY_LEN {
         let letter = if position == 0 { 1.0 } else { 52.0 / 64.0 };
@@ -241,7 +244,7 @@ fn closed_forms() {
 }
 
 #[test]
-fn what_is_longer_than_the_body_never_shows() {
+fn a_literal_longer_than_the_body_is_never_shown() {
     let symbols = [Symbols::of(b'A'); wire::BODY_LEN + 1];
     for place in [Place::Anywhere, Place::Start, Place::End] {
         let shape = || Shape { symbols: &symbols, place };
@@ -251,7 +254,7 @@ fn what_is_longer_than_the_body_never_shows() {
 }
 
 #[test]
-fn sets_that_overlap_in_part_are_declined() {
+fn sets_that_overlap_in_part_have_no_chance() {
     let leet = |text| Typed::new(text, KINDS[0], false, true).unwrap();
     let of_leet = |text| of_one(&leet(text).shape(), &Target::Key.positions());
     assert_eq!(of_leet("ill"), None);

@@ -1,4 +1,4 @@
-//! Why a pattern is refused, where, and what to do about it.
+//! The errors of patterns: the reason, the place, and a remedy.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,8 +9,8 @@ use crate::wire::{self, Target};
 
 /// A pattern that cannot be searched.
 ///
-/// Its text is one line; [`PatternError::at`] says which characters are meant and [`PatternError::remedy`]
-/// what helps.
+/// Its text is one line. [`PatternError::at`] returns the characters that are wrong, and
+/// [`PatternError::remedy`] a way to correct them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatternError {
     target: Target,
@@ -18,27 +18,27 @@ pub struct PatternError {
     at: Range<usize>,
 }
 
-/// The reasons.
+/// The reason why a pattern is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// There is no text.
+    /// The text is empty.
     Empty,
     /// A literal holds a character that base64 does not have.
     NotBase64(char),
-    /// The text repeats what every key text begins with.
+    /// The text repeats the fixed beginning of every key text, or of every fingerprint.
     Header,
-    /// The shortest match, or the text, is longer than what can hold it.
+    /// The text, or the shortest match of the expression, is longer than the room for it.
     TooLong {
-        /// Characters that are needed.
+        /// The characters that the pattern needs.
         len: usize,
-        /// Characters that there are.
+        /// The most characters that fit.
         most: usize,
     },
-    /// The first character of a body cannot be this one (known for literals).
+    /// The first character of a body cannot be this one (`None` for an expression).
     FirstCharacter(Option<char>),
-    /// The last character of a fingerprint cannot be this one (known for literals).
+    /// The last character of a fingerprint cannot be this one (`None` for an expression).
     LastCharacter(Option<char>),
-    /// The expression is malformed, as the parser says.
+    /// The expression is malformed. Holds the parser's message.
     Syntax(String),
     /// The expression matches only text with characters that base64 does not have.
     NeverBase64,
@@ -46,21 +46,21 @@ pub enum Reason {
     OtherLength,
     /// The expression contradicts itself.
     NeverMatches,
-    /// The automaton would be too large.
+    /// The automaton, or the NFA, would be too large.
     TooComplex,
 }
 
-/// What helps against an error.
+/// A way to correct a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Remedy {
     /// Give at least one character.
     GiveText,
-    /// Leave out `=`: the text that is searched has no padding.
+    /// Leave out `=`: the searched text has no padding.
     LeaveOutPadding,
-    /// Write `+` and `/`, where URL-safe base64 has `-` and `_`.
+    /// Write `+` and `/`. Only URL-safe base64 has `-` and `_`.
     WritePlusAndSlash,
-    /// Make several patterns of it: a pattern holds no blanks.
+    /// Split the text into several patterns: a pattern holds no blanks.
     SplitAtBlanks,
     /// Search for a regular expression.
     MakeRegex,
@@ -68,17 +68,17 @@ pub enum Remedy {
     UseAlphabet,
     /// Leave out the fixed beginning.
     LeaveOutHeader,
-    /// Ask for no more and no fewer characters than there are.
+    /// Change the length of the match, so that it fits the 43 characters.
     FitLength,
-    /// Begin with another character, or let the text stand anywhere.
+    /// Begin with another character, or let the text be anywhere.
     ChangeFirstOrMove,
     /// Begin with another character.
     ChangeFirst,
-    /// End with another character, or let the text stand anywhere.
+    /// End with another character, or let the text be anywhere.
     ChangeLastOrMove,
     /// Search for the text itself instead of an expression.
     MakeLiteral,
-    /// Change what contradicts itself.
+    /// Change the part that contradicts itself.
     ResolveContradiction,
     /// Use fewer or smaller repetitions.
     Simplify,
@@ -89,12 +89,12 @@ impl PatternError {
         Self { target: Target::Key, reason, at }
     }
 
-    /// The same about another target.
+    /// Returns the same error about another target.
     pub(crate) fn about(self, target: Target) -> Self {
         Self { target, ..self }
     }
 
-    /// What is searched, in words.
+    /// Returns a name for the searched text.
     #[must_use]
     pub fn searched(&self) -> &'static str {
         match self.target {
@@ -103,25 +103,25 @@ impl PatternError {
         }
     }
 
-    /// The characters that are meant, counted from 0.
+    /// Returns the range of the wrong characters, counted from 0.
     #[must_use]
     pub fn at(&self) -> Range<usize> {
         self.at.clone()
     }
 
-    /// The reason.
+    /// Returns the reason.
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
 
-    /// What was searched in.
+    /// Returns the target of the pattern.
     #[must_use]
     pub fn target(&self) -> Target {
         self.target
     }
 
-    /// What helps.
+    /// Returns a way to correct the pattern.
     #[must_use]
     pub fn remedy(&self) -> Remedy {
         match &self.reason {
@@ -211,14 +211,14 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// Returns what a fingerprint can end with.
+/// Returns the 16 characters with which a fingerprint can end.
 #[must_use]
 pub fn last_characters() -> String {
     let symbols = Target::Fingerprint.symbols(wire::BODY_LEN - 1);
     symbols.bytes().map(char::from).collect()
 }
 
-/// A character in quotes, as it may go to a terminal.
+/// A character in quotes, escaped for a terminal.
 struct Shown(char);
 
 impl fmt::Display for Shown {

@@ -1,13 +1,13 @@
-//! When two patterns are the same.
+//! The identity of a pattern: when two patterns are the same.
 
 use std::borrow::Cow;
 
 use super::style::{Kind, Style};
 
-/// What makes a pattern the same as another: its kind, its target, how it is read, and its text.
+/// The properties by which patterns are compared: kind, target, reading, and text.
 ///
-/// Where case is ignored, so it is here. Regular expressions are compared as they stand, since `\d` is not `\D`, and
-/// they do not differ by [`Style::leet`], which they ignore.
+/// If a pattern ignores case, so does its identity. The texts of regular expressions are compared
+/// exactly, because `\d` is not `\D`. Their identity ignores [`Style::leet`], as they do.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Identity<'a> {
     style: Style,
@@ -15,7 +15,7 @@ pub struct Identity<'a> {
 }
 
 impl<'a> Identity<'a> {
-    /// Returns the identity of a pattern with this text.
+    /// Returns the identity of a pattern with this text and style.
     #[must_use]
     pub fn new(text: &'a str, style: Style) -> Self {
         let is_regex = style.kind == Kind::Regex;

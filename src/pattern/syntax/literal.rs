@@ -1,4 +1,4 @@
-//! Literal patterns: text that stands somewhere in the body.
+//! Literal patterns: text that must occur in the body.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::style::{Kind, Style};
 use crate::pattern::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
-/// The digit that a letter also matches with `--leet`.
+/// The digit that each letter also matches with `--leet`.
 const LEET: [(u8, u8); 10] = [
     (b'a', b'4'),
     (b'b', b'8'),
@@ -23,16 +23,17 @@ const LEET: [(u8, u8); 10] = [
     (b'z', b'2'),
 ];
 
-/// What stands on both sides of a word.
+/// The characters that may be on both sides of a word.
 const DELIMITERS: &[u8] = b"+/";
 
-/// The longest word: one of the ends holds only four bits and is a letter or a digit, never a delimiter.
+/// The most characters of a word. Its delimiters take two of the 43. One end of a body holds only
+/// four bits and is always a letter or a digit, so it cannot be a delimiter.
 const LONGEST_WORD: usize = BODY_LEN - 3;
 
-/// How much of the fixed characters a pattern may repeat before it is taken for the header.
+/// The part of the fixed characters by which a prefix is taken for the header.
 const HEADER_SIGN: &str = "AAAAC3";
 
-/// A typed text and how it is read.
+/// A typed text, and its style.
 #[derive(Clone, Copy)]
 pub(crate) struct Literal<'a> {
     text: &'a [u8],
@@ -40,12 +41,12 @@ pub(crate) struct Literal<'a> {
 }
 
 impl<'a> Literal<'a> {
-    /// Without checks.
+    /// Makes a literal without any check.
     pub(crate) fn of(text: &'a str, style: Style) -> Self {
         Self { text: text.as_bytes(), style }
     }
 
-    /// Checks that some key can show the text.
+    /// Makes a literal, and checks that some key can show it.
     pub(crate) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
         let literal = Self::of(text, style);
         if literal.repeats_header(text) {
@@ -70,7 +71,7 @@ impl<'a> Literal<'a> {
         Ok(literal)
     }
 
-    /// Whether the text begins like the fixed characters, which are not searched.
+    /// Returns whether the text begins like the fixed characters, which are not searched.
     fn repeats_header(&self, text: &str) -> bool {
         let sign = match self.style.target {
             Target::Fingerprint => wire::FINGERPRINT_HEADER,
@@ -80,27 +81,27 @@ impl<'a> Literal<'a> {
         text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// 0 to 3, for each way in which single characters are read.
+    /// Returns a number from 0 to 3, one for each way to read a single character.
     pub(crate) fn reading(&self) -> usize {
         usize::from(self.style.case_sensitive) | usize::from(self.style.leet) << 1
     }
 
-    /// How many characters the text has.
+    /// Returns the number of characters in the text.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// The symbols that character `at` of the text matches.
+    /// Returns the symbols that character `at` of the text matches.
     pub(crate) fn symbols(&self, at: usize) -> Symbols {
         self.accepts(self.text[at])
     }
 
-    /// The symbols that a typed character matches.
+    /// Returns the symbols that a typed character matches.
     pub(crate) fn accepts(&self, typed: u8) -> Symbols {
         let mut symbols = Symbols::of(typed);
         if !self.style.case_sensitive {
@@ -114,14 +115,14 @@ impl<'a> Literal<'a> {
         symbols
     }
 
-    /// The symbols on both sides of a word; of another kind, none.
+    /// Returns the symbols that may be on both sides of a word. `None` for another kind.
     pub(crate) fn delimiters(&self) -> Option<Symbols> {
         let delimiters =
             || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
         (self.style.kind == Kind::Word).then(delimiters)
     }
 
-    /// Whether `bytes` show the literal from character `start` on.
+    /// Returns whether `bytes` show the literal from character `start` on.
     pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
         let target = self.style.target;
         let end = start + self.text.len();
@@ -140,13 +141,14 @@ impl<'a> Literal<'a> {
         may_stand && (start..end).all(|position| shows(position, self.symbols(position - start)))
     }
 
-    /// The symbols of every character; of a word, the delimiters' at both ends as well.
+    /// Returns the symbols of every character. A word has its delimiters as the first and the last
+    /// one.
     pub(crate) fn characters(&self) -> Vec<Symbols> {
         let text = self.text.iter().map(|byte| self.accepts(*byte));
         self.delimiters().into_iter().chain(text).chain(self.delimiters()).collect()
     }
 
-    /// Where those stand.
+    /// Returns where [`Self::characters`] may be.
     pub(crate) fn place(&self) -> Place {
         match self.style.kind {
             Kind::Prefix => Place::Start,
@@ -155,7 +157,8 @@ impl<'a> Literal<'a> {
         }
     }
 
-    /// The exact chance that a text with these symbols at its positions matches.
+    /// Returns the exact chance that a text matches, if the symbol at each position is drawn
+    /// uniformly from `positions`.
     pub(crate) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
         let symbols = self.characters();
         if let Some(chance) = of_one(&Shape { symbols: &symbols, place: self.place() }, positions) {
@@ -166,7 +169,7 @@ impl<'a> Literal<'a> {
         Ok(automaton.chance(positions))
     }
 
-    /// The pattern as a regular expression.
+    /// Returns the pattern as a regular expression.
     pub(crate) fn hir(&self) -> Hir {
         let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
         let delimiter = || one_of(DELIMITERS.iter().copied());
@@ -178,7 +181,7 @@ impl<'a> Literal<'a> {
         })
     }
 
-    /// Where the text stands, compared character by character.
+    /// Returns the first range of the body that shows the text. Compares character by character.
     pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         let len = self.text.len();
         let is_delimiter =
@@ -219,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a text of this style stands at `start`, by what the options mean.
+    /// Returns whether a body shows the text at `start`, by the definition of the options.
     fn is_shown(text: &str, style: Style, body: &str, start: usize) -> bool {
         let fits = |(typed, seen): (char, char)| {
             let as_digit = "a4 b8 e3 g9 i1 l1 o0 s5 t7 z2"
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_stands_where_it_is_shown_and_is_found_where_it_stands_first() {
+    fn a_text_is_found_at_the_first_place_that_shows_it() {
         let mut random = ChaCha8Rng::from_seed([4; 32]);
         let mut below = |end: usize| random.next_u32() as usize % end;
         let mut shown = 0;
@@ -255,7 +258,8 @@ mod tests {
                     };
                     let literal = Literal::of(text, style);
                     for _ in 0..100 {
-                        // Of so few characters that texts are often there, at the ends as well.
+                        // The bodies have so few different characters that they often show a text,
+                        // at the ends as well.
                         let body: String = std::iter::once('A')
                             .chain((1..BODY_LEN).map(|_| char::from(b"xXaAsS457+/"[below(11)])))
                             .collect();

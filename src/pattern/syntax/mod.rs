@@ -1,7 +1,7 @@
 //! Typed text becomes a [`Pattern`], or an error with the place and the reason.
 //!
-//! A literal is checked character by character, a regular expression is compiled. A pattern that no key can ever
-//! match is refused.
+//! A literal is checked character by character, and a regular expression is compiled. A pattern
+//! that no key can ever match is refused.
 
 mod error;
 mod identity;

@@ -1,4 +1,4 @@
-//! One pattern: its text, how it is read, and its exact odds.
+//! One pattern: its text, its style, and its exact odds.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use super::style::{Kind, Style};
 use crate::pattern::odds::Odds;
 use crate::wire::Body;
 
-/// One thing to look for.
+/// A pattern to search for.
 ///
 /// ```
 /// use vanity_ed25519::pattern::{Kind, Pattern, Style};
 ///
 /// let pattern = Pattern::new("abc", Style { kind: Kind::Prefix, ..Style::default() })?;
-/// // One of `a`, `A` among the 16 first characters, then two of 64 each, twice.
+// One of 2 among 16 characters (`a`, `A`), then one of 2 among 64, twice.
 /// assert_eq!(pattern.odds().expected_attempts(), 16.0 * 32.0 * 32.0);
 /// # Ok::<(), vanity_ed25519::pattern::PatternError>(())
 /// ```
@@ -25,7 +25,7 @@ pub struct Pattern {
     text: Box<str>,
     style: Style,
     odds: Odds,
-    /// Of [`Kind::Regex`] only.
+    /// `None` except for [`Kind::Regex`].
     regex: Option<Box<Regex>>,
 }
 
@@ -34,8 +34,8 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// The text is empty or malformed, or no key can ever match it: the error names the place and the
-    /// reason.
+    /// Returns an error if the text is empty or malformed, or if no key can ever match it. The
+    /// error names the place and the reason.
     pub fn new(text: &str, style: Style) -> Result<Self, PatternError> {
         let about = |error: PatternError| error.about(style.target);
         if text.is_empty() {
@@ -53,33 +53,34 @@ impl Pattern {
         Ok(Self { text: text.into(), style, odds, regex })
     }
 
-    /// The pattern as it was typed.
+    /// Returns the pattern as it was typed.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How it is read.
+    /// Returns the style of the pattern.
     #[must_use]
     pub fn style(&self) -> Style {
         self.style
     }
 
-    /// Returns what makes it the same as another pattern.
+    /// Returns the identity, by which patterns are compared.
     #[must_use]
     pub fn identity(&self) -> Identity<'_> {
         Identity::new(&self.text, self.style)
     }
 
-    /// The exact chance that a random key matches.
+    /// Returns the exact chance that a random key matches.
     #[must_use]
     pub fn odds(&self) -> Odds {
         self.odds
     }
 
-    /// Where the pattern matches in `body`, by plain comparison.
+    /// Returns the first range of `body` that matches the pattern, by plain comparison.
     ///
-    /// This is the slow certain test: it shares no code with [`Matcher`], and every hit is proved with it.
+    /// This is the slow, certain test: it shares no code with
+    /// [`Matcher`](crate::pattern::Matcher), and it proves every hit.
     #[must_use]
     pub fn find(&self, body: &Body) -> Option<Range<usize>> {
         match self.form() {
@@ -88,7 +89,7 @@ impl Pattern {
         }
     }
 
-    /// The literal; of a regular expression, its text.
+    /// Returns the literal. For a regular expression it holds the text of the expression.
     pub(crate) fn literal(&self) -> Literal<'_> {
         Literal::of(&self.text, self.style)
     }
@@ -101,10 +102,10 @@ impl Pattern {
     }
 }
 
-/// The place of a pattern in its list.
+/// The index of a pattern in its list.
 pub type PatternId = usize;
 
-/// What a pattern is compiled to.
+/// The two forms of a pattern.
 pub(crate) enum Form<'a> {
     Literal(Literal<'a>),
     Regex(&'a Regex),

@@ -1,4 +1,4 @@
-//! Regular expressions over the body, and why one can never match.
+//! Regular expressions over the body, and the reason why one can never match.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(crate) struct Regex {
 }
 
 impl Regex {
-    /// Compiles an expression that some key can match.
+    /// Compiles an expression, and checks that some key can match it.
     pub(crate) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
         let header = match style.target {
             Target::Key => wire::FIXED,
@@ -53,12 +53,12 @@ impl Regex {
         Ok(Self { hir, automaton, plain })
     }
 
-    /// The parsed expression.
+    /// Returns the parsed expression.
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }
 
-    /// Returns about the bytes that it takes.
+    /// Estimates the bytes that the expression takes.
     pub(crate) fn bytes(&self) -> usize {
         self.plain.get_nfa().memory_usage() + self.automaton.bytes()
     }
@@ -67,18 +67,19 @@ impl Regex {
         &self.automaton
     }
 
-    /// The exact chance that a body with these symbols at its positions matches.
+    /// Returns the exact chance that a body matches, if the symbol at each position is drawn
+    /// uniformly from `positions`.
     pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
         self.automaton.chance(positions)
     }
 
-    /// Where the expression matches, by simulating its NFA: slow, and nothing in common with the automaton
-    /// but the parser.
+    /// Returns the first range of `body` that matches, by simulating the NFA. This is slow, and
+    /// shares with the automaton only the parser and the NFA.
     pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         self.plain.find(&mut self.plain.create_cache(), Input::new(body)).map(|found| found.range())
     }
 
-    /// Why an expression of chance 0 never matches.
+    /// Returns the reason why an expression with chance 0 never matches.
     fn reason(&self, target: Target) -> Reason {
         if self.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
             match target {
@@ -113,10 +114,10 @@ fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
     })
 }
 
-/// The first part of the expression from which on nothing can match.
+/// Returns the first part of the expression from which on nothing can match.
 ///
-/// For a sequence of items that is the last item of the shortest prefix that is already impossible; for
-/// anything else it is the whole.
+/// In a sequence of items, this is the last item of the shortest prefix that is already impossible.
+/// For any other expression it is the whole.
 fn culprit(text: &str, style: Style) -> Range<usize> {
     let whole = 0..text.chars().count();
     let ast = ast::parse::Parser::new().parse(text);
@@ -126,12 +127,12 @@ fn culprit(text: &str, style: Style) -> Range<usize> {
         let compiled = parse(prefix, style.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
         compiled.is_ok_and(|regex| regex.chance(&style.target.positions()) > 0.0)
     };
-    // What follows an impossible prefix cannot make it possible again.
+    // Items after an impossible prefix cannot make it possible again.
     let at = items.asts.partition_point(possible);
     items.asts.get(at).map_or(whole, |item| chars(text, *item.span()))
 }
 
-/// A span of bytes as a range of characters, at least one.
+/// Converts a span of bytes into a range of characters, at least one.
 fn chars(text: &str, span: ast::Span) -> Range<usize> {
     let at = |offset: usize| text[..offset].chars().count();
     let start = at(span.start.offset);

@@ -1,24 +1,24 @@
-//! How a typed pattern is to be read.
+//! How a typed pattern is read.
 
 use crate::wire::Target;
 
-/// Where the text must stand, or that it is a regular expression.
+/// Where the text must be, or that it is a regular expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Kind {
     /// Anywhere.
     #[default]
     Anywhere,
-    /// At the beginning, right after the fixed characters.
+    /// At the beginning of the 43 characters.
     Prefix,
-    /// At the end.
+    /// At the end of the 43 characters.
     Suffix,
     /// Anywhere, with `+` or `/` on both sides.
     Word,
-    /// A regular expression over all 43 characters, which `^` and `$` delimit.
+    /// A regular expression over all 43 characters. `^` and `$` match at their ends.
     Regex,
 }
 
-/// Every kind, and the word for it: an option's name, what stands before a colon in a file, and what a ledger says.
+/// Every kind, and its name: for options, before a colon in a pattern file, and in a ledger.
 pub const KINDS: [(&str, Kind); 5] = [
     ("anywhere", Kind::Anywhere),
     ("prefix", Kind::Prefix),
@@ -27,15 +27,15 @@ pub const KINDS: [(&str, Kind); 5] = [
     ("regex", Kind::Regex),
 ];
 
-/// How a typed pattern is to be read.
+/// How a typed pattern is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Style {
-    /// Where the text must stand.
+    /// Where the text must be.
     pub kind: Kind,
     /// Whether `a` and `A` differ.
     pub case_sensitive: bool,
     /// Whether a letter also matches its usual digit (not for [`Kind::Regex`]).
     pub leet: bool,
-    /// What shows the text.
+    /// The text that is searched.
     pub target: Target,
 }
