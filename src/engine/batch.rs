@@ -1,7 +1,9 @@
-//! The batch engine: many keys at once, by affine additions from large tables that share their inversions.
+//! The batch engine: many keys at once, by affine additions from large tables that share their
+//! inversions.
 //!
-//! [`crate::curve`] does the arithmetic and leaves one bit of each key open, the sign of x. It stands in one character
-//! of the body and changes all of the fingerprint, so the matcher tests both, and a hit leaves open which of them it is.
+//! [`crate::curve`] does the arithmetic and leaves one bit of each key unknown, the sign of x. That
+//! bit changes one character of the body, and the whole fingerprint. So the matcher tests both
+//! signs, and a hit does not know which of them matches.
 
 use super::reference;
 use super::sizing::Sizing;
@@ -17,29 +19,33 @@ use crate::simd::{CacheLine, Missing, Scalar, Words};
 use crate::sys::{caches, memory_limit, wipe};
 use crate::wire::{Target, without_sign};
 
-/// Keys in a batch, where the second-level cache has 1.25 MiB, and where it has less: some milliseconds of work, and enough
-/// for the inversions to be shared among many. The first number is 3 to 5 % slower with a cache of 1 MiB.
+/// The keys in a batch: the first number if the second-level cache has at least [`LARGE_CACHE`],
+/// otherwise the second. A batch takes some milliseconds, and enough keys share an inversion. The
+/// first number is 3 to 5 % slower with a cache of 1 MiB.
 const KEYS: [usize; 2] = [4096, 2048];
 
-/// The second-level cache that holds the larger batch: 25 lines a vector of 8 keys, and the digits.
+/// The smallest second-level cache that holds the larger batch, 1.25 MiB: 25 cache lines for each
+/// vector of 8 keys, and the digits.
 const LARGE_CACHE: usize = 1280 << 10;
 
-/// The numbers of windows worth having: tables from 16 KiB, which the first-level cache holds, to 300 MB.
+/// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 300 MB.
 const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
 
-/// The most memory that tables take unless more is allowed. Fewer windows than 14 gain next to nothing.
+/// The most memory that tables take unless more is allowed. Fewer windows than 14 gain almost
+/// nothing.
 const MOST_MEMORY: usize = 128 << 20;
 
-/// The last-level cache where the system does not tell.
+/// The size of the last-level cache if the system does not report it.
 const USUAL_CACHE: usize = 32 << 20;
 
-/// Where the process may have so much memory and no more, tables take one part of so many; threads and buffers need the rest.
+/// If the memory of the process is limited, tables take at most this part of the limit: one eighth.
+/// Threads and buffers need the rest.
 const SHARE_OF_LIMIT: usize = 8;
 
-/// More keys than anyone waits for.
+/// More keys than any search tries.
 const ENDLESS: f64 = 1e18;
 
-/// What making an entry of a table costs, in additions.
+/// The cost of making an entry of a table, in additions.
 const COST_OF_ENTRY: f64 = 1.5;
 
 /// The engine of one back end.
@@ -49,12 +55,12 @@ struct Batched<F> {
     table: Table,
 }
 
-/// Ordinary words.
+/// Builds the engine for ordinary 64-bit words.
 pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("portable", Ok(Portable(Scalar::detect())), sizing)
 }
 
-/// What the processor lacks for an engine.
+/// Returns an error that names what the processor lacks for an engine.
 #[cfg(target_arch = "x86_64")]
 fn lacks<T>(detected: Result<T, Missing>) -> Result<(), String> {
     detected.map(|_| ()).map_err(|missing| missing.to_string())
@@ -75,19 +81,19 @@ pub(super) fn detect_avx512ifma() -> Result<(), String> {
     lacks(crate::simd::Avx512ifma::detect())
 }
 
-/// Four lanes.
+/// Builds the engine with four lanes.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("avx2", crate::simd::Avx2::detect().map(Fma), sizing)
 }
 
-/// Eight lanes.
+/// Builds the engine with eight lanes.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx512f(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("avx512f", crate::simd::Avx512f::detect().map(Fma), sizing)
 }
 
-/// Eight lanes with 52-bit products.
+/// Builds the engine with eight lanes and 52-bit products.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("avx512ifma", crate::simd::Avx512ifma::detect().map(Ifma), sizing)
@@ -118,8 +124,9 @@ fn build<F: Field>(
     Ok(Box::new(Batched { name, field, table: Table::new(field, windows(sizing)) }))
 }
 
-/// The number of windows with which building the table and trying the expected keys costs least, within the memory
-/// allowed; that is the last-level cache's unless it was said, since every thread reads at random.
+/// Returns the number of windows for which building the table and trying the expected keys costs
+/// least together. The table must fit into the allowed memory. By default that is the size of the
+/// last-level cache, because every thread reads the table at random.
 fn windows(sizing: Sizing) -> usize {
     let most = sizing.table_memory.unwrap_or_else(|| {
         let allowed = memory_limit().map_or(usize::MAX, |bytes| bytes as usize / SHARE_OF_LIMIT);
@@ -139,12 +146,12 @@ impl<F: Field> Engine for Batched<F> {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(self.together())
+        Box::new(self.batch_worker())
     }
 }
 
 impl<F: Field> Batched<F> {
-    fn together(&self) -> BatchWorker<'_, F> {
+    fn batch_worker(&self) -> BatchWorker<'_, F> {
         let keys = batch_size();
         BatchWorker {
             field: self.field,
@@ -156,7 +163,7 @@ impl<F: Field> Batched<F> {
     }
 }
 
-/// Keys in a batch on this machine.
+/// Returns the number of keys in a batch on this machine.
 fn batch_size() -> usize {
     let large = caches().get(1).is_some_and(|&second| second >= LARGE_CACHE);
     if large { KEYS[0] } else { KEYS[1] }
@@ -166,14 +173,14 @@ struct BatchWorker<'a, F: Field> {
     field: F,
     batch: Batch<'a, F>,
     seeds: Vec<[u8; 32]>,
-    /// The public keys, the sign of x left 0.
+    /// The public keys, with the sign of x cleared.
     keys: Vec<[u8; 32]>,
-    /// Their fingerprints with either sign, if these are searched.
+    /// Their fingerprints with either sign, if fingerprints are searched.
     digests: [Vec<[u8; 32]>; 2],
 }
 
 impl<F: Field> BatchWorker<'_, F> {
-    /// The public keys of the seeds.
+    /// Derives the public keys of the seeds, with the sign of x cleared.
     fn derive(&mut self) {
         let simd = self.field.simd();
         let Self { seeds, batch, .. } = self;
@@ -199,8 +206,8 @@ impl<F: Field> BatchWorker<'_, F> {
     }
 }
 
-/// The places of the keys, their signs left 0, that match with one sign or the other, in ascending order. `digests` is room for their
-/// fingerprints with either sign.
+/// Returns the places of the keys that match with one sign or the other, in ascending order. The
+/// sign of every key must be 0. `digests` are buffers for the fingerprints with either sign.
 pub(super) fn candidates<S: Words>(
     simd: S,
     matcher: &Matcher,
@@ -252,21 +259,21 @@ mod tests {
         }
     }
 
-    /// Derives the keys of a batch, the sign of x left 0.
+    /// Derives the keys of a batch, with the sign of x cleared.
     type Derive = Box<dyn FnMut(&[[u8; 32]]) -> Vec<[u8; 32]>>;
 
     fn deriver<F: Field>(field: F) -> Derive {
         let engine: &Batched<F> =
             Box::leak(Box::new(Batched { name: "any", field, table: Table::new(field, 18) }));
-        let mut together = engine.together();
+        let mut worker = engine.batch_worker();
         Box::new(move |seeds| {
-            together.seeds.copy_from_slice(seeds);
-            together.derive();
-            together.keys.clone()
+            worker.seeds.copy_from_slice(seeds);
+            worker.derive();
+            worker.keys.clone()
         })
     }
 
-    /// `VANITY_SEEDS` sets how many random seeds are tried.
+    /// `VANITY_SEEDS` sets the number of random seeds.
     #[test]
     fn every_back_end_derives_dalek_s_keys() {
         use rand_core::{Rng as _, SeedableRng as _};
@@ -292,7 +299,7 @@ mod tests {
         println!("{} back ends, {count} seeds, no difference", derivers.len());
     }
 
-    /// In a spoilt table, one digit of the first window gives a denominator of 0.
+    /// Spoils a table, so that one digit of the first window gives a denominator of 0.
     #[test]
     fn a_batch_with_a_zero_product_is_done_again() {
         let spoilt = |digit| {

@@ -1,9 +1,12 @@
-//! The GPU engine: batches of up to millions of keys on every graphics processor, whose few survivors are proved here.
+//! The GPU engine: batches of up to millions of keys on every graphics processor. The few survivors
+//! are proved on the host.
 //!
-//! A worker draws a key from its seeds for every batch; the device takes the batch's seeds from ChaCha20 under it, and nothing else ever
-//! does. What passes the device's filter ([`crate::pattern::DeviceFilter`]) comes back with its place, from which its seed is
-//! derived once more. A survivor that curve25519-dalek does not derive from it, and a call that fails, cost the device its place in the
-//! search: it is reported by name, and the fastest engine of the processor goes on in its stead.
+//! A worker takes a new key from its seed source for every batch. The device computes the seeds of
+//! the batch as the ChaCha20 stream of this key, which has no other use. The device returns each
+//! key that passes its filter ([`crate::pattern::DeviceFilter`]) with its place in the batch. The
+//! host derives the seed at this place again. If curve25519-dalek does not derive the same key from
+//! that seed, or if a call fails, the device is dropped from the search. A notice names it, and the
+//! fastest engine of the processor replaces it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -26,69 +29,74 @@ use crate::simd::{CacheLine, Scalar};
 use crate::sys::wipe;
 use crate::wire::without_sign;
 
-/// The memory for tables unless another is allowed: digits of 16 bits, as large second-level caches hold them. A processor that
-/// OpenCL makes a device has smaller caches, digits of 14 bits.
+/// The memory for tables unless another size is allowed: digits of 16 bits, which fit into large
+/// second-level caches. A processor that OpenCL offers as a device has smaller caches: digits of 14
+/// bits.
 const TABLE_MEMORY: usize = 44 << 20;
 const TABLE_MEMORY_OF_PROCESSOR: usize = 15 << 20;
 
-/// The numbers of windows worth having: tables from 475 MB to 24 KB.
+/// The useful numbers of windows: tables from 475 MB to 24 KB.
 const WINDOWS: RangeInclusive<usize> = 13..=126;
 
-/// Keys that share an inversion: more would save less than 4 % of the products.
+/// The number of keys that share an inversion. A larger number would save less than 4 % of the
+/// products.
 const DEPTH: u32 = 32;
 
-/// Work items in the smallest batch.
+/// The work items in the smallest batch.
 const ITEMS: usize = 64;
 
-/// Keys in the largest batch: a third of a gigabyte for each worker.
+/// The keys in the largest batch: a third of a gigabyte for each worker.
 const MOST_KEYS: usize = 1 << 22;
 
-/// The share of a device's memory that each worker may take, and the bytes that it takes for each key.
+/// The part of a device's memory that each worker may take (one sixteenth), and the bytes for each
+/// key.
 const SHARE_OF_MEMORY: u64 = 16;
 const BYTES_OF_KEY: u64 = 66;
 
-/// Batches grow until they take half of this time, and shrink when they take more: screens stay responsive, and so does Ctrl-C.
+/// Batches grow until they take half of this time, and shrink when they take more. So screens stay
+/// responsive, and Ctrl-C works quickly.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 
-/// Workers of a device: while the host looks at the survivors of one, the other has the device.
+/// The workers of a device. While the host tests the survivors of one worker, the other one uses
+/// the device.
 const WORKERS: usize = 2;
 
-/// Keys of a device's first batch, which are all compared: one for each of 2^11 seeds.
+/// The keys of a device's first batch. The host compares all of them.
 const CHECKED: usize = 1 << 11;
 
-/// Makes the engine that goes on in the stead of a device that fails.
+/// Makes the engine that replaces a device that fails.
 type MakeSpare = fn(Sizing) -> Box<dyn Engine>;
 
 /// The engine of all devices that are used.
 pub(super) struct Gpu {
     cards: Vec<Card>,
     sizing: Sizing,
-    /// What goes on in the stead of a device that was dropped.
+    /// The engine that replaces a device that was dropped.
     spare: OnceLock<Box<dyn Engine>>,
     make_spare: MakeSpare,
-    /// Which devices are not used, and why; not yet told.
+    /// Messages about devices that are not used, until they are reported.
     notes: Mutex<Vec<String>>,
 }
 
-/// A device with its kernels and its table.
+/// A device, with its kernels and its table.
 struct Card {
     name: String,
     pipeline: Pipeline,
     /// The most keys in a batch.
     most: usize,
-    /// Workers that use it.
+    /// The number of workers that use the device.
     workers: AtomicUsize,
     dropped: AtomicBool,
 }
 
-/// Why a device is dropped.
+/// The reason why a device is dropped.
 #[derive(Debug)]
 enum Fault {
     /// A call failed.
     Call(GpuError),
-    /// A key was another one than its seed's.
+    /// A key does not belong to its seed.
     WrongKey,
-    /// A survivor's place lies outside the batch, or came twice.
+    /// The place of a survivor is outside the batch, or two survivors have the same place.
     WrongPlace,
 }
 
@@ -108,14 +116,16 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Graphics processors; a processor that OpenCL makes a device only where there is nothing else, or if it is named.
+/// Builds the engine. It uses all graphics processors, or the devices that `sizing` selects. It
+/// uses a processor that OpenCL offers as a device only if it is selected, or if no graphics
+/// processor exists.
 pub(super) fn build(sizing: Sizing, make_spare: MakeSpare) -> Result<Box<dyn Engine>, String> {
     let devices = gpu::devices().map_err(|error| error.to_string())?;
     let chosen = chosen(&devices, sizing.devices)?;
     Gpu::new(devices, &chosen, sizing, make_spare).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
 }
 
-/// Drivers and devices are only asked when it is built.
+/// Always succeeds: the drivers are asked only when the engine is built.
 pub(super) fn detect() -> Result<(), String> {
     Ok(())
 }
@@ -126,12 +136,13 @@ pub(super) fn device_names() -> Result<Vec<String>, String> {
     Ok(devices.iter().map(|device| device.name().to_owned()).collect())
 }
 
-/// Whether there is a graphics processor.
-pub(super) fn is_there() -> bool {
+/// Returns whether the machine has a graphics processor.
+pub(super) fn has_graphics() -> bool {
     gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))
 }
 
-/// The same without processors, after its self-test. `None` if there is nothing else.
+/// Builds the engine with graphics processors alone, and runs its self-test. `None` if the machine
+/// has no graphics processor.
 pub(super) fn build_graphics(
     sizing: Sizing,
     make_spare: MakeSpare,
@@ -148,7 +159,7 @@ pub(super) fn build_graphics(
     }))
 }
 
-/// The numbers of the devices that are used.
+/// Returns the numbers of the devices to use.
 fn chosen(devices: &[Box<dyn Device>], asked: Devices) -> Result<Vec<usize>, String> {
     let all = 0..devices.len();
     if let Some(missing) = asked.numbers().find(|number| *number >= devices.len()) {
@@ -166,7 +177,8 @@ fn chosen(devices: &[Box<dyn Device>], asked: Devices) -> Result<Vec<usize>, Str
 }
 
 impl Gpu {
-    /// The devices with these numbers that pass their check. Those that fail are reported.
+    /// Makes the engine of the chosen devices that pass their check. The others are reported, each
+    /// in a notice.
     fn new(
         devices: Vec<Box<dyn Device>>,
         chosen: &[usize],
@@ -187,20 +199,20 @@ impl Gpu {
         Ok(Self { cards, sizing, spare: OnceLock::new(), make_spare, notes: Mutex::new(notes) })
     }
 
-    /// The fastest engine of the processor.
+    /// Returns the fastest engine of the processor.
     fn spare(&self) -> &dyn Engine {
         &**self.spare.get_or_init(|| (self.make_spare)(self.sizing))
     }
 
-    /// A worker for the device that has the fewest.
-    fn on_card(&self) -> GpuWorker<'_> {
+    /// Returns a worker for the device with the fewest workers.
+    fn gpu_worker(&self) -> GpuWorker<'_> {
         let free = |card: &&Card| card.workers.load(Relaxed);
         let card = self.cards.iter().min_by_key(free).unwrap_or_else(|| unreachable!("there is a device"));
         card.workers.fetch_add(1, Relaxed);
         GpuWorker {
             gpu: self,
             card,
-            line: None,
+            queue: None,
             keys: card.unit(),
             filter: None,
             seeds: Vec::new(),
@@ -208,7 +220,7 @@ impl Gpu {
         }
     }
 
-    /// Takes a device out of the search, and says so once.
+    /// Drops a device from the search, and reports that once.
     fn drop_card(&self, card: &Card, fault: &Fault) {
         if !card.dropped.swap(true, Relaxed) {
             self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(not_used(&card.name, fault));
@@ -240,32 +252,34 @@ impl Card {
         Ok(card)
     }
 
-    /// Keys in the smallest batch.
+    /// Returns the number of keys in the smallest batch.
     fn unit(&self) -> usize {
         ITEMS * self.pipeline.depth() as usize
     }
 
-    /// Compares all keys of a first batch, whose seeds the device draws, and those of known seeds.
+    /// Compares all keys of two batches: one whose seeds the device computes, and one of known
+    /// seeds.
     fn check(&self) -> Result<(), Fault> {
-        let mut line = self.pipeline.line(CHECKED.next_multiple_of(self.unit()))?;
+        let mut queue = self.pipeline.line(CHECKED.next_multiple_of(self.unit()))?;
         let key = [0x5a; 32];
         let first = u64::from(u32::MAX);
-        line.draw(&key, first, line.most())?;
-        let mut seeds = vec![[0; 32]; line.most()];
+        queue.draw(&key, first, queue.most())?;
+        let mut seeds = vec![[0; 32]; queue.most()];
         ChaCha20::from_block(&key, first).fill(Scalar::detect(), &mut seeds);
-        compare(&mut line, &seeds)?;
+        compare(&mut queue, &seeds)?;
         let known = rfc8032_vectors::pairs().map(|(seed, _)| seed);
         let seeds: Vec<_> = known.into_iter().cycle().take(self.unit()).collect();
-        line.take(&seeds)?;
-        compare(&mut line, &seeds)
+        queue.take(&seeds)?;
+        compare(&mut queue, &seeds)
     }
 }
 
-/// A device with its kernels and the table of so many windows, where `depth` keys share an inversion.
+/// Builds the kernels of a device, with a table of `windows` windows, where `depth` keys share an
+/// inversion.
 ///
 /// # Errors
 ///
-/// The device fails, or has too little memory.
+/// Returns an error if the device fails, or has too little memory.
 pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipeline, GpuError> {
     let table = Table::new(Portable(Scalar::detect()), windows);
     let numbers = table.layout().iter().map(|window| [window.start, window.index_bits, window.first]);
@@ -278,14 +292,14 @@ pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipel
     Pipeline::new(device, &settings, table.rows(), first, numbers_of_edwards().map(|number| number.0))
 }
 
-/// The bytes of the table of so many windows on a device.
+/// Returns the bytes that a table of `windows` windows takes on a device.
 fn table_bytes(windows: usize) -> usize {
     Table::bytes(windows) / size_of::<CacheLine>() * Pipeline::BYTES_OF_ENTRY
 }
 
-/// Whether the keys of a batch are those of these seeds.
-fn compare(line: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), Fault> {
-    let keys = line.keys()?;
+/// Checks that the keys of the last batch belong to `seeds`.
+fn compare(queue: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), Fault> {
+    let keys = queue.keys()?;
     let right =
         seeds.iter().zip(&keys).all(|(seed, key)| without_sign(reference::public_key(seed).0) == *key);
     if right { Ok(()) } else { Err(Fault::WrongKey) }
@@ -297,7 +311,7 @@ impl Engine for Gpu {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(self.on_card())
+        Box::new(self.gpu_worker())
     }
 
     fn workers(&self, _: usize) -> usize {
@@ -310,19 +324,19 @@ impl Engine for Gpu {
     }
 }
 
-/// One thread that keeps a device busy.
+/// The state of one thread that keeps a device busy.
 struct GpuWorker<'a> {
     gpu: &'a Gpu,
     card: &'a Card,
-    /// Its buffers there, from the first batch on.
-    line: Option<BatchQueue<'a>>,
-    /// Keys in the next batch.
+    /// The buffers on the device, from the first batch on.
+    queue: Option<BatchQueue<'a>>,
+    /// The keys in the next batch.
     keys: usize,
-    /// The matcher whose filter the device has.
+    /// The number of the matcher whose filter the device has.
     filter: Option<u64>,
-    /// Seeds that were given.
+    /// The seeds of a source that gives no key.
     seeds: Vec<[u8; 32]>,
-    /// What works in its stead, once the device is dropped.
+    /// The worker that replaces this one once the device is dropped.
     spare: Option<Box<dyn Worker + 'a>>,
 }
 
@@ -340,7 +354,7 @@ impl Worker for GpuWorker<'_> {
         let before = hits.len();
         if !self.card.dropped.load(Relaxed) {
             let began = Instant::now();
-            match self.on_card(matcher, seeds, hits) {
+            match self.run_on_device(matcher, seeds, hits) {
                 Ok(tried) => {
                     self.adapt(began.elapsed());
                     return tried;
@@ -349,48 +363,48 @@ impl Worker for GpuWorker<'_> {
             }
         }
         hits.truncate(before);
-        self.line = None;
+        self.queue = None;
         self.spare.insert(self.gpu.spare().worker()).batch(matcher, seeds, hits)
     }
 }
 
 impl GpuWorker<'_> {
-    fn on_card(
+    fn run_on_device(
         &mut self,
         matcher: &Matcher,
         seeds: &mut dyn SeedSource,
         hits: &mut Vec<Hit>,
     ) -> Result<u64, Fault> {
-        let mut line = match self.line.take() {
-            Some(line) => line,
+        let mut queue = match self.queue.take() {
+            Some(queue) => queue,
             None => self.card.pipeline.line(self.card.most)?,
         };
         if self.filter != Some(matcher.number()) {
-            line.set_filter(&matcher.device_filter().words())?;
+            queue.set_filter(&matcher.device_filter().words())?;
             self.filter = Some(matcher.number());
         }
         let tried = match seeds.key() {
             Some(key) => {
-                line.draw(&key, 0, self.keys)?;
-                let survivors = line.survivors()?;
+                queue.draw(&key, 0, self.keys)?;
+                let survivors = queue.survivors()?;
                 prove(matcher, survivors, self.keys, |place| seed_at(&key, place), hits)?;
                 self.keys
             }
             None => {
                 self.seeds.resize(self.card.unit(), [0; 32]);
                 seeds.fill(&mut self.seeds);
-                line.take(&self.seeds)?;
-                let survivors = line.survivors()?;
+                queue.take(&self.seeds)?;
+                let survivors = queue.survivors()?;
                 prove(matcher, survivors, self.seeds.len(), |place| Seed::new(self.seeds[place]), hits)?;
                 wipe(&mut self.seeds);
                 self.card.unit()
             }
         };
-        self.line = Some(line);
+        self.queue = Some(queue);
         Ok(tried as u64)
     }
 
-    /// The size of the next batch, after one that took so long.
+    /// Adapts the size of the next batch to the time of the last one.
     fn adapt(&mut self, took: Duration) {
         if took > BATCH_TIME {
             self.keys = (self.keys / 2).max(self.card.unit());
@@ -401,14 +415,15 @@ impl GpuWorker<'_> {
     }
 }
 
-/// The seed at a place of the stream under a batch's key.
+/// Returns the seed at a place of the stream under the key of a batch.
 fn seed_at(key: &[u8; 32], place: usize) -> Seed {
     let mut block = Zeroizing::new([[0; 32]; 2]);
     ChaCha20::from_block(key, place as u64 / 2).fill(Scalar::plain(), &mut *block);
     Seed::new(block[place % 2])
 }
 
-/// Claims those survivors of a batch of `total` keys that match, each derived once more from its seed.
+/// Derives each survivor of a batch of `total` keys from its seed, and adds those that match to
+/// `hits`.
 fn prove(
     matcher: &Matcher,
     survivors: Survivors,

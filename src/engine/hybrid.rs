@@ -1,4 +1,4 @@
-//! Graphics processors and the processor at once, where that is faster than either.
+//! Graphics processors and the processor together, where that is faster than either.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -14,26 +14,29 @@ use crate::notice::Notice;
 use crate::pattern::{Matcher, Pattern, Style};
 use crate::sys::fill_random;
 
-/// Below so many expected attempts the processor is done before kernels are compiled: some seconds of it.
+/// The fewest expected attempts for which graphics processors are considered. With fewer, the
+/// processor finishes before kernels are compiled, which takes some seconds.
 pub(super) const FEW_ATTEMPTS: f64 = 2e7;
 
-/// How long each way of searching is tried, after the time that batches take to grow.
+/// The time for which each way of searching is measured. As much time before it lets the batches
+/// grow.
 const TRIAL: Duration = Duration::from_millis(150);
 
-/// Both.
+/// Graphics processors and the processor together.
 struct Hybrid {
     graphics: Box<dyn Engine>,
     processor: Box<dyn Engine>,
-    /// Workers of `graphics` that there are.
-    there: AtomicUsize,
+    /// The number of workers of `graphics` that exist.
+    graphics_workers: AtomicUsize,
 }
 
-/// Returns the fastest of graphics processors, the processor, and both; the processor where there are no others (`None`) or
-/// they do not work.
+/// Returns the fastest of graphics processors, the processor, and both together. Returns the
+/// processor if `graphics` is `None`. Also returns the processor, with a notice, if `graphics` is
+/// an error.
 ///
 /// # Errors
 ///
-/// Neither works.
+/// Returns the error of the processor if neither works.
 pub(super) fn fastest_of<E>(
     graphics: Option<Result<Box<dyn Engine>, String>>,
     processor: Result<Box<dyn Engine>, E>,
@@ -53,7 +56,7 @@ pub(super) fn fastest_of<E>(
 fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Box<dyn Engine> {
     let threads = std::thread::available_parallelism().map_or(1, Into::into);
     let [of_graphics, of_processor] = [&graphics, &processor].map(|engine| rate(&**engine, threads));
-    let both = Hybrid { graphics, processor, there: AtomicUsize::new(0) };
+    let both = Hybrid { graphics, processor, graphics_workers: AtomicUsize::new(0) };
     if rate(&both, threads) > of_graphics.max(of_processor) {
         Box::new(both)
     } else if of_graphics > of_processor {
@@ -63,7 +66,7 @@ fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Box<dyn Eng
     }
 }
 
-/// Keys per second in a short trial.
+/// Measures the keys per second in a short trial.
 fn rate(engine: &dyn Engine, threads: usize) -> f64 {
     let Ok(pattern) = Pattern::new(&"x".repeat(20), Style::default()) else { return 0.0 };
     let patterns = [pattern];
@@ -87,7 +90,7 @@ fn rate(engine: &dyn Engine, threads: usize) -> f64 {
     tried.load(Relaxed) as f64 / (began.elapsed() - TRIAL).as_secs_f64()
 }
 
-/// Seeds of which nothing is kept.
+/// A source of seeds whose keys are not kept.
 struct Seeds(ChaCha20Rng);
 
 impl Seeds {
@@ -115,12 +118,16 @@ impl Engine for Hybrid {
         HYBRID
     }
 
-    /// The first that are asked for are those of graphics processors.
+    /// Gives the workers of graphics processors to the first callers, and workers of the processor
+    /// to the others.
     fn worker(&self) -> Box<dyn Worker + '_> {
         let wanted = self.graphics.workers(0);
-        let more = |there: usize| (there < wanted).then_some(there + 1);
-        match self.there.fetch_update(Relaxed, Relaxed, more) {
-            Ok(_) => Box::new(GpuShare { worker: self.graphics.worker(), there: &self.there }),
+        let more = |graphics_workers: usize| (graphics_workers < wanted).then_some(graphics_workers + 1);
+        match self.graphics_workers.fetch_update(Relaxed, Relaxed, more) {
+            Ok(_) => Box::new(GpuShare {
+                worker: self.graphics.worker(),
+                graphics_workers: &self.graphics_workers,
+            }),
             Err(_) => self.processor.worker(),
         }
     }
@@ -134,7 +141,7 @@ impl Engine for Hybrid {
     }
 }
 
-/// The processor, and why graphics processors that are there do not help it.
+/// The processor alone, and the reason why graphics processors do not help it.
 struct CpuFallback {
     processor: Box<dyn Engine>,
     notice: Mutex<Option<Notice>>,
@@ -160,15 +167,15 @@ impl Engine for CpuFallback {
     }
 }
 
-/// A worker of graphics processors in [`Hybrid`].
+/// A worker of graphics processors in [`Hybrid`]. It counts as one until it is dropped.
 struct GpuShare<'a> {
     worker: Box<dyn Worker + 'a>,
-    there: &'a AtomicUsize,
+    graphics_workers: &'a AtomicUsize,
 }
 
 impl Drop for GpuShare<'_> {
     fn drop(&mut self) {
-        self.there.fetch_sub(1, Relaxed);
+        self.graphics_workers.fetch_sub(1, Relaxed);
     }
 }
 

@@ -1,10 +1,10 @@
-//! Ways of searching: seeds and a matcher in, hits out.
+//! Ways of searching: an engine takes seeds and a matcher, and gives hits.
 //!
-//! An [`Engine`] is what all threads share (its tables); a [`Worker`] is what one thread owns (its buffers).
-//! A hit is a claim. It becomes a find only when [`crate::search`] has proved it, so an engine may be as
-//! clever as it likes.
+//! An [`Engine`] is the state that all threads share (its tables); a [`Worker`] is the state of one
+//! thread (its buffers). A hit is a claim. It becomes a find only when [`crate::search`] has proved
+//! it, so an engine may be as clever as it likes.
 //!
-//! A new engine implements the two traits and is entered in `registry`. Whatever its kind, it has to
+//! A new engine implements the two traits and gets an entry in `registry`. Every engine must
 //! reproduce known vectors before its first use ([`select`]).
 //!
 //! ```

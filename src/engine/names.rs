@@ -1,10 +1,11 @@
-//! The names by which engines are chosen, beside those of instruction sets.
+//! The names that select engines, apart from those of instruction sets.
 
-/// The name that stands for the fastest engine which works on this machine.
+/// The name that selects the fastest engine that works on this machine.
 pub const AUTO: &str = "auto";
 
 /// The name of the engine of graphics processors.
 pub const GPU: &str = "gpu";
 
-/// The name of graphics processors and the processor together, which [`AUTO`] may take.
+/// The name of the engine that uses graphics processors and the processor together. [`AUTO`] may
+/// select it.
 pub const HYBRID: &str = "gpu+cpu";

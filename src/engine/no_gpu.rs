@@ -1,9 +1,9 @@
-//! The program was built without graphics processors.
+//! Replaces the GPU engine in a program that was built without it.
 
 use super::sizing::Sizing;
 use super::worker::Engine;
 
-pub(super) fn is_there() -> bool {
+pub(super) fn has_graphics() -> bool {
     false
 }
 

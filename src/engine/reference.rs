@@ -1,8 +1,8 @@
 //! The reference engine: one key at a time, by curve25519-dalek.
 //!
-//! The fixed-base multiplication is dalek's constant-time radix-16 `mul_base`: 64 mixed additions from a
-//! 30 KB table, about 95 % of the time of a candidate. Every other engine is measured against this one and
-//! compared with it key by key.
+//! The fixed-base multiplication is dalek's constant-time radix-16 `mul_base`: 64 mixed additions
+//! from a 30 KB table. It takes about 95 % of the time of a candidate. The speed and the keys of
+//! every other engine are compared with this one.
 
 use curve25519_dalek::EdwardsPoint;
 use zeroize::Zeroize as _;
@@ -14,7 +14,7 @@ use crate::pattern::Matcher;
 
 pub(super) const NAME: &str = "reference";
 
-/// Candidates in a batch: about 4 ms of work for each update of the shared counter.
+/// The candidates in a batch: about 4 ms of work for each update of the shared counter.
 const BATCH: usize = 256;
 
 pub(super) struct Reference;
@@ -51,7 +51,7 @@ impl Worker for OneByOne {
     }
 }
 
-/// The public key of a seed, in constant time (RFC 8032, section 5.1.5).
+/// Derives the public key of a seed, in constant time (RFC 8032, section 5.1.5).
 #[must_use]
 pub fn public_key(seed: &[u8; 32]) -> PublicKey {
     PublicKey(EdwardsPoint::mul_base_clamped(*scalar_bytes(seed)).compress().to_bytes())

@@ -10,14 +10,16 @@ use super::worker::Engine;
 use super::{batch, gpu, reference, self_test};
 use crate::escape::escaped;
 
-/// Below so many expected attempts the reference engine is done before another one has begun: its rate is 40,000
-/// keys a second or more, and tables and self-test take some 40 ms.
+/// The fewest expected attempts for which another engine pays. With fewer, the reference engine
+/// finishes before another one starts: it tries 40,000 keys a second or more, and tables and
+/// self-test take about 40 ms.
 const FEW_ATTEMPTS: f64 = 2000.0;
 
-/// The name of the oracle and the yardstick of all others.
+/// The name of the engine that is the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
 
-/// Every engine: that of graphics processors, then those of the processor, the fastest first; the last is the [`YARDSTICK`].
+/// Every engine: the one of graphics processors, then those of the processor, fastest first. The
+/// last one is the [`YARDSTICK`].
 static ENGINES: [Entry; 6] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
     Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
@@ -30,13 +32,14 @@ static ENGINES: [Entry; 6] = [
 /// An engine that can be chosen.
 struct Entry {
     name: &'static str,
-    /// Says what this machine lacks for it, as far as that is known at once: devices are only asked when it is built.
+    /// Returns an error that names what this machine lacks for the engine, as far as that is known
+    /// at once. Devices are only searched for when the engine is built.
     detect: fn() -> Result<(), String>,
-    /// Builds it, or says why this machine cannot run it.
+    /// Builds the engine. Returns the reason if this machine cannot run it.
     build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
 }
 
-/// The names that [`select`] knows besides [`AUTO`].
+/// Returns the names that [`select`] knows besides [`AUTO`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ENGINES.iter().map(|entry| entry.name)
 }
@@ -45,22 +48,22 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 ///
-/// There is none, or the program was built without that engine.
+/// Returns an error if no device exists, or if the program was built without that engine.
 pub fn device_names() -> Result<Vec<String>, EngineError> {
     gpu::device_names().map_err(|why| EngineError::Unavailable { name: GPU, why })
 }
 
-/// Checks that [`select`] knows `name` and that this machine has what it needs, as far as that is known at once. Nothing is
-/// built.
+/// Checks that [`select`] knows `name`, and that this machine has what the engine needs, as far as
+/// that is known at once. Builds nothing.
 ///
 /// # Errors
 ///
-/// There is no such engine, or this machine cannot run it.
+/// Returns an error if no engine has this name, or if this machine cannot run it.
 pub fn check(name: &str) -> Result<(), EngineError> {
     if name == AUTO { Ok(()) } else { entry(name).map(|_| ()) }
 }
 
-/// The engine called `name`, if this machine has what it needs.
+/// Returns the entry called `name`, if this machine has what the engine needs.
 fn entry(name: &str) -> Result<&'static Entry, EngineError> {
     let entry = ENGINES.iter().find(|entry| entry.name == name);
     let entry = entry.ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
@@ -68,12 +71,14 @@ fn entry(name: &str) -> Result<&'static Entry, EngineError> {
     Ok(entry)
 }
 
-/// The engine called `name`, after its self-test, with tables of a suitable size. For
-/// [`AUTO`] it is the fastest that is there and passes; a search of few keys does not wait for tables.
+/// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
+/// selects the fastest engine that works here and passes its self-test. For a search of few keys it
+/// selects the reference engine, which needs no tables.
 ///
 /// # Errors
 ///
-/// There is no such engine, this machine cannot run it, or it computed a wrong key.
+/// Returns an error if no engine has this name, if this machine cannot run it, or if it computed a
+/// wrong key.
 pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     if name == AUTO && sizing.expected_attempts < FEW_ATTEMPTS {
         return select(reference::NAME, sizing);
@@ -86,7 +91,8 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
 
-/// Returns the fastest of graphics processors, the processor, and both; the processor where the search is too short for others.
+/// Returns the fastest of graphics processors, the processor, and both together. A short search
+/// uses the processor.
 #[cfg(feature = "gpu")]
 fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;
@@ -99,12 +105,12 @@ fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     of_the_processor(sizing)
 }
 
-/// Returns what goes on in the stead of a device that fails.
+/// Returns the engine that replaces a device that fails.
 fn spare(sizing: Sizing) -> Box<dyn Engine> {
     of_the_processor(sizing).unwrap_or_else(|_| Box::new(reference::Reference))
 }
 
-/// Returns the fastest engine of the processor that this machine has and that passes its self-test.
+/// Returns the fastest engine of the processor that works on this machine and passes its self-test.
 fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     let mut first = None;
     for Entry { name, .. } in &ENGINES[1..] {
@@ -116,26 +122,26 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
 }
 
-/// Selects one engine after the other, in the order of [`names`]. The engine of graphics processors is left out where there
-/// is none, instead of making a device of the processor.
+/// Selects every engine in turn, in the order of [`names`]. Leaves out the engine of graphics
+/// processors if the machine has none, although it could use the processor as a device.
 pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
-    names().filter(|name| *name != GPU || gpu::is_there()).map(move |name| select(name, sizing))
+    names().filter(|name| *name != GPU || gpu::has_graphics()).map(move |name| select(name, sizing))
 }
 
-/// Returns those of [`every`] that work on this machine.
+/// Returns the engines of [`every`] that work on this machine.
 #[must_use]
 pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
     every(sizing).filter_map(Result::ok).collect()
 }
 
-/// Why an engine is refused.
+/// The reason why an engine is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EngineError {
-    /// There is no engine of this name.
+    /// No engine has this name.
     Unknown(String),
     /// This machine cannot run the engine.
     Unavailable {
-        /// The engine.
+        /// The name of the engine.
         name: &'static str,
         /// The reason.
         why: String,
@@ -145,13 +151,13 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// What to do about it.
+    /// Returns a line that lists the engines of this machine.
     #[must_use]
     pub fn hint(&self) -> String {
-        // Nothing is built for a hint: an engine that fails its self-test later has a refusal of its own.
-        let is_there = |name: &&str| if *name == GPU { gpu::is_there() } else { check(name).is_ok() };
-        let there = names().filter(is_there).collect::<Vec<_>>().join(", ");
-        format!("this machine has: {AUTO}, {there}")
+        // A hint builds nothing. An engine that later fails its self-test has an error of its own.
+        let is_available = |name: &&str| if *name == GPU { gpu::has_graphics() } else { check(name).is_ok() };
+        let available = names().filter(is_available).collect::<Vec<_>>().join(", ");
+        format!("this machine has: {AUTO}, {available}")
     }
 }
 

@@ -1,17 +1,19 @@
-//! Known vectors, which every engine reproduces before it is used.
+//! The self-test: known vectors that every engine must reproduce before it is used.
 
 use super::worker::{Engine, SeedSource};
 use crate::key::rfc8032_vectors;
 use crate::pattern::{Kind, Matcher, Pattern, Style};
 
-/// Runs one batch of the key pairs of RFC 8032, of which every candidate must come back as a hit, with its key.
+/// Runs one batch of the key pairs of RFC 8032. Returns whether every candidate comes back as a
+/// hit, with its key.
 pub(super) fn passes(engine: &dyn Engine) -> bool {
     let everything = Pattern::new(".", Style { kind: Kind::Regex, ..Style::default() })
         .unwrap_or_else(|_| unreachable!("a dot matches every body"));
     let everything = [everything];
     let matcher = Matcher::new(&everything);
     let mut hits = Vec::new();
-    // Their number, 5, has no factor in common with a number of lanes: in a long batch every lane meets every one.
+    // The number of pairs, 5, has no factor in common with a number of lanes. So in a long batch
+    // every lane gets every pair.
     let pairs = rfc8032_vectors::pairs();
     let mut seeds = Cycle(pairs.iter().map(|(seed, _)| *seed).cycle());
     let tried = engine.worker().batch(&matcher, &mut seeds, &mut hits);
@@ -25,7 +27,7 @@ pub(super) fn passes(engine: &dyn Engine) -> bool {
     complete && right.count() == hits.len()
 }
 
-/// Hands out the same seeds again and again.
+/// A source that gives the same seeds again and again.
 struct Cycle<I>(I);
 
 impl<I: Iterator<Item = [u8; 32]>> SeedSource for Cycle<I> {

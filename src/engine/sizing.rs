@@ -1,14 +1,15 @@
-//! What an engine is built for.
+//! The parameters for which an engine is built.
 
-/// What an engine is built for: the size of its tables, and the devices that it may use.
+/// The parameters for which an engine is built: the size of its tables, and the devices that it may
+/// use.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizing {
-    /// The expected number of keys to try: a short search does not wait for a large table.
+    /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
-    /// The most bytes that tables may take, but never less than [`LEAST_TABLE_MEMORY`]. Without it they go by the
-    /// processor's caches.
+    /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
+    /// that. `None` chooses a size by the processor's caches.
     pub table_memory: Option<usize>,
-    /// The graphics processors.
+    /// The devices that the GPU engine uses.
     pub devices: Devices,
 }
 
@@ -17,19 +18,19 @@ pub struct Sizing {
 pub struct Devices(u64);
 
 impl Devices {
-    /// All that are suitable.
+    /// All suitable devices.
     pub const ALL: Self = Self(0);
 
-    /// Device numbers end below this.
+    /// The end of the range of device numbers.
     pub const END: usize = u64::BITS as usize;
 
-    /// Those with these numbers. `None` unless each is below [`Self::END`].
+    /// Returns the set of these numbers. `None` unless each is below [`Self::END`].
     pub fn of(numbers: impl IntoIterator<Item = usize>) -> Option<Self> {
         let bit = |number: usize| u32::try_from(number).ok().and_then(|number| 1u64.checked_shl(number));
         numbers.into_iter().try_fold(0, |set, number| Some(set | bit(number)?)).map(Self)
     }
 
-    /// The numbers, in ascending order; none of [`Self::ALL`].
+    /// Returns the numbers, in ascending order. [`Self::ALL`] has none.
     pub fn numbers(self) -> impl Iterator<Item = usize> {
         (0..Self::END).filter(move |number| self.0 >> number & 1 == 1)
     }
@@ -39,7 +40,8 @@ impl Devices {
 pub const LEAST_TABLE_MEMORY: usize = 16 << 10;
 
 impl Sizing {
-    /// By the caches, for a search of so many keys.
+    /// Returns the sizing of a search of this number of keys, with tables sized by the caches, and
+    /// all devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
         Self { expected_attempts, table_memory: None, devices: Devices::ALL }

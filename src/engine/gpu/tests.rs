@@ -1,4 +1,4 @@
-//! The engine's own tests, on every device that there is, and on devices with a fault.
+//! Tests the engine on every device of this machine, and on devices with a fault.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn engine() -> Option<Gpu> {
     (!all.is_empty()).then(|| Gpu::new(devices, &all, LONG, reference_instead).unwrap())
 }
 
-/// The same key for every batch.
+/// A source that gives the same key for every batch.
 struct OneKey([u8; 32]);
 
 impl SeedSource for OneKey {
@@ -32,21 +32,22 @@ impl SeedSource for OneKey {
     }
 }
 
-/// The first seeds of a key, and their public keys.
+/// Returns the first seeds of a key, and their public keys.
 fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
     let mut seeds = vec![[0; 32]; count];
     ChaCha20::from_block(key, 0).fill(Scalar::detect(), &mut seeds);
     seeds.into_iter().map(|seed| (seed, reference::public_key(&seed).0)).collect()
 }
 
-/// Lists of every kind of pattern: one, several, many, with and without what rules most keys out.
+/// Returns lists of every kind of pattern: one, several and many patterns, with and without a
+/// filter that rejects most keys.
 fn lists(target: Target) -> Vec<Vec<Pattern>> {
     let plain = Style { target, ..Style::default() };
     let exact = Style { case_sensitive: true, ..plain };
     let leet = Style { leet: true, ..plain };
     let kind = |kind, style| Style { kind, ..style };
     let list = |typed: &[(&str, Style)]| -> Vec<Pattern> {
-        // The ends of a fingerprint have other symbols.
+        // Fingerprints have other symbols at their ends, so some patterns are refused.
         typed.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect()
     };
     let regex = |text| (text, kind(Kind::Regex, plain));
@@ -113,7 +114,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
 #[test]
 fn batches_grow_and_shrink_in_whole_units() {
     let Some(engine) = engine() else { return };
-    let mut worker = engine.on_card();
+    let mut worker = engine.gpu_worker();
     let card = worker.card;
     for _ in 0..40 {
         worker.adapt(Duration::ZERO);
@@ -128,7 +129,8 @@ fn batches_grow_and_shrink_in_whole_units() {
     assert_eq!(worker.keys, card.unit());
 }
 
-/// Whatever a device does, it is named and dropped, and the search goes on with right keys.
+/// Tests that a device with any fault is named and dropped, and that the search continues with
+/// right keys.
 #[test]
 fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
     let faults = [
@@ -168,13 +170,13 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         assert!(notes[0].text.contains(&name), "{notes:?}");
         let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
         assert!(!is_place || notes[0].text.contains("named a place"), "{notes:?}");
-        // Nor do others use it.
+        // New workers do not use the device either.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
         assert!(engine.notices().is_empty());
     }
 }
 
-/// Fresh seeds and keys.
+/// A source of fresh seeds and keys.
 struct Random([u8; 32]);
 
 impl SeedSource for Random {
@@ -202,7 +204,7 @@ fn a_device_that_fails_its_check_is_not_used() {
 }
 
 #[test]
-fn what_was_secret_is_overwritten() {
+fn secrets_on_a_device_are_overwritten() {
     let Some(device) = devices().into_iter().next() else { return };
     let (device, _) = Faulty::new(device);
     let seen = Arc::clone(&device.kept);
@@ -216,7 +218,7 @@ fn what_was_secret_is_overwritten() {
 }
 
 #[test]
-fn a_device_that_there_is_not_is_refused_with_those_that_there_are() {
+fn an_unknown_device_is_refused_with_a_list_of_devices() {
     let devices = devices();
     let Some(first) = devices.first() else { return };
     let refused = chosen(&devices, Devices::of([63]).unwrap()).unwrap_err();

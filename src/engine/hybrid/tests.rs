@@ -1,9 +1,9 @@
-//! Both at once, with engines of the processor in the place of those of devices.
+//! Tests the hybrid engine with engines of the processor instead of devices.
 
 use super::*;
 use crate::engine::reference::Reference;
 
-/// An engine of so many workers, whatever is asked for.
+/// An engine with a fixed number of workers.
 struct Fixed {
     inner: Box<dyn Engine>,
     workers: usize,
@@ -15,7 +15,7 @@ impl Engine for Fixed {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(Counted(self.inner.worker()))
+        Box::new(Marked(self.inner.worker()))
     }
 
     fn workers(&self, _: usize) -> usize {
@@ -28,9 +28,9 @@ impl Engine for Fixed {
 }
 
 /// A worker that marks its hits.
-struct Counted<'a>(Box<dyn Worker + 'a>);
+struct Marked<'a>(Box<dyn Worker + 'a>);
 
-impl Worker for Counted<'_> {
+impl Worker for Marked<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let before = hits.len();
         let tried = self.0.batch(matcher, seeds, hits);
@@ -39,7 +39,7 @@ impl Worker for Counted<'_> {
     }
 }
 
-/// An engine that never gets anywhere.
+/// An engine that tries nothing.
 struct Idle;
 
 impl Engine for Idle {
@@ -63,7 +63,7 @@ fn fixed(workers: usize) -> Box<dyn Engine> {
     Box::new(Fixed { inner: Box::new(Reference), workers })
 }
 
-/// Whether a worker is one of `fixed`.
+/// Returns whether a worker is one of `fixed`.
 fn is_of_graphics(worker: &mut dyn Worker) -> bool {
     let everything =
         [Pattern::new(".", Style { kind: crate::pattern::Kind::Regex, ..Style::default() }).unwrap()];
@@ -75,7 +75,8 @@ fn is_of_graphics(worker: &mut dyn Worker) -> bool {
 
 #[test]
 fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
-    let both = Hybrid { graphics: fixed(2), processor: Box::new(Reference), there: AtomicUsize::new(0) };
+    let both =
+        Hybrid { graphics: fixed(2), processor: Box::new(Reference), graphics_workers: AtomicUsize::new(0) };
     assert_eq!(both.workers(3), 5);
     for _ in 0..2 {
         let mut workers: Vec<_> = (0..5).map(|_| both.worker()).collect();
@@ -86,13 +87,13 @@ fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
 }
 
 #[test]
-fn what_gets_nowhere_is_not_taken() {
+fn an_engine_that_tries_nothing_is_not_chosen() {
     assert_ne!(fastest(Box::new(Idle), Box::new(Reference)).name(), "idle");
     assert_ne!(fastest(fixed(1), Box::new(Idle)).name(), "idle");
 }
 
 #[test]
-fn a_processor_alone_tells_why_once() {
+fn a_fallback_reports_its_reason_once() {
     let alone =
         CpuFallback { processor: Box::new(Reference), notice: Mutex::new(Some(Notice::warning("why"))) };
     assert_eq!((alone.name(), alone.workers(3)), (Reference.name(), 3));
