@@ -1,4 +1,4 @@
-//! What a search gives: finds, progress, a summary, or an error.
+//! The results of a search: finds, progress, a summary, or an error.
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -11,7 +11,8 @@ use crate::notice::Notice;
 use crate::pattern::PatternId;
 use crate::sys::RandomnessError;
 
-/// The most finds that are handed over together. So many may wait for the observer before the workers do.
+/// The most finds that are passed to the observer together. If as many wait for it, the workers
+/// wait, too.
 pub const TOGETHER: usize = 256;
 
 /// A proved hit.
@@ -20,80 +21,82 @@ pub struct Find {
     pub seed: Seed,
     /// Its public key.
     pub public_key: PublicKey,
-    /// The patterns it matches that still wanted a key; at least one, in ascending order.
+    /// The patterns that match and still wanted a key: at least one, in ascending order.
     pub patterns: Vec<PatternId>,
-    /// Candidates tried by all workers until then, this one included.
+    /// The candidates that all workers had tried when this key was found, including this one.
     pub attempts: u64,
-    /// Time since the search began.
+    /// The time since the search began.
     pub elapsed: Duration,
-    /// The private key's text, if [`Search::prepare`](super::Search::prepare) made one.
+    /// The text of the private key, if [`Search::prepare`](super::Search::prepare) made one.
     pub prepared: Option<Zeroizing<String>>,
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Candidates tried in whole batches.
+    /// The candidates tried in whole batches.
     pub attempts: u64,
-    /// Time since the search began.
+    /// The time since the search began.
     pub elapsed: Duration,
 }
 
-/// What a search came to.
+/// The result of a whole search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// Keys that were handed to the observer, which kept them.
+    /// The number of keys that the observer kept.
     pub found: u64,
-    /// Keys that were found and given up, because they were not prepared in time when the search was ended: of each, the first
-    /// pattern that it matches.
+    /// The first pattern of each key that was found and given up, because it was not prepared in
+    /// time when the search had to end.
     pub given_up: Vec<PatternId>,
-    /// Candidates tried: the exact number of seeds that were drawn.
+    /// The candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
-    /// Time from the first seed to the end of the last worker.
+    /// The time from the first seed to the end of the last worker.
     pub elapsed: Duration,
-    /// Why it ended.
+    /// The reason why the search ended.
     pub end: End,
 }
 
 impl Summary {
-    /// Candidates per second, all threads together.
+    /// Returns the candidates per second of all threads together.
     #[must_use]
     pub fn keys_per_second(&self) -> f64 {
         self.attempts as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 }
 
-/// Why a search ended.
+/// The reason why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Everything that was wanted is found.
+    /// Every key that was wanted is found.
     Complete,
-    /// The timeout.
+    /// The timeout was reached.
     Timeout,
-    /// A signal.
+    /// A signal came.
     Signal(Signal),
 }
 
-/// Who is told what a search does, on the thread that called [`Search::run`](super::Search::run).
+/// Receives the results of a search, on the thread that called [`Search::run`](super::Search::run).
 pub trait Observer {
-    /// What can go wrong with a find, such as a full disk. It ends the search.
+    /// The error of a find that cannot be kept, for example because the disk is full. It ends the
+    /// search.
     type Error;
 
-    /// Finds: at least one, at most [`TOGETHER`]. When this returns, all of them count as kept.
+    /// Takes finds: at least one, at most [`TOGETHER`]. When this returns `Ok`, all of them count
+    /// as kept.
     ///
     /// # Errors
     ///
-    /// One of them could not be kept.
+    /// Returns an error if one of them cannot be kept.
     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error>;
 
-    /// How far the search is, some ten times a second.
+    /// Takes the progress of the search, at most ten times a second.
     fn progress(&mut self, progress: &Progress);
 
-    /// What has happened to the engine, and should be known.
+    /// Takes a notice of the engine for the user.
     fn notice(&mut self, _: &Notice) {}
 }
 
-/// Why a search failed. `E` is the observer's error.
+/// The reason why a search failed. `E` is the error of the observer.
 #[derive(Debug)]
 pub enum SearchError<E> {
     /// The operating system's random generator failed.
@@ -104,7 +107,7 @@ pub enum SearchError<E> {
     Preparers(io::Error),
     /// A find could not be prepared.
     Unprepared(EncodeError),
-    /// The engine of this name claimed a key that is not derived from its seed, or does not match.
+    /// The engine of this name claimed a key that does not belong to its seed, or does not match.
     FalseHit(&'static str),
     /// The observer's error.
     Observer(E),

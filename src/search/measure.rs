@@ -1,4 +1,4 @@
-//! How fast engines are: whole searches that keep nothing, in interleaved rounds.
+//! The speed of engines: whole searches that keep nothing, in interleaved rounds.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -10,33 +10,33 @@ use super::stop::{Signal, Stop};
 use crate::engine::Engine;
 use crate::pattern::Pattern;
 
-/// The rounds of a comparison. An odd number, so that one of them is the median.
+/// The number of rounds of a comparison. It is odd, so that one of them is the median.
 pub const ROUNDS: u32 = 5;
 
-/// What to measure with.
+/// The parameters of a measurement.
 pub struct Measure<'a> {
-    /// What the searches look for; their matches are proved and dropped.
+    /// The patterns to search for. Matches are proved as in any measurement, and dropped.
     pub patterns: &'a [Pattern],
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: NonZeroUsize,
-    /// Ends the measurement.
+    /// The stop that ends the measurement early.
     pub stop: &'a Stop,
 }
 
-/// One engine's figures over all rounds.
+/// The figures of one engine over all rounds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// The engine.
+    /// The name of the engine.
     pub engine: &'static str,
-    /// Its threads.
+    /// The number of its worker threads.
     pub threads: usize,
-    /// Keys per second.
+    /// The rate in keys per second.
     pub rate: Spread,
-    /// In each round, the rate over the rate of the last engine.
+    /// The ratio of its rate to the rate of the last engine, in each round.
     pub ratio: Spread,
 }
 
-/// A median and what it lies between.
+/// A median, and the smallest and the largest figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Spread {
     /// The smallest figure.
@@ -47,22 +47,23 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Why there are no figures.
+/// The reason why there are no figures.
 #[derive(Debug)]
 pub enum Unmeasured {
-    /// A signal came first.
+    /// A signal ended the measurement.
     Signal(Signal),
     /// A search failed.
     Failed(SearchError<Infallible>),
 }
 
 impl Measure<'_> {
-    /// The engines side by side, `time` in all for each, one after the other in each of [`ROUNDS`], so that a
-    /// machine whose speed drifts favours none. The last engine is the yardstick.
+    /// Compares engines. Each runs for `time` in total, a part in each of [`ROUNDS`] rounds, one
+    /// engine after the other. A machine whose speed drifts then favours none of them. The last
+    /// engine is the yardstick.
     ///
     /// # Errors
     ///
-    /// A signal came, or a search failed.
+    /// Returns an error if a signal comes, or if a search fails.
     pub fn compare(&self, engines: &[Box<dyn Engine>], time: Duration) -> Result<Vec<Measured>, Unmeasured> {
         let mut rates = vec![Vec::new(); engines.len()];
         for _ in 0..ROUNDS {
@@ -82,11 +83,11 @@ impl Measure<'_> {
         Ok(measured.collect())
     }
 
-    /// Keys per second of one engine over `time`.
+    /// Measures the keys per second of one engine over `time`.
     ///
     /// # Errors
     ///
-    /// A signal came, or the search failed.
+    /// Returns an error if a signal comes, or if the search fails.
     pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
         let search = Search {
             engine,
@@ -97,7 +98,7 @@ impl Measure<'_> {
             prepare: None,
         };
         loop {
-            let summary = search.run(self.stop, &mut Nobody).map_err(Unmeasured::Failed)?;
+            let summary = search.run(self.stop, &mut NoObserver).map_err(Unmeasured::Failed)?;
             if let End::Signal(signal) = summary.end {
                 return Err(Unmeasured::Signal(signal));
             }
@@ -110,17 +111,17 @@ impl Measure<'_> {
 }
 
 impl Spread {
-    /// Of an odd number of figures.
+    /// Returns the spread of an odd number of figures.
     fn of(mut figures: Vec<f64>) -> Self {
         figures.sort_by(f64::total_cmp);
         Self { min: figures[0], median: figures[figures.len() / 2], max: figures[figures.len() - 1] }
     }
 }
 
-/// Observes nothing.
-struct Nobody;
+/// An observer that ignores everything.
+struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     type Error = Infallible;
 
     fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
@@ -155,7 +156,7 @@ mod tests {
         assert!(matches!(stopped, Err(Unmeasured::Signal(Signal::Terminate))));
     }
 
-    /// Its first worker tries nothing, as if the machine had no time for it.
+    /// An engine whose first worker tries nothing, as on a machine without time for it.
     struct Late(Box<dyn Engine>, AtomicBool);
 
     struct Idle;
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_tried_is_no_rate() {
+    fn no_attempts_give_no_rate() {
         let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
         let stop = Stop::new();
         let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };

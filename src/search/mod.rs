@@ -1,12 +1,15 @@
 //! The search: workers, their seeds, and the proof of every hit.
 //!
-//! Each worker thread runs an engine's batches on a ChaCha20 stream of its own (`stream`). What an engine
-//! claims is proved by the worker itself (`prove`). If the find is still wanted (`quota`), the worker has it prepared, which may
-//! take long (`prepare`), and sends it to the calling thread, which hands it to the [`Observer`] and ends the search. Finds that
-//! are made while the observer is busy with others wait and are handed over together: what takes long for one, such as a
-//! sync of a disk, takes hardly longer for all of them, and a find that comes alone waits for nobody.
+//! Each worker thread runs the batches of an engine on a ChaCha20 stream of its own (`stream`). The
+//! worker proves every hit that the engine claims (`prove`). If the find is still wanted (`quota`),
+//! the worker waits until it is prepared, which may take long (`prepare`). It sends the find to the
+//! calling thread, which passes it to the [`Observer`] and ends the search.
 //!
-//! The library's front page has a whole search. What is left of a quota can be counted alone:
+//! Finds that arrive while the observer is busy wait, and are then passed to it together. A step
+//! that takes long for one find, for example a sync of a disk, takes hardly longer for all of them.
+//! A single find never waits for others.
+//!
+//! The front page of the library has a whole search. You can also use the count of a quota alone:
 //!
 //! ```
 //! use vanity_ed25519::search::{Quota, Remaining};

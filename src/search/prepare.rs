@@ -1,8 +1,9 @@
-//! Work on a find that takes long: encrypting its private key.
+//! Slow work on a find: encrypting its private key.
 //!
-//! A key derivation cannot be interrupted, and with 10,000 rounds of bcrypt it takes about a minute. So each worker has a second
-//! thread that does such work while the worker waits, and nobody has to wait for that thread: a search that must end gives the
-//! find up and says so. The thread then finishes its work, wipes it, and ends, if the process lasts so long.
+//! A key derivation cannot be interrupted, and with 10,000 rounds of bcrypt it takes about a
+//! minute. So each worker has a second thread for such work, and waits for it. If the search must
+//! end, the worker stops waiting and reports that the find is given up. The second thread then
+//! finishes its work, wipes it, and ends, unless the process ends first.
 
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -15,14 +16,14 @@ use super::find::Find;
 use crate::key::{EncodeError, Seed};
 use crate::sys::WipeStack;
 
-/// Makes the private key's text of a seed.
+/// Makes the text of a private key from its seed.
 pub type Preparation = Box<dyn FnOnce(&Seed) -> Result<Zeroizing<String>, EncodeError> + Send>;
 
-/// Bytes of a whole stack of a thread of the search, whatever the surroundings say (`RUST_MIN_STACK`).
+/// The bytes of the whole stack of a search thread, whatever `RUST_MIN_STACK` is.
 pub(super) const WORKER_STACK: usize = 2 << 20;
 
-/// How often a worker that waits for its find looks whether it has to give it up.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a waiting worker checks whether it must give its find up.
+const POLL: Duration = Duration::from_millis(20);
 
 /// A thread that prepares one find at a time.
 pub(super) struct Preparer {
@@ -47,21 +48,22 @@ impl Preparer {
         Ok(Self { work, done, thread })
     }
 
-    /// Has a find prepared. `None` if that lasts beyond the time that `until` gives, when it gives one.
+    /// Prepares a find on the second thread. Returns `None` if this takes beyond the time of
+    /// `until`. Without a time it waits as long as it takes.
     ///
     /// # Panics
     ///
-    /// The preparation panicked.
+    /// Panics if the preparation panics.
     pub(super) fn prepare(
         self,
         find: Find,
         preparation: Preparation,
         until: impl Fn() -> Option<Instant>,
     ) -> Option<(Self, Result<Find, EncodeError>)> {
-        // If the thread is gone, the next call says so.
+        // If the thread is gone, `recv_timeout` below reports it.
         let _ = self.work.send((find, preparation));
         loop {
-            match self.done.recv_timeout(LOOK) {
+            match self.done.recv_timeout(POLL) {
                 Ok(prepared) => return Some((self, prepared)),
                 Err(RecvTimeoutError::Timeout) if until().is_some_and(|until| until <= Instant::now()) => {
                     return None;

@@ -4,8 +4,9 @@ use crate::engine::Hit;
 use crate::key::PublicKey;
 use crate::pattern::{Matcher, Pattern, PatternId};
 
-/// Derives the key once more from its seed, by ed25519-dalek, and compares what it shows once more with each pattern that the
-/// matcher sees in it, plainly. `None` if the key is another one than was claimed, or does not show what the matcher sees.
+/// Proves a hit: derives the key from the seed once more, with ed25519-dalek, and tests each
+/// pattern that the matcher finds in it by plain comparison. Returns the key and the patterns, or
+/// `None` if the key is not the claimed one, or if a pattern that the matcher finds does not match.
 pub(super) fn prove(
     hit: &Hit,
     matcher: &Matcher,

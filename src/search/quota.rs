@@ -1,35 +1,35 @@
-//! How many keys are wanted, and what is left of that.
+//! The number of wanted keys, and the count of those that are left.
 
 use crate::pattern::PatternId;
 
-/// How many keys are wanted.
+/// The number of wanted keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Quota {
-    /// So many for each pattern.
+    /// This number for each pattern.
     Each(u64),
-    /// For each pattern a number of its own, in the order of the patterns; 0 where none is wanted.
+    /// A number for each pattern, in the order of the patterns. 0 if none is wanted.
     Left(Vec<u64>),
-    /// So many in all, whichever patterns they match.
+    /// This number in total, whichever patterns match.
     Any(u64),
 }
 
-/// What is left of a quota.
+/// The part of a quota that is left.
 #[derive(Clone)]
 pub struct Remaining {
-    /// Patterns that have left since [`Self::is_due`] said so the last time.
-    gone: usize,
+    /// The patterns that were completed since [`Self::is_due`] last returned true.
+    completed: usize,
     wanted: Wanted,
 }
 
 #[derive(Clone)]
 enum Wanted {
     Each {
-        /// For each pattern, the keys it still wants.
+        /// The keys that each pattern still wants.
         left: Vec<u64>,
-        /// Patterns that want at least one.
+        /// The number of patterns that want at least one key.
         patterns: usize,
     },
-    /// Keys wanted in all.
+    /// The keys that are wanted in total.
     Any(u64),
 }
 
@@ -41,7 +41,7 @@ impl Wanted {
 }
 
 impl Remaining {
-    /// Returns all of a quota for so many patterns.
+    /// Returns the whole quota for this number of patterns.
     #[must_use]
     pub fn new(quota: &Quota, patterns: usize) -> Self {
         let wanted = match quota {
@@ -52,10 +52,10 @@ impl Remaining {
             }
             Quota::Any(count) => Wanted::Any(*count),
         };
-        Self { gone: 0, wanted }
+        Self { completed: 0, wanted }
     }
 
-    /// Returns how many keys are wanted, for all patterns together.
+    /// Returns the number of keys that are wanted for all patterns together.
     #[must_use]
     pub fn total(&self) -> u64 {
         match &self.wanted {
@@ -64,13 +64,13 @@ impl Remaining {
         }
     }
 
-    /// Whether each pattern wants keys of its own.
+    /// Returns whether each pattern wants keys of its own.
     #[must_use]
     pub fn is_of_each(&self) -> bool {
         matches!(self.wanted, Wanted::Each { .. })
     }
 
-    /// Returns how many patterns still want a key.
+    /// Returns the number of patterns that still want a key. 0 for [`Quota::Any`].
     #[must_use]
     pub fn patterns(&self) -> usize {
         match &self.wanted {
@@ -79,7 +79,7 @@ impl Remaining {
         }
     }
 
-    /// Whether the pattern still wants a key.
+    /// Returns whether the pattern still wants a key.
     #[must_use]
     pub fn wants(&self, id: PatternId) -> bool {
         match &self.wanted {
@@ -88,14 +88,15 @@ impl Remaining {
         }
     }
 
-    /// Counts one key for each of `patterns`, all of which want it. Gives those that now want no more.
+    /// Counts one key for each of `patterns`. All of them must still want a key. Returns the
+    /// patterns that this completes.
     pub fn count(&mut self, patterns: &[PatternId]) -> Vec<PatternId> {
         match &mut self.wanted {
             Wanted::Each { left, patterns: open } => {
                 patterns.iter().for_each(|&id| left[id] -= 1);
                 let done: Vec<PatternId> = patterns.iter().copied().filter(|&id| left[id] == 0).collect();
                 *open -= done.len();
-                self.gone += done.len();
+                self.completed += done.len();
                 done
             }
             Wanted::Any(left) => {
@@ -105,18 +106,19 @@ impl Remaining {
         }
     }
 
-    /// Whether it is time to compute anew what depends on all patterns that want a key: one in eight has left since the last
-    /// time. All of that together costs no more than eight times the first.
+    /// Returns whether it pays to compute again what depends on all patterns that want a key: more
+    /// than an eighth of them were completed since the last time. All these computations together
+    /// cost at most eight times the first one.
     pub fn is_due(&mut self) -> bool {
         let Wanted::Each { patterns, .. } = &self.wanted else { return false };
-        let due = self.gone * 8 > *patterns && *patterns > 0;
+        let due = self.completed * 8 > *patterns && *patterns > 0;
         if due {
-            self.gone = 0;
+            self.completed = 0;
         }
         due
     }
 
-    /// Whether nothing is wanted any more.
+    /// Returns whether no key is wanted any more.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         match &self.wanted {
@@ -141,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn what_each_pattern_wants_may_differ() {
+    fn each_pattern_may_want_its_own_number() {
         let mut remaining = Remaining::new(&Quota::Left(vec![0, 2, 1]), 3);
         assert!(!remaining.wants(0) && remaining.wants(1) && !remaining.is_complete());
         assert_eq!(remaining.count(&[1, 2]), [2]);
         assert_eq!(remaining.count(&[1]), [1]);
         assert!(remaining.is_complete() && Remaining::new(&Quota::Left(vec![0, 0]), 2).is_complete());
-        // A pattern without a number wants nothing.
+        // A pattern without a number wants no key.
         assert!(Remaining::new(&Quota::Left(vec![]), 1).is_complete());
     }
 
@@ -158,7 +160,7 @@ mod tests {
             remaining.count(&[id]);
             remaining.is_due()
         };
-        // 2 of the 18 that are left, then 3 of 17; then anew.
+        // 2 completed and 18 left, then 3 and 17; then the count begins again.
         assert_eq!([0, 1, 2, 3].map(|id| due(&mut remaining, id)), [false, false, true, false]);
         assert!((4..19).filter(|id| due(&mut remaining, *id)).count() > 4);
         assert!(!due(&mut remaining, 19), "nothing is left");
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn any_counts_keys_whatever_they_match() {
+    fn any_counts_the_keys_of_all_patterns() {
         let mut remaining = Remaining::new(&Quota::Any(2), 3);
         assert!(remaining.count(&[2]).is_empty() && !remaining.is_complete());
         assert!(remaining.wants(2));

@@ -1,4 +1,4 @@
-//! What a search is asked for.
+//! The parameters of a search.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,33 +9,34 @@ use super::quota::Quota;
 use crate::engine::Engine;
 use crate::pattern::Pattern;
 
-/// The most worker threads.
+/// The most worker threads of a search.
 pub const MAX_THREADS: usize = 1024;
 
-/// What to search for, and how.
+/// The parameters of a search.
 pub struct Search<'a> {
-    /// The way of searching.
+    /// The engine that tries keys.
     pub engine: &'a dyn Engine,
-    /// What to look for, all in the same pass.
+    /// The patterns to search for, all in the same pass.
     pub patterns: &'a [Pattern],
-    /// Worker threads; never more than [`MAX_THREADS`] are started.
+    /// The number of worker threads. At most [`MAX_THREADS`] are started.
     pub threads: NonZeroUsize,
-    /// What is wanted.
+    /// The goal: keys, or a measurement.
     pub goal: Goal,
-    /// After which time it ends in any case.
+    /// The time after which the search ends in any case.
     pub timeout: Option<Duration>,
-    /// What takes long and is done with each find before it is handed over: encrypting the private key.
+    /// Slow work on each find before it is passed to the observer: encrypting the private key.
     pub prepare: Option<&'a Prepare<'a>>,
 }
 
-/// Gives the work that makes a find's text. The work itself is done on a thread of its own, which may outlast the search.
+/// Returns the work that makes the text of a find. The work runs on a thread of its own, which may
+/// run longer than the search.
 pub type Prepare<'a> = dyn Fn(&Find) -> Preparation + Sync + 'a;
 
-/// What a search is for.
+/// The goal of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Goal {
-    /// So many keys. The search is complete when it has found them.
+    /// These keys. The search is complete when it has found them.
     Keys(Quota),
-    /// A measurement: the first keys that each worker finds are proved, and all are dropped.
+    /// A measurement. The first keys that each worker finds are proved, and all are dropped.
     Measurement,
 }

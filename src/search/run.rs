@@ -18,27 +18,34 @@ use crate::key::EncodeError;
 use crate::pattern::{Matcher, PatternId};
 use crate::sys::WipeStack;
 
-/// How often the observer hears of the progress, and how soon a signal is noticed.
+/// The time between two reports of progress, and the longest time until a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long after a signal or the timeout finds may still be prepared: the usual encryption takes less, and with a tick before it
-/// and a sync after it the search ends within a second.
+/// How long finds may still be prepared after a signal or the timeout. The usual encryption takes
+/// less. With one tick before it and one sync after it, the search ends within a second.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Finds that each worker proves where nothing is kept: as a sample, because a search proves none that is not wanted.
+/// The finds that each worker proves in a measurement. This is a sample: a search proves only finds
+/// that are wanted.
 const PROVED_IN_MEASURING: u32 = 100;
 
 impl Search<'_> {
-    /// Searches until the quota is filled, the time is over, `stop` is requested, or something fails.
+    /// Searches until the quota is filled, the time is over, `stop` is requested, or an error
+    /// occurs.
     ///
-    /// Whatever ends it, a find that was made before is handed to the observer first. With [`prepare`](Self::prepare), one that is
-    /// not prepared 400 ms after a signal or the timeout is given up, and the summary says so. Its thread goes on until the
-    /// preparation is finished, and wipes it.
+    /// Finds that were made before the end are passed to the observer first, unless an error ends
+    /// the search. With [`prepare`](Self::prepare), a find that is not prepared 400 ms after a
+    /// signal or the timeout is given up, and the summary lists it. Its thread continues until the
+    /// preparation is finished, and wipes the result.
     ///
     /// # Errors
     ///
-    /// The operating system gives no randomness or no threads, a find cannot be prepared, the observer fails, or an engine's
-    /// claim turns out to be false.
+    /// Returns an error if the operating system gives no randomness or no threads, if a find cannot
+    /// be prepared, if the observer fails, or if a claim of the engine is false.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a worker, a preparation or the observer panics.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
         let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
         let streams: Vec<SeedStream> = (0..threads)
@@ -57,7 +64,7 @@ impl Search<'_> {
             .map_err(SearchError::Preparers)?;
         let remaining = match &self.goal {
             Goal::Keys(quota) => Remaining::new(quota, self.patterns.len()),
-            // No find is counted.
+            // A measurement counts no find.
             Goal::Measurement => Remaining::new(&Quota::Each(u64::MAX), self.patterns.len()),
         };
         let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| remaining.wants(id)).collect();
@@ -67,7 +74,7 @@ impl Search<'_> {
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
-            give_up: OnceLock::new(),
+            give_up_at: OnceLock::new(),
             given_up: Mutex::new(Vec::new()),
             remaining: Mutex::new(remaining),
             began: Instant::now(),
@@ -85,13 +92,13 @@ impl Search<'_> {
             self.pass_notices(observer);
             outcome
         });
-        let (found, cut) = outcome?;
+        let (found, early_end) = outcome?;
         let mut given_up = locked(&shared.given_up).clone();
         given_up.sort_unstable();
         let is_complete = locked(&shared.remaining).is_complete() && given_up.is_empty();
         Ok(Summary {
-            // What was complete nevertheless is so.
-            end: cut.filter(|_| !is_complete).unwrap_or(End::Complete),
+            // A search that is complete anyway reports that.
+            end: early_end.filter(|_| !is_complete).unwrap_or(End::Complete),
             found,
             given_up,
             attempts: shared.attempts.load(Relaxed),
@@ -99,7 +106,8 @@ impl Search<'_> {
         })
     }
 
-    /// Tells the observer what has happened to the engine. After a measurement the caller asks for it.
+    /// Passes the notices of the engine to the observer. After a measurement the caller asks for
+    /// them.
     fn pass_notices<O: Observer>(&self, observer: &mut O) {
         if self.goal != Goal::Measurement {
             self.engine.notices().iter().for_each(|notice| observer.notice(notice));
@@ -107,28 +115,29 @@ impl Search<'_> {
     }
 }
 
-/// What the workers and the calling thread share.
+/// The state that the workers and the calling thread share.
 struct Shared<'a> {
     search: &'a Search<'a>,
-    /// Of the patterns that want a key, or did a short while ago.
+    /// The matcher of the patterns that want a key. It may still hold patterns that were completed
+    /// a short while ago.
     matcher: SharedValue<Matcher<'a>>,
-    /// The patterns that still want a key.
+    /// For each pattern: whether it still wants a key.
     wanted: Vec<AtomicBool>,
-    /// What is wanted beyond the finds that are there, prepared or not.
+    /// The quota without the finds that were made, prepared or not.
     remaining: Mutex<Remaining>,
     attempts: AtomicU64,
     ended: AtomicBool,
-    /// When finds that are not prepared are given up.
-    give_up: OnceLock<Instant>,
-    /// The first pattern of each that was.
+    /// When finds that are not yet prepared are given up.
+    give_up_at: OnceLock<Instant>,
+    /// The first pattern of each find that was given up.
     given_up: Mutex<Vec<PatternId>>,
     began: Instant,
 }
 
-/// What a worker sends: a find, or what is wrong.
+/// A message of a worker: a find, or an error.
 type Message = Result<Find, Fault>;
 
-/// What ends a search from within.
+/// An error of a worker, which ends the search.
 enum Fault {
     /// A hit whose key or match was not as claimed.
     FalseHit,
@@ -136,13 +145,13 @@ enum Fault {
     Unprepared(EncodeError),
 }
 
-/// Nobody panics who holds it.
+/// Locks a mutex, and ignores poison: no thread panics while it holds the lock.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared<'_> {
-    /// One worker: batch after batch until the end.
+    /// Runs one worker: batch after batch until the search ends.
     fn work(&self, mut stream: SeedStream, mut preparer: Option<Preparer>, finds: SyncSender<Message>) {
         let _guard = EndOnPanic(self);
         let _last = WipeStack;
@@ -154,7 +163,7 @@ impl Shared<'_> {
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
-            // Dropped when all hits are done.
+            // Wipes the stack when all hits are processed.
             let _stack = (!hits.is_empty()).then_some(WipeStack);
             for hit in hits.drain(..) {
                 if self.search.goal == Goal::Measurement {
@@ -163,7 +172,8 @@ impl Shared<'_> {
                         continue;
                     }
                 }
-                // A hit that is not proved by the end is no find, and nobody shall wait for what only now begins.
+                // A hit that is not proved by the end is no find. Preparing it now would delay the
+                // end.
                 if self.search.prepare.is_some() && self.ended.load(Relaxed) {
                     return;
                 }
@@ -173,7 +183,7 @@ impl Shared<'_> {
                         (Some(idle), Some(prepare)) => {
                             let first = find.patterns[0];
                             let preparation = prepare(&find);
-                            let until = || self.give_up.get().copied();
+                            let until = || self.give_up_at.get().copied();
                             let Some((idle, find)) = idle.prepare(find, preparation, until) else {
                                 locked(&self.given_up).push(first);
                                 return;
@@ -192,7 +202,8 @@ impl Shared<'_> {
         }
     }
 
-    /// A hit becomes a find, a false hit, or nothing if no pattern that it matches wants a key any more.
+    /// Turns a hit into a find. Returns `None` if no pattern that it matches still wants a key, and
+    /// an error if the hit is false.
     fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, Fault> {
         let target = matcher.target();
         let claimed: Vec<PatternId> =
@@ -206,7 +217,7 @@ impl Shared<'_> {
         }
         let (public_key, mut patterns) =
             prove::prove(&hit, matcher, self.search.patterns).ok_or(Fault::FalseHit)?;
-        // The sign may not be the one that matches.
+        // The patterns may match only with the other sign.
         patterns.retain(is_wanted);
         if patterns.is_empty() || self.search.goal == Goal::Measurement {
             return Ok(None);
@@ -224,8 +235,8 @@ impl Shared<'_> {
         }))
     }
 
-    /// Counts a find for those of its patterns that still want one, if there are any; the others are taken out. The last find
-    /// that is wanted ends the search.
+    /// Counts a find for the patterns that still want a key, and removes the others from
+    /// `patterns`. Returns whether any pattern is left. The last wanted find ends the search.
     fn reserve(&self, patterns: &mut Vec<PatternId>) -> bool {
         let mut remaining = locked(&self.remaining);
         patterns.retain(|&id| remaining.wants(id));
@@ -241,14 +252,15 @@ impl Shared<'_> {
         true
     }
 
-    /// Ends the search. Finds that are being prepared have so much time left.
+    /// Ends the search. Finds that are being prepared have the time `grace` left.
     fn end(&self, grace: Duration) {
-        self.give_up.get_or_init(|| Instant::now() + grace);
+        self.give_up_at.get_or_init(|| Instant::now() + grace);
         self.ended.store(true, Relaxed);
     }
 
-    /// The calling thread's part: takes finds, watches the clock and the stop signal, until every worker is gone. Gives how many
-    /// finds the observer has kept, and what ended the search before it was complete.
+    /// Does the work of the calling thread: takes finds, and watches the clock and `stop`, until
+    /// every worker is gone. Returns the number of finds that the observer has kept, and what ended
+    /// the search early.
     fn oversee<O: Observer>(
         &self,
         inbox: Receiver<Message>,
@@ -257,13 +269,13 @@ impl Shared<'_> {
     ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
         let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
         let mut next_tick = self.began + TICK;
-        let (mut kept, mut cut) = (0, None);
+        let (mut kept, mut early_end) = (0, None);
         loop {
             let now = Instant::now();
-            if cut.is_none() {
+            if early_end.is_none() {
                 let is_over = deadline.is_some_and(|deadline| deadline <= now);
-                cut = stop.requested().map(End::Signal).or(is_over.then_some(End::Timeout));
-                if cut.is_some() {
+                early_end = stop.requested().map(End::Signal).or(is_over.then_some(End::Timeout));
+                if early_end.is_some() {
                     self.end(GRACE);
                 }
             }
@@ -273,18 +285,20 @@ impl Shared<'_> {
                 observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
                 self.search.pass_notices(observer);
             }
-            let wake =
-                deadline.filter(|_| cut.is_none()).map_or(next_tick, |deadline| deadline.min(next_tick));
+            let wake = deadline
+                .filter(|_| early_end.is_none())
+                .map_or(next_tick, |deadline| deadline.min(next_tick));
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {
                 Ok(message) => kept += self.accept(message, &inbox, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // Every worker is gone. If one has panicked, the pool passes the panic on.
-                Err(RecvTimeoutError::Disconnected) => return Ok((kept, cut)),
+                // Every worker is gone. If one of them panicked, the pool passes the panic on.
+                Err(RecvTimeoutError::Disconnected) => return Ok((kept, early_end)),
             }
         }
     }
 
-    /// Hands a find to the observer, and with it those that wait behind it: how many. Those before a fault are kept.
+    /// Passes a find to the observer, together with the finds that wait behind it. Returns their
+    /// number. If a fault follows, the finds before it are kept.
     fn accept<O: Observer>(
         &self,
         first: Message,
@@ -313,7 +327,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Looks no more for patterns that have left, if there are enough of them.
+    /// Replaces the matcher by one without completed patterns, if enough of them are completed.
     fn renew_matcher(&self) {
         let mut remaining = locked(&self.remaining);
         if remaining.is_due() {
@@ -325,7 +339,7 @@ impl Shared<'_> {
     }
 }
 
-/// Ends the search when its thread panics.
+/// Ends the search if its thread panics.
 struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
 
 impl Drop for EndOnPanic<'_, '_> {

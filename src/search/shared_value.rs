@@ -1,16 +1,16 @@
-//! A value that many threads use while one puts a newer one in its place.
+//! A value that many threads use while one thread replaces it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The value in use.
+/// The current value.
 pub(super) struct SharedValue<T> {
-    /// How often it was replaced.
+    /// How often the value was replaced.
     version: AtomicU64,
     value: Mutex<Arc<T>>,
 }
 
-/// A value that was the latest one when it was taken.
+/// A value that was the current one when it was taken.
 pub(super) struct Held<T> {
     version: u64,
     value: Arc<T>,
@@ -21,19 +21,20 @@ impl<T> SharedValue<T> {
         Self { version: AtomicU64::new(0), value: Mutex::new(Arc::new(value)) }
     }
 
-    /// Puts another value in place. Nobody waits who holds the one before.
+    /// Replaces the value. Threads that hold the old one do not wait.
     pub(super) fn replace(&self, value: T) {
         let mut place = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Arc::new(value);
         self.version.fetch_add(1, Relaxed);
     }
 
+    /// Returns the current value.
     pub(super) fn latest(&self) -> Held<T> {
         let place = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Held { version: self.version.load(Relaxed), value: Arc::clone(&place) }
     }
 
-    /// Takes the latest value if there is a newer one. Costs one load if there is none.
+    /// Replaces `held` if a newer value exists. Otherwise this costs one load.
     pub(super) fn renew(&self, held: &mut Held<T>) {
         if self.version.load(Relaxed) != held.version {
             *held = self.latest();
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_newer_value_is_taken_when_asked_for() {
+    fn a_newer_value_is_taken_on_renewal() {
         let shared = SharedValue::new(1);
         let mut held = shared.latest();
         shared.replace(2);

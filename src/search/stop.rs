@@ -1,4 +1,4 @@
-//! Ending a search from outside.
+//! Stopping a search from outside.
 
 use std::io;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use signal_hook::consts::SIGHUP;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// Never sent there.
+/// SIGHUP does not exist on this system, so it never comes.
 #[cfg(not(unix))]
 const SIGHUP: i32 = 1;
 
-/// Whether the signals still end the process.
+/// Whether the signals that [`Stop::come_first`] took still end the process.
 #[cfg(all(unix, feature = "gpu"))]
 static ENDS: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
 
-/// The request to end a search. Clones share it.
+/// A request to end a search. Clones share it.
 #[derive(Clone, Default)]
 pub struct Stop {
-    /// The number of the signal that made it, or 0.
+    /// The number of the signal that made the request, or 0.
     signal: Arc<AtomicUsize>,
-    /// Whether somebody has asked for it since.
+    /// Whether [`Stop::requested`] has returned the request.
     noticed: Arc<AtomicBool>,
 }
 
@@ -32,12 +32,12 @@ pub enum Signal {
     Interrupt,
     /// SIGTERM.
     Terminate,
-    /// SIGHUP, as a terminal that is closed sends it.
+    /// SIGHUP, as a closed terminal sends it.
     Hangup,
 }
 
 impl Signal {
-    /// The signal's number.
+    /// Returns the number of the signal.
     #[must_use]
     pub fn number(self) -> i32 {
         match self {
@@ -47,7 +47,8 @@ impl Signal {
         }
     }
 
-    /// The status with which a program ended by the signal exits, as shells count: 130, 143 or 129.
+    /// Returns the exit status of a program that the signal ended, as shells count it: 130, 143 or
+    /// 129.
     #[must_use]
     pub fn status(self) -> u8 {
         match self {
@@ -57,15 +58,16 @@ impl Signal {
         }
     }
 
-    /// Those that end a search of this process.
+    /// Returns the signals that end a search of this process.
     fn ending() -> impl Iterator<Item = Self> {
         let hangup = (*TAKES_HANGUP).then_some(Self::Hangup);
         [Self::Interrupt, Self::Terminate].into_iter().chain(hangup)
     }
 }
 
-/// Whether SIGHUP is not ignored, as far as the system tells: `nohup` has it ignored, and so it stays. Where that is not known,
-/// nobody takes the signal, which then does what it did before. Asked once, before anything handles it.
+/// Whether SIGHUP ends a search: only where the system reports that it is not ignored. `nohup`
+/// ignores it, and it stays ignored. On systems without `/proc` the signal keeps its effect. The
+/// value is read once, before this process handles the signal.
 static TAKES_HANGUP: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -75,20 +77,22 @@ static TAKES_HANGUP: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
 });
 
 impl Stop {
-    /// A request that nobody has made yet.
+    /// Returns a stop that is not yet requested.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes SIGINT, SIGTERM and SIGHUP, which still end the process, until [`Self::on_signals`] makes requests of them.
+    /// Handles SIGINT, SIGTERM and SIGHUP. They still end the process, until [`Self::on_signals`]
+    /// turns them into requests.
     ///
-    /// The libraries of devices bring a compiler (LLVM) that handles them, too, hands them on to whoever did so before, and
-    /// else ends the process: so it has to come second.
+    /// The libraries of devices contain a compiler (LLVM), which handles these signals, too. It
+    /// calls the handler that it finds installed, and without one it ends the process. So call this
+    /// before those libraries are loaded.
     ///
     /// # Errors
     ///
-    /// The operating system refuses the handlers.
+    /// Returns an error if the operating system refuses the handlers.
     #[cfg(all(unix, feature = "gpu"))]
     pub fn come_first() -> io::Result<()> {
         for signal in Signal::ending() {
@@ -98,15 +102,17 @@ impl Stop {
         Ok(())
     }
 
-    /// A request that SIGINT and SIGTERM make for the whole process; on Linux SIGHUP, too, if it is not ignored. Once it is noticed, a further signal ends the
-    /// process at once; before, it adds nothing, since `timeout` and others send each signal twice.
+    /// Returns a stop that SIGINT and SIGTERM request, for the whole process. On Linux SIGHUP
+    /// requests it, too, if it is not ignored. After [`Self::requested`] has returned the request,
+    /// a further signal ends the process at once. Before that it has no effect, because `timeout`
+    /// and other tools send each signal twice.
     ///
-    /// From now on, too, writing beyond the limit of a file's size is an error of the write and no longer the
-    /// end of the process (SIGXFSZ).
+    /// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write,
+    /// and no longer ends the process.
     ///
     /// # Errors
     ///
-    /// The operating system refuses the handlers.
+    /// Returns an error if the operating system refuses the handlers.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
         for signal in Signal::ending() {
@@ -123,12 +129,12 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Makes the request.
+    /// Requests the stop.
     pub fn request(&self, signal: Signal) {
         self.signal.store(signal.number() as usize, Relaxed);
     }
 
-    /// The signal that made the request, if it was made.
+    /// Returns the signal that requested the stop, if any.
     #[must_use]
     pub fn requested(&self) -> Option<Signal> {
         let signal = match self.signal.load(Relaxed) {

@@ -1,8 +1,8 @@
-//! Seeds: ChaCha20 keyed by the operating system.
+//! Seeds: a ChaCha20 stream with a key from the operating system.
 //!
-//! After each batch the generator takes its next key from its own output and forgets the one before (D. J. Bernstein, Fast-key-erasure
-//! random-number generators, 2017). So whoever reads the memory of a search learns nothing of the keys that it found before. It costs
-//! less than a microsecond a batch.
+//! After each batch the generator takes its next key from its own output and erases the old one (D.
+//! J. Bernstein, Fast-key-erasure random-number generators, 2017). So the memory of a search
+//! reveals nothing about the keys that it found before. This costs less than a microsecond a batch.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
@@ -15,29 +15,32 @@ use crate::hash::chacha::ChaCha20;
 use crate::simd::Avx512f;
 use crate::sys::{RandomnessError, fill_random};
 
-/// Fails if the operating system gives no randomness, which is better known before anything else is done.
+/// Checks that the operating system gives randomness, so that a search can report its absence at
+/// once.
 ///
 /// # Errors
 ///
-/// What the operating system answers.
+/// Returns the error of the operating system.
 pub fn check_randomness() -> Result<(), RandomnessError> {
     fill_random(&mut [0; 32])
 }
 
-/// One worker's seeds: the output of ChaCha20 under 256 bits of its own from the operating system, and after each batch
-/// under 256 bits of that output which are nothing else. The key is wiped on drop.
+/// The seeds of one worker: the output of ChaCha20. Its first key is 256 bits from the operating
+/// system. After each batch, 256 bits of the output become the next key, and are used for nothing
+/// else. The key is wiped on drop.
 pub(super) struct SeedStream(Box<Generator>);
 
-/// ChaCha20, by whatever is fastest.
+/// The fastest ChaCha20 generator of this machine.
 enum Generator {
-    /// 11 ns a seed, where rand_chacha takes 18 (it has AVX2 at most, and then our own takes as long).
+    /// 11 ns a seed, against 18 with rand_chacha, which uses AVX2 at most. With AVX2 our own takes
+    /// 18, too.
     #[cfg(target_arch = "x86_64")]
     Avx512f(ChaCha20, Avx512f),
     Words(Box<ChaCha20Rng>),
 }
 
 impl SeedStream {
-    /// Takes a new key from the operating system.
+    /// Starts a stream with a new key from the operating system.
     pub(super) fn new() -> Result<Self, RandomnessError> {
         let mut key = Zeroizing::new([0; 32]);
         fill_random(&mut *key)?;
@@ -66,13 +69,13 @@ impl SeedSource for SeedStream {
             Generator::Words(chacha) => {
                 chacha.fill_bytes(seeds.as_flattened_mut());
                 chacha.fill_bytes(next.as_flattened_mut());
-                // Its buffer goes with it: that has seeds in it.
+                // This also replaces the buffer, which holds seeds.
                 **chacha = ChaCha20Rng::from_seed(next[0]);
             }
         }
     }
 
-    /// A part of the stream, which no seed is then taken from.
+    /// Returns a part of the stream. No seed is taken from that part.
     fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
         let mut key = Zeroizing::new([[0; 32]]);
         self.fill(&mut *key);
@@ -82,7 +85,8 @@ impl SeedSource for SeedStream {
 
 impl Drop for SeedStream {
     fn drop(&mut self) {
-        // Our own generator wipes itself. rand_chacha's cannot, but one without a secret can take its place.
+        // Our own generator wipes itself. rand_chacha's cannot, so a generator without a secret
+        // replaces it.
         match &mut *self.0 {
             Generator::Words(chacha) => {
                 **chacha = ChaCha20Rng::from_seed([0; 32]);
@@ -98,7 +102,7 @@ impl Drop for SeedStream {
 mod tests {
     use super::*;
 
-    /// RFC 8439, appendix A.1, test vector 1: the key stream of the zero key.
+    /// Compares with RFC 8439, appendix A.1, test vector 1: the key stream of the zero key.
     #[test]
     fn the_stream_is_chacha20() {
         let mut stream = SeedStream::of(&[0; 32]);
@@ -117,7 +121,7 @@ mod tests {
             let mut seeds = vec![[0; 32]; count];
             stream.fill(&mut seeds);
             assert_eq!(seeds, whole[..count]);
-            // Neither what follows under that key nor the next key itself is a seed.
+            // Neither the output that follows under that key nor the next key itself is a seed.
             for _ in 0..3 {
                 stream.fill(&mut seeds);
                 assert!(seeds.iter().all(|seed| !whole.contains(seed)));

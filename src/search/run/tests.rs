@@ -1,4 +1,4 @@
-//! The room's own tests: searches by the reference engine, and by engines with a fault.
+//! Tests searches with the reference engine, and with engines that have a fault.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -28,14 +28,14 @@ fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, q
     Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout, prepare: None }
 }
 
-/// Remembers what it is told.
+/// An observer that records everything.
 #[derive(Default)]
 struct Log {
     finds: Vec<(PublicKey, Vec<PatternId>, u64)>,
     ticks: Vec<Duration>,
     notices: Vec<Notice>,
     fail_at: Option<usize>,
-    /// A signal that comes with the tick of this number.
+    /// A signal, and the number of the tick with which it comes.
     stop_at_tick: Option<(Stop, Signal, usize)>,
 }
 
@@ -72,7 +72,7 @@ fn reference() -> Box<dyn Engine> {
     crate::engine::select("reference", crate::engine::Sizing::for_attempts(0.0)).unwrap()
 }
 
-/// The reference engine, seen through something that can count, or lie.
+/// The reference engine with a function that can count or change its hits.
 struct Altered<F> {
     inner: Box<dyn Engine>,
     alter: F,
@@ -123,7 +123,7 @@ fn every_pattern_gets_its_count_from_one_pass() {
 }
 
 #[test]
-fn any_ends_after_so_many_keys() {
+fn any_ends_after_its_number_of_keys() {
     let patterns = patterns(&["^a", "^b"]);
     let mut log = Log::default();
     let engine = reference();
@@ -143,7 +143,7 @@ fn patterns_may_want_different_numbers_and_none() {
     }
 }
 
-/// Is busy with the first find until ten more were made.
+/// An observer that is busy with the first find until ten more are made.
 struct Slow<'a> {
     made: &'a AtomicU64,
     groups: Vec<usize>,
@@ -197,7 +197,7 @@ fn attempts_are_counted_exactly() {
 }
 
 #[test]
-fn the_attempts_of_a_find_are_those_until_then_and_its_own() {
+fn the_attempts_of_a_find_include_its_own() {
     let patterns = patterns(&["^a"]);
     let before = Mutex::new(vec![0]);
     let first = |hits: &mut Vec<Hit>, tried| {
@@ -214,7 +214,7 @@ fn the_attempts_of_a_find_are_those_until_then_and_its_own() {
     assert!(log.finds.iter().all(|(_, _, attempts)| before.contains(&(attempts - 1))), "{before:?}");
 }
 
-/// Has something to tell, once.
+/// An engine with one notice.
 struct Noting(Box<dyn Engine>, AtomicBool);
 
 impl Engine for Noting {
@@ -232,7 +232,7 @@ impl Engine for Noting {
 }
 
 #[test]
-fn what_has_happened_to_the_engine_is_told_once_and_not_when_measuring() {
+fn notices_of_the_engine_are_reported_once_and_not_when_measuring() {
     let patterns = patterns(&["^a"]);
     for (goal, notes) in [(Goal::Keys(Quota::Each(1)), 1), (Goal::Measurement, 0)] {
         let engine = Noting(reference(), AtomicBool::new(false));
@@ -254,7 +254,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
         ended: AtomicBool::new(false),
-        give_up: OnceLock::new(),
+        give_up_at: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
         remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
         began: Instant::now(),
@@ -273,7 +273,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
 }
 
 #[test]
-fn of_what_is_dropped_in_measuring_the_first_finds_are_proved() {
+fn a_measurement_proves_its_first_finds() {
     let patterns = patterns(&["^[A-H]"]);
     for (wrong, is_noticed) in [(1, true), (PROVED_IN_MEASURING, true), (PROVED_IN_MEASURING + 1, false)] {
         let seen = AtomicU64::new(0);
@@ -324,7 +324,7 @@ fn a_wrong_claim_is_a_loud_failure_and_no_find() {
 }
 
 #[test]
-fn a_stop_and_a_timeout_end_it_and_say_so() {
+fn a_stop_and_a_timeout_end_a_search_and_are_its_end() {
     let patterns = patterns(&[&"x".repeat(40)]);
     let engine = reference();
     for signal in [Signal::Interrupt, Signal::Terminate, Signal::Hangup] {
@@ -332,10 +332,10 @@ fn a_stop_and_a_timeout_end_it_and_say_so() {
         let mut log = Log { stop_at_tick: Some((stop.clone(), signal, 3)), ..Log::default() };
         let summary = search(&*engine, &patterns, 2, Quota::Each(1)).run(&stop, &mut log).unwrap();
         assert_eq!(summary.end, End::Signal(signal));
-        // Not sooner than ten times a second, however late.
+        // At most ten ticks a second, possibly fewer.
         let due = (1..).map(|tick| tick * TICK);
         assert!(
-            log.ticks.len() >= 3 && log.ticks.iter().zip(due).all(|(told, due)| *told >= due),
+            log.ticks.len() >= 3 && log.ticks.iter().zip(due).all(|(tick, due)| *tick >= due),
             "{:?}",
             log.ticks
         );
@@ -349,7 +349,7 @@ fn a_stop_and_a_timeout_end_it_and_say_so() {
 }
 
 #[test]
-fn the_observers_error_ends_it() {
+fn the_observers_error_ends_a_search() {
     let patterns = patterns(&["^a"]);
     let mut log = Log { fail_at: Some(2), ..Log::default() };
     let engine = reference();
@@ -359,7 +359,7 @@ fn the_observers_error_ends_it() {
 }
 
 #[test]
-fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
+fn a_panic_in_a_worker_ends_a_search_and_is_passed_on() {
     let patterns = patterns(&["^a"]);
     let once = Mutex::new(true);
     let panic = |_: &mut Vec<Hit>, _| {
@@ -372,19 +372,20 @@ fn a_panic_in_a_worker_ends_it_and_is_passed_on() {
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
-/// Every engine of this machine, with small tables, which are built at once.
+/// Returns every engine of this machine, with small tables, which are built at once.
 fn engines() -> Vec<Box<dyn Engine>> {
     use crate::engine::Sizing;
     crate::require::engines(Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(f64::INFINITY) })
 }
 
-/// How many searches, or finds of devices, a statistical test has: `VANITY_SEARCHES`, or so many.
+/// Returns how many searches, or finds of devices, a statistical test has: `VANITY_SEARCHES`, or
+/// `ordinarily`.
 fn searches(ordinarily: u64) -> u64 {
     std::env::var("VANITY_SEARCHES").map_or(ordinarily, |searches| searches.parse().unwrap())
 }
 
-/// An engine with seeds that are the same in every run, so that a statistical test always has the same outcome, whatever
-/// the engine and the size of its batches. Every worker has a stream of its own.
+/// An engine with the same seeds in every run, so that a statistical test always has the same
+/// result, whatever the engine and the size of its batches. Every worker has a stream of its own.
 struct Repeatable<'a> {
     inner: &'a dyn Engine,
     workers: AtomicU64,
@@ -424,8 +425,8 @@ impl SeedSource for RepeatableSeeds {
     }
 }
 
-/// No key that matches is missed by any engine: the numbers of keys that searches try are geometric, with the odds that
-/// were computed.
+/// Tests that no engine misses a key that matches: the numbers of keys that searches try are
+/// geometric, with the computed odds.
 #[test]
 fn the_attempts_of_searches_are_geometric() {
     let patterns = [Pattern::new("ab", Style::default()).unwrap()];
@@ -444,7 +445,7 @@ fn the_attempts_of_searches_are_geometric() {
     }
 }
 
-/// The same of the gaps between the finds of one search.
+/// Tests the same for the gaps between the finds of one search.
 #[test]
 fn the_gaps_between_finds_are_geometric() {
     for engine in engines() {
@@ -452,13 +453,14 @@ fn the_gaps_between_finds_are_geometric() {
     }
 }
 
-/// The same with the fastest engine for every kind of pattern, which are matched in ways of their own.
+/// Tests the same with the fastest engine, for every kind of pattern, because each kind has its own
+/// matcher.
 #[test]
 fn the_gaps_between_finds_of_every_kind_are_geometric() {
     the_gaps_of_every_kind_are_geometric(&*engines()[0], 12_000);
 }
 
-/// The same with all devices, processors among them, which are slow ones.
+/// Tests the same with all devices, including processors, which are slow devices.
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gaps_between_finds_of_devices_are_geometric() {
@@ -498,9 +500,10 @@ fn check_gaps(engine: &dyn Engine, patterns: &[Pattern], finds: u64) {
     check_geometric(&what, patterns[0].odds().probability(), &gaps);
 }
 
-/// Checks numbers of keys that were tried at a chance of `p`. The mean is within 3 % of the odds, which are three standard
-/// errors of 10,000 numbers; of fewer it is within three of theirs. That they are geometric is rejected by a chi-square
-/// test only once in 1,000 runs.
+/// Checks numbers of keys that were tried with a chance of `p` each. The mean must be within 3 % of
+/// the odds, which is three standard errors of 10,000 numbers. For fewer numbers it must be within
+/// three of their standard errors. A chi-square test rejects a geometric distribution only once in
+/// 1,000 runs.
 fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
     let count = numbers.len() as f64;
     let mean = numbers.iter().sum::<u64>() as f64 / count;
@@ -510,7 +513,8 @@ fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
         1.0 / p
     );
 
-    // Up to some bounds, of about the same share each; an odd number of bounds, for an even number of degrees of freedom.
+    // The upper bounds of bins with about the same share each. Their number is odd, so that the
+    // degrees of freedom are even.
     let bound = |bin: u32| ((1.0 - f64::from(bin) / 21.0).ln() / (1.0 - p).ln()).ceil();
     let mut bounds: Vec<f64> = (1..21).map(bound).chain([f64::INFINITY]).collect();
     bounds.dedup();
@@ -531,7 +535,8 @@ fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
             (f64::from(*seen) - expected).powi(2) / expected
         })
         .sum();
-    // The chance of as much: for 2k degrees of freedom, a Poisson variable of mean chi-square / 2 stays below k.
+    // The chance of such a chi-square or a larger one: for 2k degrees of freedom, the chance that a
+    // Poisson variable of mean chi-square / 2 is below k.
     let half = chi_square / 2.0;
     let terms = (0..bounds.len() / 2).scan(1.0, |term, k| {
         let this = *term;
@@ -543,7 +548,7 @@ fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
     println!("{what}: {count} numbers, mean {:.4} of the odds, p = {chance:.3}", mean * p);
 }
 
-/// Wants to see what the workers have made of every find.
+/// An observer that checks the prepared text of every find.
 struct Prepares(u64);
 
 impl Observer for Prepares {
@@ -561,7 +566,7 @@ impl Observer for Prepares {
 }
 
 #[test]
-fn finds_are_prepared_beside_the_search() {
+fn finds_are_prepared_on_a_thread_of_their_own() {
     let (engine, patterns) = (reference(), patterns(&["a"]));
     let prepare = |_: &Find| -> Preparation {
         Box::new(|seed| {
@@ -575,9 +580,9 @@ fn finds_are_prepared_beside_the_search() {
     assert_eq!((summary.found, summary.given_up, prepares.0), (50, vec![], 50));
 }
 
-/// No more finds are prepared than are wanted.
+/// Tests that as many finds are prepared as are wanted.
 #[test]
-fn nothing_is_prepared_in_vain() {
+fn only_wanted_finds_are_prepared() {
     let (engine, patterns) = (reference(), patterns(&["^[A-H]", "^[A-D]"]));
     let begun = std::sync::Arc::new(AtomicU64::new(0));
     let prepare = |find: &Find| -> Preparation {
@@ -594,7 +599,7 @@ fn nothing_is_prepared_in_vain() {
     }
 }
 
-/// Preparations that wait until this is dropped.
+/// Preparations that wait until the lock is released.
 struct Held(std::sync::Arc<Mutex<()>>);
 
 impl Held {
@@ -642,7 +647,7 @@ fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
         let prepare = |_: &Find| held.preparation(&begun);
         let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(count)) };
         let stop = Stop::new();
-        // Until the request is noticed.
+        // Held until the request is noticed.
         let guard = held.0.lock().unwrap();
         let (summary, kept) = std::thread::scope(|scope| {
             let runs = scope.spawn(|| {
@@ -659,7 +664,7 @@ fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
             drop(guard);
             runs.join().unwrap()
         });
-        // What had begun was handed over; all of it may be all that was wanted.
+        // Every find whose preparation had begun was passed on. These may be all that were wanted.
         let begun = begun.load(Relaxed);
         assert_eq!((summary.found, kept, summary.given_up), (begun, begun, vec![]));
         assert_eq!(begun, count.min(2));
@@ -741,8 +746,8 @@ fn a_rate_is_attempts_over_time() {
 }
 
 #[test]
-fn a_pattern_that_has_its_keys_is_looked_for_no_more() {
-    // Half of all keys, and one in 800.
+fn a_complete_pattern_is_no_longer_searched() {
+    // Half of all keys, and one key in 800.
     let patterns = patterns(&["^[A-H]", "zzz"]);
     let hits = std::sync::atomic::AtomicU64::new(0);
     let count = |found: &mut Vec<Hit>, _| {
