@@ -254,10 +254,10 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], mask: u16) -> u16 {
         const { assert!(N.is_power_of_two()) };
         let bit = |number: &u32| (bitmap[(number / 32) as usize % N] >> (number % 32) & 1) as u16;
-        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & some
+        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & mask
     }
 
     #[inline(always)]

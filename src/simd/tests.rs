@@ -166,8 +166,8 @@ fn check_bytes64<S: Bytes64>(simd: S) {
             let bits = expected.iter().rev().fold(0, |bits, number| {
                 bits << 1 | (bitmap[(number / 32) as usize % (1 << 12)] >> (number % 32) & 1) as u16
             });
-            let some = random.next_u32() as u16;
-            assert_eq!(simd.bits(&bitmap, fours, some), bits & some);
+            let mask = random.next_u32() as u16;
+            assert_eq!(simd.bits(&bitmap, fours, mask), bits & mask);
         }
     }
 }

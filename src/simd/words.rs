@@ -161,9 +161,9 @@ pub trait Bytes64: Words {
     /// Returns a mask of the words in which at least one byte has its highest bit set.
     fn high_bits(self, a: Self::Vector64) -> u16;
     /// Looks up one bit of a bitmap for each word of `a`: the bit whose number is that word, modulo
-    /// the 32 `N` bits of the bitmap. Only words in the mask `some` count; the others give 0. `N`
+    /// the 32 `N` bits of the bitmap. Only words that are in `mask` count; the others give 0. `N`
     /// must be a power of 2.
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, some: u16) -> u16;
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> u16;
     /// Loads 64 bytes.
     fn load_bytes(self, bytes: &[u8; 64]) -> Self::Vector64;
     /// Stores 64 bytes.

@@ -609,7 +609,7 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], mask: u16) -> u16 {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         let half = |a: __m256i| {
             // SAFETY: the token was made by detection; every index is below `N`.
@@ -621,7 +621,7 @@ impl Bytes64 for Avx2 {
                 _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, up))) as u16
             }
         };
-        (half(a) | half(b) << 8) & some
+        (half(a) | half(b) << 8) & mask
     }
 
     #[inline(always)]
@@ -719,13 +719,13 @@ impl Bytes64 for Avx512f {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, mask: u16) -> u16 {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         // SAFETY: the token was made by detection; every index is below `N`.
         unsafe {
             let word = _mm512_and_si512(_mm512_srli_epi32::<5>(a), _mm512_set1_epi32(N as i32 - 1));
             let zero = _mm512_setzero_si512();
-            let words = _mm512_mask_i32gather_epi32::<4>(zero, some, word, bitmap.as_ptr().cast());
+            let words = _mm512_mask_i32gather_epi32::<4>(zero, mask, word, bitmap.as_ptr().cast());
             _mm512_test_epi32_mask(_mm512_rorv_epi32(words, a), _mm512_set1_epi32(1))
         }
     }
