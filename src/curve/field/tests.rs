@@ -144,7 +144,7 @@ impl<S: Doubles> Probe for Fma<S> {
 }
 
 /// Returns bits above a limb, for words of which only the low 52 bits count.
-fn dirt(limb: i64) -> u64 {
+fn bits_above(limb: i64) -> u64 {
     limb.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) << 52
 }
 
@@ -166,8 +166,9 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 
     fn put_loose(self, limbs: &Limbs) -> Self::Loose {
-        let dirty = |at, limb: i64| limb.cast_unsigned() | if at < 4 { dirt(limb) } else { 0 };
-        ifma::Loose(vectors(self.0, limbs, dirty))
+        let with_bits_above =
+            |at, limb: i64| limb.cast_unsigned() | if at < 4 { bits_above(limb) } else { 0 };
+        ifma::Loose(vectors(self.0, limbs, with_bits_above))
     }
 
     fn put_product(self, limbs: &Limbs) -> Self::Product {
@@ -243,8 +244,8 @@ fn check<F: Probe>(field: F) {
             ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
         ];
         let inverse = invert(field, &vp).map(|inverse| field.get_product(&inverse));
-        let typed = words_of_elements(&mut random);
-        let converted = field.product(typed.map(|lanes| field.simd().load(&lanes)));
+        let given = words_of_elements(&mut random);
+        let converted = field.product(given.map(|lanes| field.simd().load(&lanes)));
         let [words, converted] = [vp, converted].map(|product| {
             let mut words = [[0; LANES]; 4];
             words
@@ -280,9 +281,9 @@ fn check<F: Probe>(field: F) {
             let canonical = BigInt::from(from_words(words.map(|word| word[lane])));
             assert!(canonical < p);
             assert_eq!((canonical - &product) % &p, BigInt::default(), "words");
-            let [typed, converted] =
-                [&typed, &converted].map(|words| from_words(words.map(|word| word[lane])));
-            assert_eq!(BigInt::from(typed) % &p, BigInt::from(converted), "product and words");
+            let [given, converted] =
+                [&given, &converted].map(|words| from_words(words.map(|word| word[lane])));
+            assert_eq!(BigInt::from(given) % &p, BigInt::from(converted), "product and words");
 
             zeros += u32::from(&product % &p == BigInt::default());
             if let Some(inverse) = &inverse {
