@@ -197,8 +197,8 @@ impl Target {
         let end = SYMBOL_BITS * (start + count) - self.lead();
         let from = (end.saturating_sub(1) / 8).saturating_sub(7).min(KEY_LEN - 8);
         let word = bytes[from..].first_chunk().map_or(0, |word| u64::from_be_bytes(*word));
-        let held = 8 * from + 64;
-        let shifted = if end <= held { word >> (held - end) } else { word << (end - held) };
+        let word_end = 8 * from + 64;
+        let shifted = if end <= word_end { word >> (word_end - end) } else { word << (end - word_end) };
         shifted & ((1 << (SYMBOL_BITS * count)) - 1)
     }
 
