@@ -1,11 +1,13 @@
-//! Text from outside, made harmless for a terminal, a log, a script and a shell.
+//! Escapes that make foreign text harmless for a terminal, a log, a script and a shell.
 //!
-//! Patterns, arguments, paths, ledgers, names of devices and environment variables may hold characters that a terminal
-//! obeys instead of showing them: they move the cursor, set the title, reverse or hide what stands beside them. All of
-//! them belong to Unicode's general categories Cc (control: C0, DEL, C1) and Cf (format: directions, joiners, soft
-//! hyphens, byte order marks, tags), or separate lines (Zl) or paragraphs (Zp). This is the one place that knows them.
+//! Patterns, arguments, paths, ledgers, names of devices and environment variables can contain
+//! characters that a terminal obeys instead of showing them. These *active* characters move the
+//! cursor, set the title, or reverse or hide the text beside them. All of them belong to four
+//! general categories of Unicode: Cc (control: C0, DEL, C1), Cf (format: directions, joiners, soft
+//! hyphens, byte order marks, tags), Zl (line separators) and Zp (paragraph separators). Only this
+//! module knows them.
 //!
-//! Escaping twice is the same as escaping once, so whoever is in doubt escapes.
+//! Escaping text twice gives the same result as escaping it once. If in doubt, escape.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -14,7 +16,7 @@ use std::path::Path;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Whether a terminal may obey a character instead of showing it.
+/// Returns true if `char` is active: a terminal can obey it instead of showing it.
 #[must_use]
 pub fn is_active(char: char) -> bool {
     use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
@@ -24,19 +26,19 @@ pub fn is_active(char: char) -> bool {
     matches!(get_general_category(char), Control | Format | LineSeparator | ParagraphSeparator)
 }
 
-/// Returns `text` with every active character as Rust writes it: `\n`, `\u{1b}`, `\u{202e}`.
+/// Returns `text` with every active character as a Rust escape: `\n`, `\u{1b}`, `\u{202e}`.
 #[must_use]
 pub fn escaped(text: &str) -> Cow<'_, str> {
     replaced(text, |char, out| out.extend(char.escape_default()))
 }
 
-/// Returns one character so. It may need several columns then.
+/// Returns one character, [escaped]. The result can be several columns wide.
 #[must_use]
 pub fn escaped_char(char: char) -> String {
     escaped(char.encode_utf8(&mut [0; 4])).into_owned()
 }
 
-/// Returns `text` so; bytes that are not UTF-8 appear as `\xNN`.
+/// Returns `text`, [escaped]. Bytes that are not UTF-8 appear as `\xNN`.
 #[must_use]
 pub fn escaped_os(text: &OsStr) -> String {
     let mut out = String::new();
@@ -49,7 +51,8 @@ pub fn escaped_os(text: &OsStr) -> String {
     out
 }
 
-/// Returns text so, in quotes, cut off after so many characters.
+/// Returns the first `most` characters of `text`, [escaped] and in quotes. Dots follow if
+/// characters are missing.
 #[must_use]
 pub fn quoted_start(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -58,21 +61,23 @@ pub fn quoted_start(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns a path so.
+/// Returns a path, [escaped]. Bytes that are not UTF-8 appear as `\xNN`.
 #[must_use]
 pub fn escaped_path(path: &Path) -> String {
     escaped_os(path.as_os_str())
 }
 
-/// Returns `text` with a space in the place of every active character: for text that other programs read, which would
-/// take an escape for what it says.
+/// Returns `text` with a space in the place of every active character. It is for text that other
+/// programs read, which would take the characters of an escape literally.
 #[must_use]
 pub fn blanked(text: &str) -> Cow<'_, str> {
     replaced(text, |_, out| out.push(' '))
 }
 
-/// Returns JSON with every active character as `\uXXXX`. Its reader gets the same values: such characters stand nowhere
-/// but in strings, unless they are the line ends and tabs of JSON that is laid out, which this is not for.
+/// Returns JSON with every active character as `\uXXXX`. A reader gets the same values.
+///
+/// `json` must be compact JSON, which has active characters only in strings. Indented JSON also has
+/// line ends and tabs between values.
 #[must_use]
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     replaced(json, |char, out| {
@@ -82,7 +87,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns a path as a word of shell that names the same file, whatever is in it.
+/// Returns a path as a shell word that names the same file, whatever characters the path has.
 #[must_use]
 pub fn shell_word(path: &Path) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
@@ -93,7 +98,8 @@ pub fn shell_word(path: &Path) -> String {
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// `$'...'`, with three octal digits for each byte of what would not print: these, all shells read alike in every locale.
+/// Returns a path as `$'...'`, with three octal digits for each byte that does not print. All
+/// shells read octal digits alike in every locale.
 fn shell_bytes(path: &[u8]) -> String {
     let mut word = if path.starts_with(b"-") { "./$'".to_owned() } else { "$'".to_owned() };
     let octal = |word: &mut String, bytes: &[u8]| {
@@ -114,7 +120,7 @@ fn shell_bytes(path: &[u8]) -> String {
     word + "'"
 }
 
-/// Returns `text` with what `write` writes for every active character.
+/// Returns `text` with every active character replaced by what `write` appends for it.
 fn replaced(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
     if !text.contains(is_active) {
         return Cow::Borrowed(text);
@@ -133,15 +139,15 @@ mod tests {
 
     use super::*;
 
-    /// Another reading of Unicode's tables.
     #[test]
     fn a_path_cannot_steer_a_terminal() {
         assert_eq!(escaped_path(Path::new("größe/a b")), "größe/a b");
         assert_eq!(escaped_path(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
     }
 
+    /// Compares with another package's tables of Unicode.
     #[test]
-    fn what_is_active_is_as_unicode_says() {
+    fn active_characters_are_those_of_the_unicode_categories() {
         let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();
         let HirKind::Class(Class::Unicode(class)) = class.kind() else { panic!("{class:?}") };
         let listed = |char: char| class.iter().any(|range| (range.start()..=range.end()).contains(&char));
@@ -189,7 +195,7 @@ mod tests {
         assert_eq!(shown, expected);
     }
 
-    /// Text of characters that are seldom met otherwise.
+    /// Generates text with many active and other rare characters.
     fn nasty() -> impl Strategy<Value = String> {
         let active: Vec<char> = ('\0'..=char::MAX).filter(|char| is_active(*char)).collect();
         let char = prop_oneof![prop::sample::select(active), any::<char>(), prop::char::range(' ', '~')];

@@ -1,29 +1,29 @@
-//! What people are told beside results, and how much it matters.
+//! Lines for people, printed beside results, and their severity.
 
 use std::fmt;
 
-/// How much a notice matters.
+/// The severity of a notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
-    /// It answers what was asked.
+    /// The answer to a request.
     Info,
-    /// It explains what the program does.
+    /// An explanation of what the program does. Its prefix is `note: `.
     Note,
-    /// Something is not as it should be.
+    /// A report that something is wrong. Its prefix is `warning: `.
     Warning,
 }
 
-/// A line for people. Foreign text in it is escaped when it is shown.
+/// A line for people. The code that prints it escapes foreign text in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// The line, without its severity.
+    /// The line, without the prefix of its severity.
     pub text: String,
 }
 
 impl Notice {
-    /// Returns a line that answers what was asked.
+    /// Returns a line that answers a request.
     pub fn info(text: impl Into<String>) -> Self {
         Self { severity: Severity::Info, text: text.into() }
     }
@@ -33,7 +33,7 @@ impl Notice {
         Self { severity: Severity::Note, text: text.into() }
     }
 
-    /// Returns a line about something that is not as it should be.
+    /// Returns a line that warns of something wrong.
     pub fn warning(text: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, text: text.into() }
     }
@@ -50,7 +50,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Returns a number of things in words: `1 key`, `2 keys`.
+/// Returns a number and its noun: `1 key`, `2 keys`, `1,000 keys`. `one` is the singular.
 #[must_use]
 pub fn counted(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(number)) }

@@ -1,4 +1,4 @@
-//! The wire form of a public key, its text, and which bits of the key make which character.
+//! The wire form of a public key, its text, and the bits of the key that each character shows.
 //!
 //! An Ed25519 public key travels as a 51-byte *blob* (RFC 8709, section 4):
 //!
@@ -6,11 +6,11 @@
 //! 00 00 00 0b "ssh-ed25519" 00 00 00 20 <32 key bytes>
 //! ```
 //!
-//! 51 bytes are exactly 68 base64 characters without padding: the *text*. The 19 header bytes fill
-//! characters 0..25 and the first two bits of character 25. So characters 0..25 never change, and the
-//! *body*, characters 25..68, is what can be searched. Body character 0 holds two zero bits of the
-//! header and the four high bits of key byte 0: it is one of `A` to `P`. Every other body character
-//! holds six key bits and takes all 64 values.
+//! Its base64 form is the *text*: exactly 68 characters, without padding. The 19 header bytes fill
+//! characters 0..25 and the first two bits of character 25. So characters 0..25 never change, and
+//! only the *body*, characters 25..68, can be searched. Body character 0 holds two zero bits of the
+//! header and the four high bits of key byte 0, so it is one of `A` to `P`. Every other body
+//! character holds six key bits and takes all 64 values.
 //!
 //! ```
 //! use vanity_ed25519::wire::{self, Target};
@@ -24,34 +24,34 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// The algorithm name, as it stands in the blob and at the head of a public line.
+/// The name of the algorithm, in the blob and at the start of a public line.
 pub const ALGORITHM: &str = "ssh-ed25519";
 
-/// Bytes of a public key.
+/// The number of bytes of a public key.
 pub const KEY_LEN: usize = 32;
 
-/// Bytes of the blob.
+/// The number of bytes of the blob.
 pub const BLOB_LEN: usize = HEADER.len() + KEY_LEN;
 
-/// Characters of the text.
+/// The number of characters of the text.
 pub const TEXT_LEN: usize = BLOB_LEN / 3 * 4;
 
-/// Characters of the body, the part of the text that depends on the key.
+/// The number of characters of the body, the part of the text that depends on the key.
 pub const BODY_LEN: usize = TEXT_LEN - FIXED.len();
 
-/// The characters with which every text begins.
+/// The characters at the start of every text.
 pub const FIXED: &str = "AAAAC3NzaC1lZDI1NTE5AAAAI";
 
-/// What a fingerprint begins with.
+/// The characters at the start of every fingerprint.
 pub const FINGERPRINT_HEADER: &str = "SHA256:";
 
 /// The 64 base64 symbols in the order of their values (RFC 4648, section 4).
 pub const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// What every blob begins with.
+/// The bytes at the start of every blob.
 pub const HEADER: [u8; 19] = *b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20";
 
-/// The text of one key.
+/// The text of a key.
 pub type Text = [u8; TEXT_LEN];
 
 /// The last [`BODY_LEN`] characters of a text.
@@ -65,55 +65,55 @@ impl Symbols {
     /// All 64 symbols.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// The set that holds only `byte`; empty if base64 has no such symbol.
+    /// Returns the set that holds only `byte`. The set is empty if `byte` is no base64 symbol.
     #[must_use]
     pub const fn of(byte: u8) -> Self {
         OF_BYTE[byte as usize]
     }
 
-    /// The value of the first symbol of the set.
+    /// Returns the smallest value of a symbol in the set, or `None` if the set is empty.
     #[must_use]
     pub fn first(self) -> Option<u8> {
         (!self.is_empty()).then(|| self.0.trailing_zeros() as u8)
     }
 
-    /// Whether the set holds the symbol with this value, 0 to 63.
+    /// Returns true if the set holds the symbol with this value, 0 to 63.
     #[must_use]
     pub const fn has(self, value: u8) -> bool {
         self.0 >> value & 1 == 1
     }
 
-    /// The symbols of either set.
+    /// Returns the union of the sets.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The symbols of both sets.
+    /// Returns the intersection of the sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Whether there is no symbol in the set.
+    /// Returns true if the set holds no symbol.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many symbols the set holds.
+    /// Returns the number of symbols in the set.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// The symbols as ASCII bytes, in the order of their values.
+    /// Returns the symbols as ASCII bytes, in the order of their values.
     pub fn bytes(self) -> impl Iterator<Item = u8> {
         (0..64).filter(move |value| self.0 >> value & 1 == 1).map(|value| ALPHABET[value])
     }
 }
 
-/// [`Symbols::of`] every byte.
+/// The result of [`Symbols::of`] for every byte.
 const OF_BYTE: [Symbols; 256] = {
     let mut sets = [Symbols(0); 256];
     let mut value = 0;
@@ -124,13 +124,15 @@ const OF_BYTE: [Symbols; 256] = {
     sets
 };
 
-/// What is searched: 32 bytes that are shown as [`BODY_LEN`] characters.
+/// The kind of text to search: the key itself or its fingerprint. Either shows 32 bytes as
+/// [`BODY_LEN`] characters.
 ///
-/// Character c shows bits 6c - `lead` to 6c - `lead` + 5 of the bytes, the highest bit of a byte first; bits before and after
-/// them are 0.
+/// Character c shows bits 6c - `lead` to 6c - `lead` + 5 of the bytes. The highest bit of a byte
+/// comes first, and bits before and after the bytes are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Target {
-    /// The key, shown as the body of its text. Its `lead` is 2, the end of the header.
+    /// The key, shown as the body of its text. Its `lead` is 2, the bits of the header in character
+    /// 0.
     #[default]
     Key,
     /// The SHA-256 of the blob, shown as the fingerprint's text after `SHA256:`. Its `lead` is 0.
@@ -141,7 +143,7 @@ pub enum Target {
 pub type Bytes = [u8; KEY_LEN];
 
 impl Target {
-    /// Zero bits before the first byte.
+    /// Returns the number of zero bits before the first byte.
     #[must_use]
     pub const fn lead(self) -> usize {
         match self {
@@ -150,7 +152,8 @@ impl Target {
         }
     }
 
-    /// The symbols that stand at `position`, each equally likely: 16 at one of the ends, 64 elsewhere.
+    /// Returns the symbols that can appear at `position`, each equally likely. There are 16 at one
+    /// of the ends and 64 elsewhere.
     #[must_use]
     pub const fn symbols(self, position: usize) -> Symbols {
         match self {
@@ -160,17 +163,17 @@ impl Target {
         }
     }
 
-    /// [`Self::symbols`] of every position.
+    /// Returns [`Self::symbols`] of every position.
     #[must_use]
     pub fn positions(self) -> [Symbols; BODY_LEN] {
         std::array::from_fn(|position| self.symbols(position))
     }
 
-    /// The characters that show `bytes`.
+    /// Returns the characters that show `bytes`.
     ///
     /// # Panics
     ///
-    /// Never: 32 bytes always fill 43 characters.
+    /// Never panics, because 32 bytes always fill 43 characters.
     #[must_use]
     pub fn body(self, bytes: &Bytes) -> Body {
         match self {
@@ -184,21 +187,23 @@ impl Target {
         }
     }
 
-    /// The values of the characters from `start` on, six bits for each of `count`, 1 to 8. Beyond the last character they
-    /// are 0.
+    /// Returns the values of `count` characters from `start`, six bits each, the first character
+    /// highest. `count` is 1 to 8. Characters beyond the last one have the value 0.
     #[inline]
     #[must_use]
     pub fn window(self, bytes: &Bytes, start: usize, count: usize) -> u64 {
-        // Of eight bytes that hold all or the last of them; those before the first are 0.
+        // Read eight bytes that hold the characters. Bits before the first byte and after the last
+        // byte are 0.
         let end = SYMBOL_BITS * (start + count) - self.lead();
         let from = (end.saturating_sub(1) / 8).saturating_sub(7).min(KEY_LEN - 8);
         let word = bytes[from..].first_chunk().map_or(0, |word| u64::from_be_bytes(*word));
-        let held = 8 * from + 64;
-        let shifted = if end <= held { word >> (held - end) } else { word << (end - held) };
+        let word_end = 8 * from + 64;
+        let shifted = if end <= word_end { word >> (word_end - end) } else { word << (end - word_end) };
         shifted & ((1 << (SYMBOL_BITS * count)) - 1)
     }
 
-    /// The values of characters 4i to 4i + 3, for i from 0 to 10, as [`Self::window`] has them.
+    /// Returns the values of characters 4i to 4i + 3, for i from 0 to 10, in the form of
+    /// [`Self::window`].
     #[inline(always)]
     #[must_use]
     pub fn quads(self, bytes: &Bytes) -> [u32; QUADS] {
@@ -224,16 +229,16 @@ impl Target {
     }
 }
 
-/// Characters in fours, the last one a body's last three.
+/// The number of groups of four characters in a body. The last group has three.
 pub const QUADS: usize = BODY_LEN.div_ceil(4);
 
-/// The bits of four characters.
+/// The mask of the bits of four characters.
 const QUAD: u32 = 0xff_ffff;
 
-/// The bits of a character.
+/// The number of bits of a character.
 pub const SYMBOL_BITS: usize = 6;
 
-/// The blob of a public key.
+/// Returns the blob of a public key.
 #[must_use]
 pub fn blob(key: &[u8; KEY_LEN]) -> [u8; BLOB_LEN] {
     let mut blob = [0; BLOB_LEN];
@@ -242,11 +247,11 @@ pub fn blob(key: &[u8; KEY_LEN]) -> [u8; BLOB_LEN] {
     blob
 }
 
-/// The text of a public key: its blob in base64.
+/// Returns the text of a public key, its blob in base64.
 ///
 /// # Panics
 ///
-/// Never: 51 bytes always fill 68 characters.
+/// Never panics, because 51 bytes always fill 68 characters.
 #[must_use]
 pub fn text(key: &[u8; KEY_LEN]) -> Text {
     let mut text = [0; TEXT_LEN];
@@ -258,7 +263,7 @@ pub fn text(key: &[u8; KEY_LEN]) -> Text {
 /// The body position that shows the highest bit of a key, the sign of x.
 pub const SIGN_POSITION: usize = 41;
 
-/// The value of that bit in the symbol there.
+/// The value of the sign bit in the symbol at [`SIGN_POSITION`].
 pub const SIGN_VALUE: u8 = 0b10;
 
 /// Returns `key` with its highest bit set.
@@ -275,7 +280,7 @@ pub const fn without_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
     key
 }
 
-/// The body of a text.
+/// Returns the body of a text.
 #[must_use]
 pub fn body(text: &Text) -> &Body {
     text.last_chunk().unwrap_or_else(|| unreachable!("a text is longer than its body"))
@@ -296,9 +301,9 @@ mod tests {
         assert_eq!(&body(&highest)[1..], &[b'/'; BODY_LEN - 1]);
     }
 
-    /// RFC 8032, section 7.1, test 1: the public key, and its line as ssh-keygen prints it.
+    /// The key is that of RFC 8032, section 7.1, test 1. The text is from ssh-keygen.
     #[test]
-    fn a_known_key_has_its_known_text() {
+    fn the_key_of_rfc_8032_has_the_text_of_ssh_keygen() {
         let key = [
             0xd7, 0x5a, 0x98, 0x01, 0x82, 0xb1, 0x0a, 0xb7, 0xd5, 0x4b, 0xfe, 0xd3, 0xc9, 0x64, 0x07, 0x3a,
             0x0e, 0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
@@ -308,13 +313,13 @@ mod tests {
     }
 
     #[test]
-    fn every_symbol_of_its_position_occurs_and_no_other() {
+    fn each_position_shows_exactly_its_symbols() {
         for position in 0..BODY_LEN {
             let mut seen = Symbols::default();
             for value in 0..64u8 {
                 let mut key = [0; KEY_LEN];
                 for bit in 0..6 {
-                    // Body character 0 starts two bits before the key.
+                    // Body character 0 begins two bits before the key.
                     let Some(at) = (6 * position + bit).checked_sub(2) else { continue };
                     key[at / 8] |= (value >> (5 - bit) & 1) << (7 - at % 8);
                 }
@@ -349,7 +354,6 @@ mod tests {
         }
     }
 
-    /// The fingerprint of `a_known_key_has_its_known_line_and_fingerprint`.
     #[test]
     fn the_last_character_of_a_fingerprint_has_four_bits() {
         assert_eq!(
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_bit_touches_one_symbol() {
+    fn the_sign_bit_changes_one_symbol() {
         for fill in 0..=0x7f {
             let clear = [fill; KEY_LEN];
             let set = with_sign(clear);
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_symbols_lists_them() {
+    fn symbols_are_listed_in_order() {
         assert_eq!(Target::Key.symbols(0).bytes().collect::<Vec<_>>(), b"ABCDEFGHIJKLMNOP");
         assert_eq!(Symbols::ALL.len(), 64);
         assert!(Symbols::of(b'=').is_empty());

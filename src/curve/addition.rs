@@ -1,26 +1,30 @@
 //! Affine additions that share their inversions (Montgomery's trick).
 //!
-//! On a short Weierstrass curve, x3 = l^2 - x1 - x2 and -y3 = l (x3 - x1) + y1 with l = (y2 - y1) / (x2 - x1). An
-//! addition is opened when both points are known, and closed when the inverse of the product of all differences is:
-//! five products and one square. It gives the *negative* of the sum, which spares a subtraction; whoever adds again takes
-//! the next point with the other sign.
+//! On a short Weierstrass curve, x3 = l^2 - x1 - x2 and -y3 = l (x3 - x1) + y1, with the slope
+//! l = (y2 - y1) / (x2 - x1). An addition has two phases. Opening needs both points, and multiplies
+//! their difference of x into a common product. Closing needs the inverse of that product. Together
+//! they cost five products and one square.
 //!
-//! Every y is kept as y + [`SHIFT`]. Complementing its 255 bits then changes its sign: 2^255 - 1 - (y + 9) = -y + 9
-//! modulo p.
+//! The result is the *negative* of the sum, which saves a subtraction. The next addition
+//! compensates: it takes its point with the other sign.
+//!
+//! Every y is stored as y + [`SHIFT`], which is 9. The complement of these 255 bits is the stored
+//! form of -y, because 2^255 - 1 - (y + 9) = -y + 9 modulo p.
 
 use super::field::{Field, Word};
 use crate::simd::Words as _;
 
-/// What is added to every y.
+/// The offset of every stored y.
 pub(super) const SHIFT: u64 = 9;
 
-/// An affine point in every lane, its y shifted.
+/// An affine point in every lane. Its y is stored with an offset of 9.
 pub struct Point<F: Field> {
     pub(super) x: F::Tight,
     pub(super) y: F::Tight,
 }
 
-/// An addition on its way: opened, given its slope, its x, its y, one after the other and in place.
+/// An addition in progress. [`Self::open`] makes it, and [`Self::find_slope`], [`Self::find_x`] and
+/// [`Self::find_y`] close it, in this order and in place.
 #[derive(Clone, Copy)]
 pub(super) struct Addition<F: Field> {
     /// x1, then x3.
@@ -31,12 +35,13 @@ pub(super) struct Addition<F: Field> {
     sum: F::Sum,
     /// x2 - x1, then x3 - x1.
     difference: F::Loose,
-    /// (y2 - y1) times the differences of all additions opened before, then the slope.
+    /// (y2 - y1) times the differences of all earlier additions, then the slope.
     slope: F::Product,
 }
 
 impl<F: Field> Addition<F> {
-    /// a + b. `product` is that of all differences so far.
+    /// Opens a + b, and multiplies `product` by its difference. `product` is the product of the
+    /// differences of all additions that are open.
     #[inline(always)]
     pub(super) fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
         let difference = field.sub(&b.x, &a.x);
@@ -45,15 +50,16 @@ impl<F: Field> Addition<F> {
         Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), difference, slope }
     }
 
-    /// The slope. `inverse` is that of the product up to this addition, and becomes that of the product before: the last
-    /// to be opened is the first to be closed.
+    /// Computes the slope. `inverse` is the inverse of the product up to this addition, and becomes
+    /// the inverse of the product before it. So additions are closed in the reverse of the order in
+    /// which they were opened.
     #[inline(always)]
     pub(super) fn find_slope(&mut self, field: F, inverse: &mut F::Product) {
         self.slope = field.mul(inverse, &self.slope.into());
         *inverse = field.mul(inverse, &self.difference);
     }
 
-    /// The x of the sum, after the slope.
+    /// Computes the x of the sum, after the slope.
     #[inline(always)]
     pub(super) fn find_x(&mut self, field: F) {
         let x = field.square_sub(&self.slope, &self.sum);
@@ -61,22 +67,23 @@ impl<F: Field> Addition<F> {
         self.x = x;
     }
 
-    /// The y of the sum's negative, after its x.
+    /// Computes the y of the negative sum, after its x.
     #[inline(always)]
     pub(super) fn find_y(&mut self, field: F) {
         self.y = field.mul_add(&self.slope, &self.difference, &self.y);
     }
 
-    /// The negative of the sum, after its y.
+    /// Returns the negative of the sum, after [`Self::find_y`].
     #[inline(always)]
     pub(super) fn negative_sum(&self) -> Point<F> {
         Point { x: self.x, y: self.y }
     }
 }
 
-/// The words of -y + [`SHIFT`] from those of y + [`SHIFT`], in the lanes whose `sign` is all ones.
+/// Negates a stored y, given by its words, in the lanes where `sign` is all ones. In the other
+/// lanes `sign` must be 0, and y stays as it is.
 #[inline(always)]
-pub(super) fn with_sign<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], sign: Word<F>) -> [Word<F>; 4] {
+pub(super) fn negate_y<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], sign: Word<F>) -> [Word<F>; 4] {
     let simd = field.simd();
     [simd.xor(a, sign), simd.xor(b, sign), simd.xor(c, sign), simd.xor(d, simd.shr::<1>(sign))]
 }

@@ -1,10 +1,14 @@
-//! From the table's short Weierstrass form to edwards25519, for devices that add there.
+//! The constants that take points from short Weierstrass form to edwards25519. GPUs use them,
+//! because their kernels add on edwards25519.
 
 use super::field::Element;
 use super::table::{A, shift_of_x};
 
-/// -A/3, which takes an entry's x to the Montgomery u; c = the root of -(A + 2), with which the Edwards x is c u / v (RFC 7748, section
-/// 4.1; either root will do where the sign of x stays open); and 2d for the d of edwards25519, -121665/121666 (RFC 8032, section 5.1).
+/// Returns the constants -A/3, c and 2d.
+///
+/// Adding -A/3 to an entry's x gives the Montgomery u. c is a square root of -(A + 2), and the
+/// Edwards x is c u / v (RFC 7748, section 4.1). Either root is right, because the sign of x stays
+/// open. d = -121665/121666 is that of edwards25519 (RFC 8032, section 5.1).
 #[must_use]
 pub fn numbers_of_edwards() -> [Element; 3] {
     let zero = Element::new(0);
@@ -12,19 +16,21 @@ pub fn numbers_of_edwards() -> [Element; 3] {
     [zero - shift_of_x(), root(zero - Element::new(A + 2)), d + d]
 }
 
-/// A square root of a square (RFC 8032, section 5.1.3: p is 5 modulo 8).
+/// Returns a square root of `square`, which must be a square (RFC 8032, section 5.1.3: p is 5
+/// modulo 8).
 fn root(square: Element) -> Element {
-    // (p + 3) / 8 = 2^252 - 2, and (p - 1) / 4 = 2^253 - 5.
-    let candidate = power(square, [-2i64 as u64, u64::MAX, u64::MAX, (1 << 60) - 1]);
+    // The exponents are (p + 3) / 8 = 2^252 - 2 and (p - 1) / 4 = 2^253 - 5.
+    let candidate = pow(square, [-2i64 as u64, u64::MAX, u64::MAX, (1 << 60) - 1]);
     if candidate * candidate == square {
         return candidate;
     }
-    candidate * power(Element::new(2), [-5i64 as u64, u64::MAX, u64::MAX, (1 << 61) - 1])
+    candidate * pow(Element::new(2), [-5i64 as u64, u64::MAX, u64::MAX, (1 << 61) - 1])
 }
 
-fn power(base: Element, exponent: [u64; 4]) -> Element {
+/// Returns `base` to the power of `exponent`, four little-endian words.
+fn pow(base: Element, exponent: [u64; 4]) -> Element {
     let bits = (0..256).rev().map(|bit| exponent[bit / 64] >> (bit % 64) & 1);
-    bits.fold(Element::new(1), |power, bit| if bit == 1 { power * power * base } else { power * power })
+    bits.fold(Element::new(1), |pow, bit| if bit == 1 { pow * pow * base } else { pow * pow })
 }
 
 #[cfg(test)]
@@ -41,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn squares_of_either_kind_have_their_roots() {
+    fn squares_have_roots() {
         for number in 1..=20 {
             let square = Element::new(number) * Element::new(number);
             let root = root(square);

@@ -1,8 +1,11 @@
-//! The curve: scalars to public keys, many at a time.
+//! The curve: public keys from scalars, many at a time.
 //!
-//! edwards25519 is searched in its birationally equivalent Montgomery form, shifted to short Weierstrass form, where an
-//! affine addition costs five products and one square once its inversion is shared with a thousand others.
-//! `table` says what is added, `addition` how, `batch` does it, and `field` is the seam between instruction sets.
+//! The additions are not done on edwards25519, but on the birationally equivalent Montgomery curve,
+//! shifted to short Weierstrass form. There an affine addition costs five products and one square,
+//! if about a thousand additions share one inversion.
+//!
+//! `table` has the points, `addition` has the formulas, `batch` runs them for a batch of keys, and
+//! `field` has one back end for each kind of instruction set.
 
 mod addition;
 mod batch;

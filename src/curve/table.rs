@@ -1,59 +1,65 @@
 //! Tables of multiples of the base point, one for each window of the scalar.
 //!
-//! A clamped scalar is 2^254 + 8k with 251 free bits k (RFC 8032, section 5.1.5). Written with signs s_i = 1 for a
-//! bit of 1 and -1 for a bit of 0, 8k = 4 (2^251 - 1) + the sum of s_i 4 2^i. With H_i = 2^i (4B), the public key is
+//! A clamped scalar is 2^254 + 8k with 251 free bits k (RFC 8032, section 5.1.5). Each bit of k
+//! gives a sign: s_i = 1 for a bit of 1, and s_i = -1 for a bit of 0. Then 8k = 4 (2^251 - 1) + the
+//! sum of s_i 4 2^i. With H_i = 2^i (4B), the public key is
 //!
 //! ```text
 //! H_252 + H_251 - H_0 + the sum of s_i H_i over all i < 251.
 //! ```
 //!
-//! The bits are cut into windows of neighbours. The sum over a window that begins at bit s and has w bits is an odd
-//! multiple of H_s between -(2^w - 1) and 2^w - 1: there is no digit 0 and no carry from window to window. A table
-//! holds the positive multiples, 2^(w-1) points; a leading bit of 0 stands for the negative. The first window
-//! has one bit less, holds both signs, and absorbs the constant.
+//! The bits are divided into windows of adjacent bits. The sum over a window that begins at bit s
+//! and has w bits is an odd multiple of H_s between -(2^w - 1) and 2^w - 1. So no digit is 0, and
+//! no window carries into the next. A table holds the positive multiples, 2^(w-1) points. A leading
+//! bit of 0 stands for the negative of a point. The first window has one bit less, holds both
+//! signs, and includes the constant H_252 + H_251 - H_0.
 //!
-//! Points are affine, on the curve in short Weierstrass form: x is the Montgomery u of RFC 7748 plus 486662 / 3, y is its
-//! v. They are added as `addition` says.
+//! Points are affine, on the curve in short Weierstrass form: x is the Montgomery u of RFC 7748
+//! plus 486662 / 3, and y is its v. The module `addition` has the formulas.
 
-use super::addition::{Addition, Point, SHIFT, with_sign};
+use super::addition::{Addition, Point, SHIFT, negate_y};
 use super::field::{Element, Field, Portable, invert};
 use crate::simd::{CacheLine, Scalar, Words};
 use crate::sys::Zeros;
 
-/// The free bits of a scalar, and one for the first window, which has one bit less than its share.
+/// The number of bits that the windows share: the 251 free bits of a scalar, and one more, because
+/// the first window has one bit less than its share.
 const SHARES: usize = 252;
 
 /// The Montgomery coefficient A.
 pub(super) const A: u64 = 486_662;
 
-/// The base point's v (RFC 7748, section 4.1), in words; its u is 9.
+/// The v of the base point (RFC 7748, section 4.1), as little-endian words. Its u is 9.
 const BASE_V: [u64; 4] =
     [0x29e9_c5a2_7ece_d3d9, 0x923d_4d7e_6d7c_61b2, 0xe01e_dd2c_7748_d14c, 0x20ae_19a1_b8a0_86b4];
 
 /// The tables of all windows.
 pub struct Table {
     windows: Vec<Window>,
-    /// An affine point each, which is one line of the cache: four words of x, four of y + [`SHIFT`], both below 2^255.
+    /// Affine points. Each is one cache line: four words of x and four of y + [`SHIFT`], both below
+    /// 2^255.
     entries: Zeros<CacheLine>,
 }
 
-/// A run of neighbouring bits of k.
+/// A window: adjacent bits of k.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// The first bit.
+    /// The number of its first bit.
     pub start: usize,
-    /// How many bits index the table; every window but the first has one more, for the sign.
+    /// The number of bits that index the table. Every window but the first has one more bit, the
+    /// sign.
     pub index_bits: usize,
-    /// Where its entries begin.
+    /// The index of its first entry among the entries of all windows.
     pub first: usize,
 }
 
 impl Table {
-    /// Builds the tables of `windows` windows of nearly the same width, by the back end `field`.
+    /// Builds the tables of `windows` windows with the back end `field`. The widths of the windows
+    /// differ by at most one bit, apart from the first window.
     ///
     /// # Panics
     ///
-    /// Unless there are 12 to 126 windows.
+    /// Panics unless `windows` is 12 to 126.
     #[must_use]
     pub fn new<F: Field>(field: F, windows: usize) -> Self {
         let windows = layout(windows);
@@ -67,38 +73,43 @@ impl Table {
         table
     }
 
-    /// The bytes that the tables of `windows` windows take.
+    /// Returns the size, in bytes, of the tables of `windows` windows.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `windows` is 12 to 126.
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
         layout(windows).iter().map(|window| size_of::<CacheLine>() << window.index_bits).sum()
     }
 
-    /// The windows, in their order.
+    /// Returns the windows, from the lowest bit to the highest.
     #[must_use]
     pub fn layout(&self) -> &[Window] {
         &self.windows
     }
 
-    /// The entries of all windows.
+    /// Returns the entries of all windows, in the order of the windows.
     #[must_use]
     pub fn rows(&self) -> &[CacheLine] {
         let last = self.windows[self.windows.len() - 1];
         &self.entries[..last.first + (1 << last.index_bits)]
     }
 
-    /// How many windows there are.
+    /// Returns the number of windows.
     pub(super) fn windows(&self) -> usize {
         self.windows.len()
     }
 
-    /// The entries of window `at`.
+    /// Returns the entries of window `at`.
     #[inline(always)]
     pub(super) fn window(&self, at: usize) -> &[CacheLine] {
         let Window { first, index_bits, .. } = self.windows[at];
         &self.entries[first..first + (1 << index_bits)]
     }
 
-    /// The points of one window that the digits ask for: twice the index of an entry, and 1 for its negative.
+    /// Returns the points of `window` for one digit in each lane. A digit is twice the index of an
+    /// entry, plus 1 for the negative of the entry.
     #[inline(always)]
     #[must_use]
     pub fn fetch<F: Field>(&self, field: F, window: usize, digits: &[u32]) -> Point<F> {
@@ -106,14 +117,15 @@ impl Table {
         let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.transpose(|lane| &entries[(digits[lane] >> 1) as usize]);
         let negative = simd.and(simd.load_u32(digits), simd.splat(1));
         let sign = simd.sub(simd.splat(0), negative);
-        let y = with_sign(field, [y0, y1, y2, y3], sign);
+        let y = negate_y(field, [y0, y1, y2, y3], sign);
         Point { x: field.tight([x0, x1, x2, x3]), y: field.tight(y) }
     }
 
-    /// The digits of scalars, window by window: twice the index of an entry, and 1 if its negative is to be added. Of
-    /// a scalar, given in little-endian words, only the 251 free bits count.
+    /// Calls `digit` with the number of each window and the digits of the scalars in it. A digit is
+    /// twice the index of an entry, plus 1 if the negative of the entry is to be added.
     ///
-    /// Since each addition gives the negative of its sum, every second window has the other sign.
+    /// `scalar` is four little-endian words, and only its 251 free bits count. Since each addition
+    /// gives the negative of its sum, every second window has the other sign.
     #[inline(always)]
     pub(super) fn digits<S: Words>(
         &self,
@@ -122,7 +134,7 @@ impl Table {
         mut digit: impl FnMut(usize, S::Word),
     ) {
         for (at, window) in self.windows.iter().enumerate() {
-            // Bit i of k is bit i + 3 of the scalar. Shifted one bit less, the index is doubled.
+            // Bit i of k is bit i + 3 of the scalar. A shift by one bit less gives twice the index.
             let from = window.start + 2;
             let mut bits = simd.shr_by(scalar[from / 64], (from % 64) as u32);
             if let Some(next) = scalar.get(from / 64 + 1) {
@@ -133,7 +145,8 @@ impl Table {
                 digit(at, simd.and(bits, simd.splat(index)));
                 continue;
             }
-            // The leading bit is the sign; a negative digit has the complement of its other bits as index.
+            // The leading bit is the sign. The index of a negative digit is the complement of its
+            // other bits.
             let leading = simd.and(simd.shr_by(bits, window.index_bits as u32 + 1), simd.splat(1));
             let negative = simd.sub(leading, simd.splat(1));
             let signed =
@@ -142,8 +155,8 @@ impl Table {
         }
     }
 
-    /// Makes every entry of window 1 the entry of window 0 for `index`: a sum of both, which no real scalar can ask
-    /// for, has a denominator of 0.
+    /// Sets every entry of window 1 to entry `index` of window 0. A sum of equal points has a
+    /// denominator of 0, and no scalar causes one with a correct table.
     #[cfg(test)]
     pub(crate) fn spoil(&mut self, index: usize) {
         let Window { first, index_bits, .. } = self.windows[1];
@@ -151,7 +164,7 @@ impl Table {
         self.entries[first..first + (1 << index_bits)].fill(entry);
     }
 
-    /// Fills one window: from n entries follow n more, by adding the same point to each.
+    /// Fills one window. Adding the same point to each of n entries gives the next n entries.
     fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[CacheLine]) {
         let Window { start, index_bits, first } = self.windows[at];
         let entries = &mut self.entries[first..first + (1 << index_bits)];
@@ -169,7 +182,7 @@ impl Table {
     }
 }
 
-/// The windows, their widths as equal as can be.
+/// Returns `windows` windows with widths as equal as possible.
 fn layout(windows: usize) -> Vec<Window> {
     assert!((12..=126).contains(&windows), "{windows} windows");
     let (mut start, mut first) = (0, 0);
@@ -183,30 +196,30 @@ fn layout(windows: usize) -> Vec<Window> {
     (0..windows).map(window).collect()
 }
 
-/// A / 3, by which x and the Montgomery u differ.
+/// Returns A / 3, the difference between x and the Montgomery u.
 pub(super) fn shift_of_x() -> Element {
     Element::new(A) / Element::new(3)
 }
 
-/// H_i = 2^i (4B) for i up to 252.
+/// Returns H_i = 2^i (4B) for i from 0 to 252.
 fn doubles_of_4b() -> Vec<CacheLine> {
-    let base = row(Element::new(9) + shift_of_x(), Element(BASE_V));
+    let base = entry(Element::new(9) + shift_of_x(), Element(BASE_V));
     std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect()
 }
 
-/// `sums[i] = known[i] + point`. The sums share one inversion.
+/// Sets `sums[i] = known[i] + point`. The sums share one inversion.
 fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: &mut [CacheLine]) {
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
     simd.run(
         #[inline(always)]
         || {
-            let point = at(field, |_| point);
+            let point = load_points(field, |_| point);
             let mut product = field.one();
-            // Where fewer entries are left than there are lanes, the first stand in for the others.
+            // If fewer entries than lanes are left, the entries are repeated to fill the vector.
             let mut additions = Vec::with_capacity(known.len().div_ceil(lanes));
             for known in known.chunks(lanes) {
-                let known = at(field, |lane| &known[lane % known.len()]);
+                let known = load_points(field, |lane| &known[lane % known.len()]);
                 additions.push(Addition::open(field, &known, &point, &mut product));
             }
             let mut inverse = inverse(field, &product);
@@ -214,27 +227,27 @@ fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: 
                 addition.find_slope(field, &mut inverse);
                 addition.find_x(field);
                 addition.find_y(field);
-                put(field, &addition.negative_sum(), sums);
+                store_negatives(field, &addition.negative_sum(), sums);
             }
         },
     );
 }
 
-/// The points of rows.
+/// Returns the points of one row for each lane.
 #[inline(always)]
-fn at<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a CacheLine) -> Point<F> {
+fn load_points<'a, F: Field>(field: F, row: impl Fn(usize) -> &'a CacheLine) -> Point<F> {
     let [x0, x1, x2, x3, y0, y1, y2, y3] = field.simd().transpose(row);
     Point { x: field.tight([x0, x1, x2, x3]), y: field.tight([y0, y1, y2, y3]) }
 }
 
-/// Writes the negatives of points to rows, of as many lanes as there are rows.
+/// Writes the negatives of the points in the first lanes, one to each row.
 #[inline(always)]
-fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine]) {
+fn store_negatives<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine]) {
     let simd = field.simd();
     let zero = Element::new(0).in_every_lane(field);
     let x = field.words(&field.carry(&field.sub(&point.x, &zero)));
     let y = field.words(&field.carry(&field.sub(&point.y, &zero)));
-    let y = with_sign(field, y, simd.splat(u64::MAX));
+    let y = negate_y(field, y, simd.splat(u64::MAX));
     let mut columns = [[0; 8]; 8];
     for (column, word) in columns.iter_mut().zip(x.into_iter().chain(y)) {
         simd.store(word, column);
@@ -244,38 +257,44 @@ fn put<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine]) {
     }
 }
 
+/// Returns the sum of two points.
 fn add(a: &CacheLine, b: &CacheLine) -> CacheLine {
     let mut sum = [*a];
     add_to_all(Portable(Scalar::plain()), &[*a], b, &mut sum);
     sum[0]
 }
 
-/// l = (3 x^2 + a) / 2y, with the Weierstrass a = 1 - A^2 / 3; then as for an addition.
+/// Returns the double of a point. The slope is (3 x^2 + a) / 2y with the Weierstrass
+/// a = 1 - A^2 / 3.
 fn double(point: &CacheLine) -> CacheLine {
     let (x, y) = coordinates(point);
     let a = Element::new(1) - Element::new(A) * shift_of_x();
     let slope = (Element::new(3) * x * x + a) / (y + y);
     let doubled = slope * slope - x - x;
-    row(doubled, slope * (x - doubled) - y)
+    entry(doubled, slope * (x - doubled) - y)
 }
 
+/// Returns the negative of a point.
 fn negative(point: &CacheLine) -> CacheLine {
     let (x, y) = coordinates(point);
-    row(x, Element::new(0) - y)
+    entry(x, Element::new(0) - y)
 }
 
-fn row(x: Element, y: Element) -> CacheLine {
+/// Returns the table entry of a point.
+fn entry(x: Element, y: Element) -> CacheLine {
     let ([x0, x1, x2, x3], [y0, y1, y2, y3]) = (x.0, (y + Element::new(SHIFT)).0);
     CacheLine([x0, x1, x2, x3, y0, y1, y2, y3])
 }
 
+/// Returns x and y of a table entry.
 fn coordinates(point: &CacheLine) -> (Element, Element) {
     let [x0, x1, x2, x3, y0, y1, y2, y3] = point.0;
-    // The y of an entry may be one that is not below p, as the sum makes it.
+    // The stored y of an entry can be p or more. The subtraction reduces it.
     (Element([x0, x1, x2, x3]), Element([y0, y1, y2, y3]) - Element::new(SHIFT))
 }
 
-/// 1 / a for what is never 0: small constants, and differences of x between different multiples of 4B.
+/// Returns 1 / a. The callers invert only differences of x between different multiples of 4B, which
+/// are never 0.
 fn inverse<F: Field>(field: F, a: &F::Product) -> F::Product {
     invert(field, a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
 }

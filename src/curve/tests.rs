@@ -1,4 +1,4 @@
-//! The room's own tests: whole scalars against curve25519-dalek.
+//! Tests of public keys against curve25519-dalek.
 
 use curve25519_dalek::EdwardsPoint;
 use rand_core::{Rng as _, SeedableRng as _};
@@ -6,7 +6,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use super::*;
 use crate::simd::{Scalar, Words};
 
-/// Does `$check` with the field of every back end that the processor has, and names those that it has not.
+/// Runs `$check` with every back end that the processor supports, and names the others.
 macro_rules! on_every_back_end {
     (|$field:ident| $check:expr) => {{
         use $crate::curve::Portable;
@@ -27,14 +27,14 @@ macro_rules! on_every_back_end {
 }
 pub(crate) use on_every_back_end;
 
-/// What dalek says, without the sign of x.
+/// Returns dalek's public key, without the sign of x.
 fn expected(scalar: &[u8; 32]) -> [u8; 32] {
     let mut key = EdwardsPoint::mul_base_clamped(*scalar).compress().to_bytes();
     key[31] &= 0x7f;
     key
 }
 
-/// Random scalars among such with long runs of 0 and 1.
+/// Returns random scalars, many with long runs of 0 or 1.
 fn scalars(count: usize) -> Vec<[u8; 32]> {
     let mut rng = rand_chacha::ChaCha20Rng::from_seed([7; 32]);
     let mut scalar = || {
@@ -57,7 +57,8 @@ fn scalars(count: usize) -> Vec<[u8; 32]> {
     (0..count).map(|_| scalar()).collect()
 }
 
-/// The keys of scalars, the last vector filled up with the first scalar.
+/// Returns the keys of `scalars`. A copy of the vector's first scalar fills the unused lanes of the
+/// last vector.
 fn keys<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, ZeroProduct> {
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
@@ -90,7 +91,7 @@ fn check_all<F: Field>(field: F) {
     }
     check(field, &table, &scalars(5000));
     a_zero_product_is_noticed(field);
-    // A table is the same, whoever built it.
+    // Every back end builds the same table.
     let other = Table::new(Portable(Scalar::plain()), 28);
     for window in 0..28 {
         for (a, b) in table.window(window).iter().zip(other.window(window)) {
@@ -119,12 +120,12 @@ fn every_back_end_gives_dalek_s_keys() {
 }
 
 #[test]
-fn tables_have_the_size_that_is_told_beforehand() {
+fn a_table_has_the_predicted_size() {
     for (windows, bytes) in [(63, 63 * 8 * 64), (28, 28 * 256 * 64), (21, 21 * 2048 * 64)] {
         assert_eq!(Table::bytes(windows), bytes);
         let table = Table::new(Portable(Scalar::plain()), windows);
         assert_eq!((0..windows).map(|at| size_of_val(table.window(at))).sum::<usize>(), bytes);
     }
-    // The largest that is of use: 12 windows of 21 bits.
+    // The largest table: 12 windows of 21 bits.
     assert_eq!(Table::bytes(12), 12 << 26);
 }

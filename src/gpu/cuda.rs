@@ -1,4 +1,5 @@
-//! The host for NVIDIA's driver and its run-time compiler (NVRTC). Both libraries are looked for when devices are asked for.
+//! The host for NVIDIA's driver and its run-time compiler (NVRTC). It loads both libraries when
+//! devices are listed.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 
 use super::device::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named,
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
 };
 use super::source;
 
@@ -19,9 +20,9 @@ struct Cuda {
     context: Arc<CudaContext>,
 }
 
-/// All devices.
+/// Returns all devices.
 pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
-    // SAFETY: the libraries are NVIDIA's, or whatever the system has under their names.
+    // SAFETY: the libraries are NVIDIA's, or those that the system has under their names.
     let (driver, compiler) =
         unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
     if !driver {
@@ -43,11 +44,12 @@ pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     (0..count).map(|ordinal| describe(ordinal).map_err(missing)).collect()
 }
 
-/// Wide multiply-adds of a multiprocessor in a cycle: half of the 64 integer multiply-adds of 32 bits that the CUDA C++ Programming
-/// Guide lists for compute capabilities 7 to 9 (section "Arithmetic Instructions").
+/// The wide multiply-adds of a multiprocessor in a cycle. This is half of the 64 integer
+/// multiply-adds of 32 bits that the CUDA C++ Programming Guide lists for compute capabilities 7 to
+/// 9 (section "Arithmetic Instructions").
 const WIDE_IN_A_CYCLE: f64 = 32.0;
 
-/// The options for a compute capability.
+/// Returns the options of the compiler for a compute capability.
 fn options(capability: (i32, i32)) -> CompileOptions {
     let architecture = format!("--gpu-architecture=compute_{}{}", capability.0, capability.1);
     CompileOptions { options: vec![architecture], ..CompileOptions::default() }
@@ -90,6 +92,7 @@ impl Device for Cuda {
     }
 }
 
+/// The compiled kernels, with the context of their device.
 struct Compiled {
     context: Arc<CudaContext>,
     kernels: Vec<(&'static str, CudaFunction)>,
@@ -102,7 +105,7 @@ impl Program for Compiled {
     }
 
     fn resources(&self, kernel: &str) -> Option<Resources> {
-        let kernel = named(&self.kernels, kernel).ok()?;
+        let kernel = find_kernel(&self.kernels, kernel).ok()?;
         Some(Resources {
             registers: kernel.num_regs().ok()? as u32,
             local_bytes: kernel.local_size_bytes().ok()? as u32,
@@ -110,12 +113,13 @@ impl Program for Compiled {
     }
 }
 
+/// A stream and the kernels.
 struct CudaQueue {
     stream: Arc<CudaStream>,
     kernels: Vec<(&'static str, CudaFunction)>,
 }
 
-/// What the place of a [`Memory`] is.
+/// The handle of a [`Memory`].
 type Place = CudaSlice<u32>;
 
 impl Queue for CudaQueue {
@@ -142,7 +146,7 @@ impl Queue for CudaQueue {
     }
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let kernel = named(&self.kernels, kernel)?;
+        let kernel = find_kernel(&self.kernels, kernel)?;
         let mut places = Vec::new();
         for arg in args {
             if let Arg::Memory(memory) = arg {
@@ -168,7 +172,7 @@ impl Queue for CudaQueue {
             block_dim: (GROUP as u32, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: the caller says that the arguments are right and their memory stays.
+        // SAFETY: the caller promises that the arguments are right and that their memory stays.
         unsafe { launch.launch(config) }.map_err(|error| GpuError::call("launching a kernel", error))?;
         Ok(())
     }
@@ -183,10 +187,11 @@ mod tests {
     use super::super::tests::{missing, settings};
     use super::*;
 
-    /// From the oldest processors that the current compiler still knows to those of 2022. It needs no processor.
+    /// Compiles for the oldest GPUs that the current compiler supports, and for later ones up to
+    /// those of 2022. The test needs no GPU.
     #[test]
-    fn nvidia_s_compiler_takes_the_text() {
-        // SAFETY: the library is NVIDIA's, or whatever the system has under its name.
+    fn the_text_compiles_with_nvrtc() {
+        // SAFETY: the library is NVIDIA's, or the one that the system has under its name.
         if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
             return missing("nvrtc", "there is no NVRTC here");
         }

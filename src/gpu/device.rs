@@ -1,107 +1,117 @@
-//! What a device can be asked for, whatever library reaches it.
+//! The traits that each host implements: devices, programs and queues.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Work items in a group.
+/// The number of work items in a group.
 pub(super) const GROUP: usize = 64;
 
-/// The kernels, by the names that they have in the text.
+/// The names of the kernels in the text.
 pub(super) const KERNELS: [&str; 7] = ["draw", "take", "wipe", "derive", "convert", "digest", "search"];
 
-/// What kernels are compiled for.
+/// The numbers that the kernels are compiled with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The windows of the scalar: first bit, bits of an index, first entry.
+    /// The windows of the scalar, each as its first bit, its bits of an index, and its first entry.
     pub windows: Vec<[u32; 3]>,
-    /// Keys of a work item, which share an inversion.
+    /// The number of keys of a work item, which share an inversion.
     pub depth: u32,
-    /// What `kernel/filter.cl` refers to, by name.
+    /// The constants that `kernel/filter.cl` uses, with their names.
     pub filter_numbers: Vec<(&'static str, u64)>,
 }
 
-/// A device.
+/// A device that runs kernels.
 pub trait Device: Send + Sync {
-    /// Its name, and how it is reached.
+    /// Returns the name of the device and of the library that reaches it.
     fn name(&self) -> &str;
-    /// Whether it is a processor, which has engines of its own.
+    /// Returns true if the device is a CPU. A CPU has engines of its own.
     fn is_processor(&self) -> bool;
-    /// The bytes of its memory.
+    /// Returns the size of the device's memory, in bytes.
     fn memory(&self) -> u64;
-    /// How many wide multiply-adds (32 by 32 bits, and 64) it can do in a second, where that is known.
+    /// Returns the most wide multiply-adds (32 by 32 bits, plus 64 bits) that the device does in a
+    /// second, if this is known.
     fn wide_products_per_second(&self) -> Option<f64> {
         None
     }
-    /// Compiles the kernels for it.
+    /// Compiles the kernels for the device.
     ///
     /// # Errors
     ///
-    /// What its compiler says.
+    /// Returns the report of the compiler, or the call that failed.
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError>;
 }
 
-/// Kernels that were compiled for a device.
+/// The kernels, compiled for a device.
 pub trait Program: Send + Sync {
-    /// A queue of its own for one thread.
+    /// Makes a queue for one thread.
     ///
     /// # Errors
     ///
-    /// The device refuses.
+    /// Returns an error if the device refuses.
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError>;
-    /// What a kernel needs, where the compiler tells.
+    /// Returns the resources that a kernel needs, if the compiler reports them.
     fn resources(&self, kernel: &str) -> Option<Resources>;
 }
 
-/// What a work item of a kernel needs.
+/// The resources that a work item of a kernel needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resources {
-    /// Registers.
+    /// The number of registers.
     pub registers: u32,
-    /// Bytes of memory for what does not fit into them.
+    /// The bytes of memory for values that do not fit into the registers.
     pub local_bytes: u32,
 }
 
-/// What one thread has a device do, one after the other.
+/// A queue of one thread. The device does its operations in order.
 pub trait Queue: Send {
-    /// Memory for so many words, whatever is in it.
+    /// Reserves memory for `words` words. Their content is undefined.
     ///
     /// # Errors
     ///
-    /// There is not so much.
+    /// Returns an error if the device has too little memory.
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError>;
-    /// Writes to the beginning of `to`.
+    /// Writes `words` to the start of `to`.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `to` is smaller than `words`.
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError>;
-    /// Reads the beginning of `from`, when all before is done.
+    /// Waits until all earlier operations are done, and reads the start of `from`.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `from` is smaller than `words`.
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError>;
-    /// Has so many work items of a kernel run, rounded up to whole groups.
+    /// Starts `items` work items of a kernel, rounded up to whole groups.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     ///
     /// # Safety
     ///
-    /// The arguments are those that the kernel takes. Their memory has all the elements that it then reads and writes, and is not let
-    /// go before this queue has waited or read.
+    /// The arguments must be those that the kernel takes. Their memory must have all elements that
+    /// the kernel then reads and writes. The memory must not be freed before this queue has waited
+    /// or read.
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
-    /// Waits until all is done.
+    /// Waits until all operations are done.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     fn wait(&mut self) -> Result<(), GpuError>;
 }
 
-/// Words in a device's memory, which is freed when the last clone is gone.
+/// Words in a device's memory. The memory is freed when the last clone is dropped.
 #[derive(Clone)]
 pub struct Memory {
     pub(super) words: usize,
@@ -109,12 +119,16 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// So many words at a place of a host's.
+    /// Returns memory of `words` words. `place` is the host's handle of it.
     pub(super) fn new<P: Any + Send>(words: usize, place: P) -> Self {
         Self { words, place: Arc::new(Mutex::new(place)) }
     }
 
-    /// The place, for the host whose it is.
+    /// Returns the handle, for the host that made it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another host made the handle.
     pub(super) fn place<P: Any + Send>(&self) -> Result<MutexGuard<'_, P>, GpuError> {
         let place: Option<&Mutex<P>> = self.place.downcast_ref();
         let place = place.ok_or_else(|| GpuError::call("finding memory", "it is another host's"))?;
@@ -122,38 +136,38 @@ impl Memory {
     }
 }
 
-/// The kernel of this name.
-pub(super) fn named<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -> Result<&'a K, GpuError> {
+/// Returns the kernel with this name.
+pub(super) fn find_kernel<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -> Result<&'a K, GpuError> {
     let kernel = kernels.iter().find(|(known, _)| *known == name);
     kernel.map(|(_, kernel)| kernel).ok_or_else(|| GpuError::call("finding a kernel", name))
 }
 
-/// What a kernel is told.
+/// An argument of a kernel.
 pub enum Arg<'a> {
-    /// Where memory begins.
+    /// The start of a memory.
     Memory(&'a Memory),
     /// A number.
     Word(u32),
 }
 
-/// Why a device cannot do what it should.
+/// The error of a device or of its library.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GpuError {
-    /// There is no device, or no library that reaches one.
+    /// No device exists, or no library that reaches one.
     Missing(String),
     /// The kernels could not be compiled.
     Compiler(String),
     /// A call failed.
     Call {
-        /// Which one.
+        /// The call.
         call: &'static str,
-        /// What the library says.
+        /// The report of the library.
         why: String,
     },
 }
 
 impl GpuError {
-    /// Of a call that failed.
+    /// Returns the error of a call that failed.
     pub(crate) fn call(call: &'static str, why: impl fmt::Display) -> Self {
         Self::Call { call, why: why.to_string() }
     }

@@ -1,16 +1,20 @@
-//! Graphics processors: found at run time, and what one of them computes for a search.
+//! GPUs and other devices with OpenCL or CUDA: their detection, and the kernels that a search runs
+//! on them.
 //!
-//! The kernels (`kernel/`) are one text in the common part of OpenCL C and CUDA C, put together by `source`. Two thin hosts
-//! compile and launch it: `opencl` for whatever has OpenCL, `cuda` for NVIDIA's driver with its run-time compiler. Their
-//! libraries are loaded when they are asked for devices; where they are missing there are none. [`Pipeline`] is what stands above
-//! them: seeds, scalars, public keys, and those that may match, many thousand at a time.
+//! The kernels (`kernel/`) are one text in the common subset of OpenCL C and CUDA C, which `source`
+//! assembles. Two thin hosts compile and launch it: `opencl` for any device with OpenCL, and `cuda`
+//! for NVIDIA's driver with its run-time compiler. The hosts load their libraries when devices are
+//! listed. Without a library its host has no devices. [`Pipeline`] uses a host. It takes batches of
+//! many thousand keys from seeds to scalars, public keys and survivors, the keys that may match.
 //!
-//! With `simd`, this is the room with `unsafe`: its hosts call foreign libraries. A kernel reads and writes below the number of
-//! elements that it is told, and [`Pipeline`] never tells it more than there is memory for.
+//! Only this module and `simd` contain `unsafe`, here because the hosts call foreign libraries. A
+//! kernel accesses only as many elements as its arguments allow, and [`Pipeline`] never passes more
+//! than the memory holds.
 //!
-//! A key costs 7 products for each window but the first and the last, 3 for the last, 4 to share an inversion, and its
-//! share of that: 101 + 4 + 265 / depth for 16 windows. Affine additions, as the processor's engines have them, would
-//! take 90 products and their inversions, but some 5 KB of memory traffic a key instead of 1.7.
+//! A key costs 7 products for each window but the first and the last, 3 for the last, and 4 to
+//! share an inversion of 265 products. For 16 windows that is 101 + 4 + 265 / depth. The affine
+//! additions of the CPU engines would take 90 products and their inversions, but about 5 KB of
+//! memory traffic for each key instead of 1.7 KB.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 
@@ -24,14 +28,16 @@ mod source;
 pub use device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
 pub use pipeline::{BatchQueue, Pipeline, Survivors, digest_of};
 
-/// Wide multiply-adds of a multiplication.
+/// The number of wide multiply-adds in a multiplication of elements.
 pub const WIDE_PRODUCTS: f64 = 72.0;
 
-/// All devices of this machine that can be reached, NVIDIA's by their own driver where that is possible.
+/// Returns all devices of this machine. NVIDIA's devices use CUDA if its libraries work, and OpenCL
+/// otherwise.
 ///
 /// # Errors
 ///
-/// There is none: what each library says.
+/// Returns the reasons of the libraries if there is no device, or the error of CUDA if both
+/// libraries fail.
 pub fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     let cuda = cuda::devices();
     let has_cuda = cuda.is_ok();

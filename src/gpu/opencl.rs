@@ -1,4 +1,4 @@
-//! The host for OpenCL. Its library is looked for when devices are asked for.
+//! The host for OpenCL. It loads the library when devices are listed.
 
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
 use super::device::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, named,
+    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
 };
 use super::source;
 
@@ -26,20 +26,20 @@ struct OpenCl {
     context: Arc<Context>,
 }
 
-/// All devices; those of NVIDIA only if they have to be reached in this way.
+/// Returns all devices, or all but NVIDIA's if `without_nvidia` is true.
 pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuError> {
-    // PoCL 3.1 crashes where two threads ask it first.
+    // PoCL 3.1 crashes if two threads make its first call at the same time.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // The library of drivers says -1001 where it finds no driver.
+    // The OpenCL loader returns -1001 if it finds no driver.
     let platforms = get_platforms()
-        .map_err(|error| GpuError::Missing(format!("OpenCL has no driver here ({})", said(&error))))?;
+        .map_err(|error| GpuError::Missing(format!("OpenCL has no driver here ({})", error_text(&error))))?;
     let mut devices: Vec<Box<dyn Device>> = Vec::new();
     for platform in platforms {
-        // A platform without devices answers with an error.
+        // A platform without devices returns an error.
         for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
-            let device =
-                describe(&Id::new(id)).map_err(|error| GpuError::call("asking a device", said(&error)))?;
+            let device = describe(&Id::new(id))
+                .map_err(|error| GpuError::call("asking a device", error_text(&error)))?;
             if !(without_nvidia && device.is_nvidia) {
                 devices.push(Box::new(device));
             }
@@ -51,18 +51,20 @@ pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuE
     Ok(devices)
 }
 
+/// Makes a context of a device and asks for its properties.
 fn describe(id: &Id) -> Result<OpenCl, ClError> {
     Ok(OpenCl {
         name: format!("{} (OpenCL)", id.name()?.trim()),
         is_processor: id.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
         memory: id.global_mem_size()?,
-        // Whose compiler takes PTX.
+        // NVIDIA's compiler accepts PTX.
         is_nvidia: id.extensions()?.contains("cl_nv_device_attribute_query"),
         context: Arc::new(Context::from_device(id)?),
     })
 }
 
-fn said(error: &ClError) -> String {
+/// Returns the name and the number of an error.
+fn error_text(error: &ClError) -> String {
     format!("{error} {}", error.0)
 }
 
@@ -88,6 +90,7 @@ impl Device for OpenCl {
     }
 }
 
+/// The compiled kernels, with the context of their device.
 struct Compiled {
     context: Arc<Context>,
     program: opencl3::program::Program,
@@ -96,12 +99,13 @@ struct Compiled {
 impl Program for Compiled {
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let device = self.context.default_device();
-        // SAFETY: the device is the one that the context was made for.
+        // SAFETY: the context was made for this device.
         let queue = unsafe { CommandQueue::create_with_properties(&self.context, device, 0, 0) }
-            .map_err(|error| GpuError::call("making a queue", said(&error)))?;
+            .map_err(|error| GpuError::call("making a queue", error_text(&error)))?;
         let kernel = |name| Kernel::create(&self.program, name);
         let kernels: Result<_, _> = KERNELS.iter().map(|name| Ok((*name, kernel(name)?))).collect();
-        let kernels = kernels.map_err(|error: ClError| GpuError::call("making a kernel", said(&error)))?;
+        let kernels =
+            kernels.map_err(|error: ClError| GpuError::call("making a kernel", error_text(&error)))?;
         Ok(Box::new(OpenClQueue { context: Arc::clone(&self.context), queue, kernels }))
     }
 
@@ -110,67 +114,69 @@ impl Program for Compiled {
     }
 }
 
-/// A queue, and kernels whose arguments nobody else sets.
+/// A queue with kernel objects of its own, because their arguments are state.
 struct OpenClQueue {
     context: Arc<Context>,
     queue: CommandQueue,
     kernels: Vec<(&'static str, Kernel)>,
 }
 
-/// What the place of a [`Memory`] is.
+/// The handle of a [`Memory`].
 type Place = Buffer<u32>;
 
 impl Queue for OpenClQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        // SAFETY: without a pointer of ours nothing is copied.
+        // SAFETY: the host pointer is null, so nothing is copied.
         let buffer: Place =
             unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) }
-                .map_err(|error| GpuError::call("reserving memory", said(&error)))?;
+                .map_err(|error| GpuError::call("reserving memory", error_text(&error)))?;
         Ok(Memory::new(words, buffer))
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
         let mut buffer = to.place::<Place>()?;
-        // SAFETY: the buffer has as many words, and the call returns when all are copied.
+        // SAFETY: the buffer has enough words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) }
-            .map_err(|error| GpuError::call("writing to memory", said(&error)))?;
+            .map_err(|error| GpuError::call("writing to memory", error_text(&error)))?;
         Ok(())
     }
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
         let buffer = from.place::<Place>()?;
-        // SAFETY: the buffer has as many words, and the call returns when all are copied.
+        // SAFETY: the buffer has enough words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) }
-            .map_err(|error| GpuError::call("reading from memory", said(&error)))?;
+            .map_err(|error| GpuError::call("reading from memory", error_text(&error)))?;
         Ok(())
     }
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let kernel = named(&self.kernels, kernel)?;
+        let kernel = find_kernel(&self.kernels, kernel)?;
         let mut execution = ExecuteKernel::new(kernel);
         for arg in args {
             match arg {
                 Arg::Memory(memory) => {
                     let buffer: cl_mem = memory.place::<Place>()?.get();
-                    // SAFETY: the caller says that the kernel takes memory here; a handle is copied.
+                    // SAFETY: the caller promises that the kernel takes memory here. The call
+                    // copies the handle.
                     unsafe { execution.set_arg(&buffer) };
                 }
                 Arg::Word(word) => {
-                    // SAFETY: the caller says that the kernel takes a `uint` here.
+                    // SAFETY: the caller promises that the kernel takes a `uint` here.
                     unsafe { execution.set_arg(word) };
                 }
             }
         }
         execution.set_global_work_size(items.next_multiple_of(GROUP)).set_local_work_size(GROUP);
-        // SAFETY: the arguments are set, and the caller says that they are right and their memory stays.
+        // SAFETY: the arguments are set. The caller promises that they are right and that their
+        // memory stays.
         unsafe { execution.enqueue_nd_range(&self.queue) }
-            .map_err(|error| GpuError::call("launching a kernel", said(&error)))?;
+            .map_err(|error| GpuError::call("launching a kernel", error_text(&error)))?;
         Ok(())
     }
 
     fn wait(&mut self) -> Result<(), GpuError> {
-        self.queue.finish().map_err(|error| GpuError::call("waiting for a device", said(&error)))
+        self.queue.finish().map_err(|error| GpuError::call("waiting for a device", error_text(&error)))
     }
 }

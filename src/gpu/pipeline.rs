@@ -1,4 +1,4 @@
-//! What a device computes for a search, kernel after kernel.
+//! The computations of a search on a device: the sequence of kernels and their buffers.
 
 use zeroize::Zeroizing;
 
@@ -6,22 +6,23 @@ use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Se
 use super::source;
 use crate::simd::CacheLine;
 
-/// Words of an element, a key, a seed, a scalar.
+/// The number of words of an element, a key, a seed or a scalar.
 const WORDS: usize = 8;
 
-/// Words of an entry of the table: three elements.
+/// The number of words of a table entry, which is three elements.
 const ENTRY: usize = 3 * WORDS;
 
-/// Entries of the table that share an inversion while it is made.
+/// The number of table entries that share an inversion while the table is made.
 const SHARE: u32 = 16;
 
-/// Words of a survivor: its place and its key.
+/// The number of words of a survivor: its place and its key.
 pub(super) const SURVIVOR: usize = 1 + WORDS;
 
-/// One in so many keys may survive the filter before all of them are read instead.
+/// The number of keys for each survivor that a batch has memory for. If more keys survive, all keys
+/// are read.
 const SURVIVORS: usize = 64;
 
-/// A device with its kernels and its table.
+/// A device with its compiled kernels and its table.
 pub struct Pipeline {
     program: Box<dyn Program>,
     table: Memory,
@@ -29,15 +30,17 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// The bytes of an entry of the table.
+    /// The number of bytes of a table entry.
     pub const BYTES_OF_ENTRY: usize = 4 * ENTRY;
 
-    /// Compiles the kernels and makes the table of `rows`: points in short Weierstrass form as `kernel/point.cl` describes them,
-    /// `first` of them in the first window. `numbers` are -A/3, c and 2d.
+    /// Compiles the kernels, and makes the table from `rows`.
+    ///
+    /// `rows` are points in short Weierstrass form, as `kernel/point.cl` describes them. The first
+    /// window has `first` of them. `numbers` are the constants -A/3, c and 2d.
     ///
     /// # Errors
     ///
-    /// The device fails, or has too little memory.
+    /// Returns an error if the device fails or has too little memory.
     pub(crate) fn new(
         device: &dyn Device,
         settings: &Settings,
@@ -63,56 +66,58 @@ impl Pipeline {
             Arg::Memory(&constants),
             Arg::Word(items),
         ];
-        // SAFETY: `count` rows and entries, three numbers; the queue waits.
+        // SAFETY: the memory has `count` rows, `count` entries and three numbers. The queue waits
+        // before it is freed.
         unsafe { queue.launch("convert", items as usize, &args) }?;
         queue.wait()?;
         Ok(Self { program, table, depth: settings.depth })
     }
 
-    /// Keys of a work item.
+    /// Returns the number of keys of a work item.
     #[must_use]
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// What a kernel needs, where the compiler tells.
+    /// Returns the resources that a kernel needs, if the compiler reports them.
     #[must_use]
     pub fn resources(&self, kernel: &str) -> Option<Resources> {
         self.program.resources(kernel)
     }
 
-    /// What one thread needs for batches of up to `most` keys.
+    /// Makes a queue of one thread, with buffers for batches of up to `most` keys.
     ///
     /// # Errors
     ///
-    /// The device fails, or has too little memory.
+    /// Returns an error if the device fails or has too little memory.
     pub fn line(&self, most: usize) -> Result<BatchQueue<'_>, GpuError> {
         let mut queue = self.program.queue()?;
-        let room = most.div_ceil(SURVIVORS);
+        let survivor_capacity = most.div_ceil(SURVIVORS);
         Ok(BatchQueue {
             scalars: queue.memory(most * WORDS)?,
             keys: queue.memory(most * WORDS)?,
-            survivors: queue.memory(1 + room * SURVIVOR)?,
+            survivors: queue.memory(1 + survivor_capacity * SURVIVOR)?,
             place: queue.memory(PLACE)?,
             sums: queue.memory(2 * most.div_ceil(self.depth as usize))?,
             filter: None,
             pipeline: self,
             queue,
             most,
-            room,
+            survivor_capacity,
             total: 0,
         })
     }
 }
 
-/// Words of a place in a stream: a key, and the number of a block.
+/// The number of words of a place in a stream: a ChaCha20 key, and the number of a block.
 const PLACE: usize = WORDS + 2;
 
-/// One thread's buffers on a device, for one batch after the other. What was secret is overwritten on drop.
+/// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
+/// secrets.
 pub struct BatchQueue<'a> {
     pipeline: &'a Pipeline,
     queue: Box<dyn Queue>,
-    /// Seeds, then scalars, then denominators.
+    /// The seeds of a batch, then its scalars, then its denominators.
     scalars: Memory,
     keys: Memory,
     survivors: Memory,
@@ -120,35 +125,37 @@ pub struct BatchQueue<'a> {
     sums: Memory,
     filter: Option<Memory>,
     most: usize,
-    room: usize,
-    /// Keys of the batch.
+    /// The number of survivors that the buffer holds.
+    survivor_capacity: usize,
+    /// The number of keys in the current batch.
     total: usize,
 }
 
-/// The keys of a batch that may match, the sign of x left 0.
+/// The keys of a batch that may match. Their sign of x is left 0.
 pub enum Survivors {
-    /// These, each with its place in the batch.
+    /// The survivors, each with its place in the batch.
     Some(Vec<(usize, [u8; 32])>),
-    /// More than there was room for: all keys of the batch.
+    /// All keys of the batch, because there is no filter or too many keys survived.
     All(Vec<[u8; 32]>),
 }
 
 impl BatchQueue<'_> {
-    /// The most keys of a batch.
+    /// Returns the most keys of a batch.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// The public keys of the first `total` seeds of the stream of ChaCha20 under `key` from block `first` on.
+    /// Starts a batch of public keys, from `total` seeds of a ChaCha20 stream. The stream has the
+    /// key `key` and begins at block `first`. `total` must be even.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     ///
     /// # Panics
     ///
-    /// `total` is not even, no multiple of the depth, or more than there is room for.
+    /// Panics if `total` is not a multiple of the depth, or more than [`Self::most`].
     pub fn draw(&mut self, key: &[u8; 32], first: u64, total: usize) -> Result<(), GpuError> {
         self.begin(total);
         let mut place = Zeroizing::new([0; PLACE]);
@@ -158,20 +165,20 @@ impl BatchQueue<'_> {
         place[WORDS..].copy_from_slice(&[first as u32, (first >> 32) as u32]);
         self.queue.write(&self.place, &*place)?;
         let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32), Arg::Memory(&self.place)];
-        // SAFETY: there is room for `total` scalars, and a place.
+        // SAFETY: the memory has `total` scalars and a place.
         unsafe { self.queue.launch("draw", total / 2, &args) }?;
         self.derive()
     }
 
-    /// The public keys of these seeds.
+    /// Starts a batch of public keys, from the given seeds.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     ///
     /// # Panics
     ///
-    /// Their number is no multiple of the depth, or more than there is room for.
+    /// Panics if the number of seeds is not a multiple of the depth, or more than [`Self::most`].
     pub fn take(&mut self, seeds: &[[u8; 32]]) -> Result<(), GpuError> {
         let total = seeds.len();
         self.begin(total);
@@ -183,29 +190,32 @@ impl BatchQueue<'_> {
         }
         self.queue.write(&self.scalars, &words)?;
         let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32)];
-        // SAFETY: there is room for `total` seeds.
+        // SAFETY: the memory has `total` seeds.
         unsafe { self.queue.launch("take", total, &args) }?;
         self.derive()
     }
 
+    /// Sets the number of keys of the batch.
     fn begin(&mut self, total: usize) {
         let depth = self.pipeline.depth as usize;
         assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);
         self.total = total;
     }
 
+    /// Starts the kernel that computes the keys of the scalars.
     fn derive(&mut self) -> Result<(), GpuError> {
         let (keys, table) = (Arg::Memory(&self.keys), Arg::Memory(&self.pipeline.table));
         let args = [Arg::Memory(&self.scalars), keys, Arg::Word(self.total as u32), table];
-        // SAFETY: there is room for `total` scalars and keys, and digits stay within the table that was made for them.
+        // SAFETY: the memory has `total` scalars and keys. Every digit is within the table, which
+        // has the same windows.
         unsafe { self.queue.launch("derive", self.total / self.pipeline.depth as usize, &args) }
     }
 
-    /// What [`Self::survivors`] lets through from now on: the words of a filter.
+    /// Sets the filter of [`Self::survivors`], given by its words.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     pub(crate) fn set_filter(&mut self, words: &[u32]) -> Result<(), GpuError> {
         let memory = self.queue.memory(words.len())?;
         self.queue.write(&memory, words)?;
@@ -213,11 +223,12 @@ impl BatchQueue<'_> {
         Ok(())
     }
 
-    /// The keys of the batch that pass the filter; all of them before there is one.
+    /// Returns the keys of the batch that pass the filter. Returns all keys if there is no filter,
+    /// or if too many pass.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     pub fn survivors(&mut self) -> Result<Survivors, GpuError> {
         let Some(filter) = &self.filter else { return Ok(Survivors::All(self.keys()?)) };
         self.queue.write(&self.survivors, &[0])?;
@@ -226,14 +237,15 @@ impl BatchQueue<'_> {
             Arg::Word(self.total as u32),
             Arg::Memory(filter),
             Arg::Memory(&self.survivors),
-            Arg::Word(self.room as u32),
+            Arg::Word(self.survivor_capacity as u32),
         ];
-        // SAFETY: there are `total` keys and room for `room` survivors; a filter's places lie within its words.
+        // SAFETY: the memory has `total` keys and `survivor_capacity` survivors. The offsets in a
+        // filter are within its words.
         unsafe { self.queue.launch("search", self.total, &args) }?;
         let mut count = [0];
         self.queue.read(&self.survivors, &mut count)?;
         let count = count[0] as usize;
-        if count > self.room {
+        if count > self.survivor_capacity {
             return Ok(Survivors::All(self.keys()?));
         }
         let mut words = vec![0; 1 + count * SURVIVOR];
@@ -245,26 +257,26 @@ impl BatchQueue<'_> {
         Ok(Survivors::Some(survivors.iter().map(survivor).collect()))
     }
 
-    /// All keys of the batch.
+    /// Returns all keys of the batch.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     pub fn keys(&mut self) -> Result<Vec<[u8; 32]>, GpuError> {
         let mut words = vec![0; self.total * WORDS];
         self.queue.read(&self.keys, &mut words)?;
         Ok((0..self.total).map(|at| bytes(|word| words[word * self.total + at])).collect())
     }
 
-    /// The sum of [`digest_of`] over all keys of the batch, modulo 2^64.
+    /// Returns the sum of [`digest_of`] over all keys of the batch, modulo 2^64.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     pub fn digest(&mut self) -> Result<u64, GpuError> {
         let items = self.total / self.pipeline.depth as usize;
         let args = [Arg::Memory(&self.keys), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
-        // SAFETY: there are `total` keys, and a sum for each item.
+        // SAFETY: the memory has `total` keys, and a sum for each work item.
         unsafe { self.queue.launch("digest", items, &args) }?;
         let mut sums = vec![0; 2 * items];
         self.queue.read(&self.sums, &mut sums)?;
@@ -273,19 +285,20 @@ impl BatchQueue<'_> {
         Ok(sums.iter().map(sum).fold(0, u64::wrapping_add))
     }
 
-    /// Waits until all is done.
+    /// Waits until the device is done.
     ///
     /// # Errors
     ///
-    /// The device fails.
+    /// Returns an error if the device fails.
     pub fn wait(&mut self) -> Result<(), GpuError> {
         self.queue.wait()
     }
 
+    /// Overwrites the scalars, the keys and the place in the stream, and waits.
     fn wipe(&mut self) -> Result<(), GpuError> {
         for memory in [&self.scalars, &self.keys, &self.place] {
             let args = [Arg::Memory(memory), Arg::Word(memory.words as u32)];
-            // SAFETY: the memory has so many words, and outlives the queue's wait.
+            // SAFETY: the memory has this number of words, and the queue waits before it is freed.
             unsafe { self.queue.launch("wipe", memory.words, &args) }?;
         }
         self.queue.wait()
@@ -294,12 +307,12 @@ impl BatchQueue<'_> {
 
 impl Drop for BatchQueue<'_> {
     fn drop(&mut self) {
-        // What a device that fails has in its memory, nobody can overwrite.
+        // Ignore an error, because nothing can overwrite the memory of a device that fails.
         let _ = self.wipe();
     }
 }
 
-/// Little-endian bytes of words.
+/// Returns the little-endian bytes of eight words.
 fn bytes(word: impl Fn(usize) -> u32) -> [u8; 32] {
     let mut bytes = [0; 32];
     for (at, four) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
@@ -308,7 +321,7 @@ fn bytes(word: impl Fn(usize) -> u32) -> [u8; 32] {
     bytes
 }
 
-/// FNV-1a of a key's words, 64 bits.
+/// Returns the 64-bit FNV-1a hash of a key, over its eight little-endian words.
 #[must_use]
 pub fn digest_of(key: &[u8; 32]) -> u64 {
     let [offset, prime] = source::FNV;

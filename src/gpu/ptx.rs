@@ -1,20 +1,25 @@
-//! The arithmetic of `kernel/field.cl` in PTX, for NVIDIA's processors: carries stay in their flag.
+//! The arithmetic of `kernel/field.cl` in PTX, for NVIDIA's GPUs. It keeps carries in the carry
+//! flag.
 //!
-//! A product of words is a pair of instructions, for its lower and its upper half. Assemblers make one wide multiply-add of
-//! both where they add to an aligned pair of registers. So the products that begin at an even word are summed up in `e`, and those that
-//! begin at an odd one in `o`, shifted down by a word: 64 wide multiply-adds, and 8 to fold the upper half.
+//! A product of words is a pair of instructions, one for its lower half and one for its upper half.
+//! Assemblers merge the pair into one wide multiply-add if it adds to an aligned pair of registers.
+//! So `e` holds the sums of products that begin at an even word. `o` holds those that begin at an
+//! odd word, one register lower. A multiplication takes 64 wide multiply-adds, and 8 more to fold
+//! the upper half.
 //!
-//! Operands 0 to 7 are the result, 8 to 15 are a, 16 to 23 are b, in words from the lowest. The result is written last.
+//! Operands 0 to 7 are the result, 8 to 15 are a, and 16 to 23 are b, each from the lowest word.
+//! The result is written after all operands are read.
 
 use std::fmt::Write as _;
 
-/// Words of an element.
+/// The number of words of an element.
 const WORDS: usize = 8;
 
 /// 2^256 modulo p.
 const FOLD: u32 = 38;
 
-/// The macros that `field.cl` expects: each the text of an `asm` statement.
+/// Returns the definitions of the macros that `field.cl` uses. Each macro is the text of an `asm`
+/// statement.
 pub(super) fn macros() -> String {
     let mut macros = String::new();
     for (name, text) in [("MULTIPLY", multiply()), ("ADD", add()), ("SUBTRACT", subtract())] {
@@ -23,30 +28,34 @@ pub(super) fn macros() -> String {
     macros
 }
 
-/// Lines of PTX in braces of their own.
+/// A block of PTX in braces, with its own registers.
 struct Text(String);
 
 impl Text {
+    /// Returns a block that declares its registers.
     fn new() -> Self {
         Self("{\n.reg .u32 e<16>, o<16>, c;\n".to_owned())
     }
 
+    /// Appends an instruction.
     fn line(&mut self, line: &str) {
         let _ = writeln!(self.0, "{line};");
     }
 
-    /// Adds `times` a for each word a of `of` to `sum`, from register `at` on; returns what is carried in the flag.
+    /// Appends instructions that add a row of products, each word of `of` times `times`, to `sum`
+    /// from register `at` on. They leave the carry in the flag.
     fn row(&mut self, sum: char, at: usize, of: [String; WORDS / 2], times: &str) {
-        let mut carries = "";
+        let mut carry_suffix = "";
         for (number, a) in of.iter().enumerate() {
             let (low, high) = (at + 2 * number, at + 2 * number + 1);
-            self.line(&format!("mad{carries}.lo.cc.u32 {sum}{low}, {a}, {times}, {sum}{low}"));
+            self.line(&format!("mad{carry_suffix}.lo.cc.u32 {sum}{low}, {a}, {times}, {sum}{low}"));
             self.line(&format!("madc.hi.cc.u32 {sum}{high}, {a}, {times}, {sum}{high}"));
-            carries = "c";
+            carry_suffix = "c";
         }
     }
 
-    /// The same where nothing is in the registers yet, and nothing is carried.
+    /// Appends instructions that set the registers of `sum` to a row of products. They need no
+    /// carry.
     fn first_row(&mut self, sum: char, of: [String; WORDS / 2], times: &str) {
         for (number, a) in of.iter().enumerate() {
             self.line(&format!("mul.lo.u32 {sum}{}, {a}, {times}", 2 * number));
@@ -54,7 +63,9 @@ impl Text {
         }
     }
 
-    /// Adds 38 `c` to the lowest words of `e`, twice: what the first sum carries is at most 1, and leaves room for the second.
+    /// Appends instructions that add 38 `c` to the words of `e`, and then 38 times the carry of
+    /// that sum. This carry is at most 1. If it is 1, the lowest word is small, so the second sum
+    /// cannot carry.
     fn fold(&mut self) {
         self.line(&format!("mul.lo.u32 c, c, {FOLD}"));
         self.line("add.cc.u32 e0, e0, c");
@@ -64,6 +75,7 @@ impl Text {
         self.line("add.u32 e0, e0, c");
     }
 
+    /// Appends instructions that write the result, and returns the text.
     fn end(mut self) -> String {
         (0..WORDS).for_each(|word| self.line(&format!("mov.u32 %{word}, e{word}")));
         self.0.push('}');
@@ -71,19 +83,22 @@ impl Text {
     }
 }
 
+/// Returns the operand of a word of a.
 fn a(word: usize) -> String {
     format!("%{}", WORDS + word)
 }
 
+/// Returns the operand of a word of b.
 fn b(word: usize) -> String {
     format!("%{}", 2 * WORDS + word)
 }
 
-/// Every second word, from `first` on.
+/// Returns the operands of every second word from `first`.
 fn every_second(first: usize, name: fn(usize) -> String) -> [String; WORDS / 2] {
     std::array::from_fn(|number| name(first + 2 * number))
 }
 
+/// Returns the text of a multiplication.
 fn multiply() -> String {
     let mut text = Text::new();
     text.first_row('e', every_second(0, a), &b(0));
@@ -91,11 +106,11 @@ fn multiply() -> String {
     (WORDS..2 * WORDS).for_each(|at| text.line(&format!("mov.u32 e{at}, 0")));
     (WORDS..2 * WORDS).for_each(|at| text.line(&format!("mov.u32 o{at}, 0")));
     for word in 1..WORDS {
-        // Where the products with even words and with odd words of a go.
+        // For each sum: the first word of a to multiply, and the first register to add to.
         let odd = word % 2;
         for (sum, first, at) in [('e', odd, word + odd), ('o', 1 - odd, word - odd)] {
             text.row(sum, at, every_second(first, a), &b(word));
-            // The whole product has 16 words.
+            // A carry into word 16 is impossible, because the whole product has 16 words.
             if at + WORDS < 2 * WORDS {
                 text.line(&format!("addc.u32 {sum}{0}, {sum}{0}, 0", at + WORDS));
             }
@@ -116,6 +131,7 @@ fn multiply() -> String {
     text.end()
 }
 
+/// Returns the text of an addition.
 fn add() -> String {
     let mut text = Text::new();
     text.line(&format!("add.cc.u32 e0, {}, {}", a(0), b(0)));
@@ -125,11 +141,12 @@ fn add() -> String {
     text.end()
 }
 
+/// Returns the text of a subtraction.
 fn subtract() -> String {
     let mut text = Text::new();
     text.line(&format!("sub.cc.u32 e0, {}, {}", a(0), b(0)));
     (1..WORDS).for_each(|word| text.line(&format!("subc.cc.u32 e{word}, {}, {}", a(word), b(word))));
-    // All ones if something was borrowed; as in `fold`, 38 of it.
+    // `c` is all ones after a borrow, so the mask makes it 38. As in `fold`, this happens twice.
     text.line("subc.u32 c, 0, 0");
     text.line(&format!("and.b32 c, c, {FOLD}"));
     text.line("sub.cc.u32 e0, e0, c");
@@ -151,14 +168,15 @@ mod tests {
 
     type Words8 = [u32; WORDS];
 
-    /// Does what the PTX ISA says of each instruction (sections 9.7.1 and 9.7.2), and counts wide multiply-adds.
+    /// Interprets each instruction as the PTX ISA defines it (sections 9.7.1 and 9.7.2). Returns
+    /// the result and the number of wide multiply-adds.
     fn interpret(text: &str, a: &Words8, b: &Words8) -> (Words8, usize) {
         let mut registers: HashMap<String, u32> = HashMap::new();
         for word in 0..WORDS {
             registers.insert(super::a(word), a[word]);
             registers.insert(super::b(word), b[word]);
         }
-        // The flag; unknown after what the text may not rely on.
+        // The carry flag, or `None` as long as no instruction has set it.
         let mut carry: Option<bool> = None;
         let mut products = 0;
         let body = text.strip_prefix("{\n").and_then(|text| text.strip_suffix("}")).unwrap();
@@ -179,26 +197,26 @@ mod tests {
             let read: Vec<u64> = operands[1..].iter().map(|operand| value(operand)).collect();
             let name = name.strip_suffix(".u32").or(name.strip_suffix(".b32")).unwrap();
             let (name, sets) = name.strip_suffix(".cc").map_or((name, false), |name| (name, true));
-            let taken = || u64::from(carry.unwrap());
+            let carry_in = || u64::from(carry.unwrap());
             let half = |product: u64, name: &str| {
                 if name.ends_with("hi") { product >> 32 } else { product & 0xffff_ffff }
             };
-            let (result, carries) = match name {
+            let (result, carry_out) = match name {
                 "mul.lo" | "mul.hi" => (half(read[0] * read[1], name), false),
                 "mad.lo" => {
                     let sum = half(read[0] * read[1], name) + read[2];
                     (sum, sum >> 32 != 0)
                 }
                 "madc.lo" | "madc.hi" => {
-                    let sum = half(read[0] * read[1], name) + read[2] + taken();
+                    let sum = half(read[0] * read[1], name) + read[2] + carry_in();
                     (sum, sum >> 32 != 0)
                 }
                 "add" | "addc" => {
-                    let sum = read[0] + read[1] + if name == "addc" { taken() } else { 0 };
+                    let sum = read[0] + read[1] + if name == "addc" { carry_in() } else { 0 };
                     (sum, sum >> 32 != 0)
                 }
                 "sub" | "subc" => {
-                    let less = read[1] + if name == "subc" { taken() } else { 0 };
+                    let less = read[1] + if name == "subc" { carry_in() } else { 0 };
                     (read[0].wrapping_sub(less), read[0] < less)
                 }
                 "and" => (read[0] & read[1], false),
@@ -207,7 +225,7 @@ mod tests {
             };
             products += usize::from(name.contains(".hi"));
             if sets {
-                carry = Some(carries);
+                carry = Some(carry_out);
             }
             registers.insert(operands[0].to_owned(), result as u32);
         }
@@ -218,7 +236,8 @@ mod tests {
         BigUint::new(words.to_vec())
     }
 
-    /// The ends of the range, the multiples of p and of 2^255, what lies around them, and single words.
+    /// Returns numbers near the ends of the range, near multiples of p and of 2^255, and numbers
+    /// with single extreme words.
     fn extremes() -> Vec<Words8> {
         let one = BigUint::from(1u32);
         let end: BigUint = &one << 256;
@@ -243,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_computes_what_it_is_named_after() {
+    fn the_text_multiplies_adds_and_subtracts() {
         let p: BigUint = (BigUint::from(1u32) << 255) - 19u32;
         let (multiply, add, subtract) = (multiply(), add(), subtract());
         let check = |a: &Words8, b: &Words8| {
@@ -255,7 +274,7 @@ mod tests {
         };
         let extremes = extremes();
         for (at, a) in extremes.iter().enumerate() {
-            // Each with itself and with some others.
+            // Combine each number with itself and with some others.
             for step in [0, 1, 40, 81, 200, 333] {
                 check(a, &extremes[(at + step) % extremes.len()]);
             }

@@ -1,4 +1,4 @@
-//! The text of the kernels: what is fixed in `kernel/`, and before it the numbers that it refers to.
+//! The text of the kernels: the files in `kernel/`, and definitions of the numbers that they use.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,7 +10,8 @@ use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 /// The start value and the factor of 64-bit FNV-1a.
 pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];
 
-/// Everything, for an OpenCL or CUDA compiler.
+/// Returns the whole text, for an OpenCL or CUDA compiler. `with_ptx` includes assembly for
+/// NVIDIA's GPUs.
 pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     let mut text = include_str!("kernel/dialect.cl").to_owned();
     let mut define = |name: &str, value: &dyn Display| {
@@ -30,10 +31,10 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
         text += "#define PTX\n";
         text += &ptx::macros();
     }
-    let of_windows = |part: fn(&[u32; 3]) -> u32| settings.windows.iter().map(part);
-    array(&mut text, "uint", "WINDOW_START", of_windows(|window| window[0]));
-    array(&mut text, "uint", "INDEX_BITS", of_windows(|window| window[1]));
-    array(&mut text, "uint", "WINDOW_FIRST", of_windows(|window| window[2]));
+    let of_each_window = |part: fn(&[u32; 3]) -> u32| settings.windows.iter().map(part);
+    array(&mut text, "uint", "WINDOW_START", of_each_window(|window| window[0]));
+    array(&mut text, "uint", "INDEX_BITS", of_each_window(|window| window[1]));
+    array(&mut text, "uint", "WINDOW_FIRST", of_each_window(|window| window[2]));
     array(&mut text, "ulong", "INITIAL_512", fractions::<8>(2));
     array(&mut text, "ulong", "ROUND_512", fractions::<80>(3));
     array(&mut text, "uint", "BLOB", blob());
@@ -48,7 +49,7 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     text
 }
 
-/// A constant array.
+/// Appends the definition of a constant array.
 fn array(
     text: &mut String,
     element: &str,
@@ -59,7 +60,8 @@ fn array(
     let _ = writeln!(text, "CONSTANT {element} {name}[{}] = {{{}}};", numbers.len(), numbers.join(", "));
 }
 
-/// The block of SHA-256 that a blob with a key of zeros fills, with its padding, as big-endian words.
+/// Returns the block of SHA-256 for the blob of a key of zeros, with its padding, as big-endian
+/// words.
 fn blob() -> [u32; 16] {
     let blob = wire::blob(&[0; KEY_LEN]);
     let mut block = [0; 64];

@@ -1,4 +1,4 @@
-//! The room's own tests, on every device that there is; PoCL makes one of any processor.
+//! Tests on every device of the machine. PoCL makes a device of any CPU.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,8 @@ use super::device::KERNELS;
 use super::pipeline::SURVIVOR;
 use super::*;
 
-/// Every device; where there is none, the test is skipped by name, or fails if `VANITY_REQUIRE` has `opencl` in it.
+/// Returns every device. If none exists, prints that the test is skipped, or fails if
+/// `VANITY_REQUIRE` contains `opencl`.
 pub(crate) fn devices() -> Vec<Box<dyn Device>> {
     super::devices().unwrap_or_else(|error| {
         missing("opencl", &error.to_string());
@@ -17,13 +18,13 @@ pub(crate) fn devices() -> Vec<Box<dyn Device>> {
     })
 }
 
-/// Prints why a test is skipped, or fails ([`crate::require::missing`]).
+/// Prints why a test is skipped, or fails the test ([`crate::require::missing`]).
 pub(super) fn missing(name: &str, why: &str) {
     eprintln!("{why}");
     crate::require::missing(name);
 }
 
-/// Two windows of 16 bits: as much text as sixteen are.
+/// Returns settings with two windows of 16 bits. The text is as long as for sixteen windows.
 pub(super) fn settings() -> Settings {
     Settings {
         windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
@@ -32,13 +33,14 @@ pub(super) fn settings() -> Settings {
     }
 }
 
+/// Returns dalek's public key of a seed, without the sign of x.
 fn dalek(seed: &[u8; 32]) -> [u8; 32] {
     let mut key = ed25519_dalek::SigningKey::from_bytes(seed).verifying_key().to_bytes();
     key[31] &= 0x7f;
     key
 }
 
-/// `VANITY_SEEDS` sets how many random seeds are tried.
+/// The variable `VANITY_SEEDS` sets the number of random seeds.
 #[test]
 fn every_device_derives_dalek_s_keys() {
     let count = std::env::var("VANITY_SEEDS").map_or(20_000, |count| count.parse().unwrap());
@@ -94,39 +96,44 @@ fn every_kernel_is_in_the_text() {
     }
 }
 
-/// What a device is made to do wrong.
+/// A fault that a test injects into a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Injected {
-    /// Launches fail.
+    /// Every launch fails.
     Launch,
-    /// There is no memory.
+    /// Every reservation of memory fails.
     Memory,
-    /// Reading fails.
+    /// Every read fails.
     Read,
-    /// A bit of what is read is wrong.
+    /// Every read returns a wrong bit in each word but the first two.
     WrongKeys,
-    /// The last survivor's place is the largest number that there is.
+    /// The place of the first survivor is the largest number.
     FarPlace,
-    /// The second survivor is the first one once more.
+    /// The second survivor is a copy of the first one.
     SamePlace,
 }
 
-/// The fault, if there is one by now.
+/// The fault that is active now, if any.
 pub(crate) type Switch = Arc<Mutex<Option<Injected>>>;
 
-/// A device that can be made to fail.
+/// A device that fails on demand.
 pub(crate) struct Faulty {
     device: Box<dyn Device>,
     switch: Switch,
     pub(crate) kept: Arc<Mutex<Kept>>,
 }
 
-/// All memory that was ever wiped, and a queue to read it by.
+/// The buffers that were wiped: for each, its number of words, and whether all of them were 0
+/// afterwards.
 #[derive(Default)]
 pub(crate) struct Kept(Vec<(usize, bool)>);
 
 impl Kept {
-    /// How many buffers were overwritten; all of them hold nothing but zeros.
+    /// Returns the number of buffers that were wiped.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one of them did not hold only zeros.
     pub(crate) fn wiped(&self) -> usize {
         assert!(self.0.iter().all(|(_, is_zero)| *is_zero), "{:?}", self.0);
         self.0.len()
@@ -209,7 +216,7 @@ impl Queue for FaultyQueue {
         if *self.switch.lock().unwrap() == Some(Injected::WrongKeys) && words.len() > 1 {
             words.iter_mut().skip(2).for_each(|word| *word ^= 0x10);
         }
-        // Of survivors, not of keys: their number stands before them.
+        // Survivors only, not keys: the count before the survivors adds one word.
         if words.len() > 2 * SURVIVOR && words.len() % SURVIVOR == 1 {
             match *self.switch.lock().unwrap() {
                 Some(Injected::FarPlace) => words[1] = u32::MAX,
@@ -222,7 +229,7 @@ impl Queue for FaultyQueue {
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         self.fail(Injected::Launch)?;
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller makes the same promise.
         unsafe { self.queue.launch(kernel, items, args) }?;
         if let ("wipe", [Arg::Memory(memory), ..]) = (kernel, args) {
             let mut words = vec![1; memory.words];

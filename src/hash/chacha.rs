@@ -1,40 +1,42 @@
-//! ChaCha20 (RFC 8439), a block in each half of a lane.
+//! ChaCha20 (RFC 8439), one block in each half of a lane.
 //!
-//! D. J. Bernstein's layout of counter and nonce: a 64-bit block counter, and a nonce that is always 0. Up to block 2^32 this is
-//! RFC 8439 with a nonce of 0; it is what rand_chacha computes, too.
+//! The layout of counter and nonce is D. J. Bernstein's: a 64-bit block counter, and a nonce that
+//! is always 0. Below block 2^32 the stream is that of RFC 8439 with a nonce of 0. rand_chacha
+//! computes the same stream.
 
 use zeroize::Zeroize as _;
 
 use crate::simd::Words;
 use crate::sys::wipe;
 
-/// "expand 32-byte k"
+/// The constants of RFC 8439, section 2.3: "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The most blocks at a time.
+/// The most blocks that one call of [`ChaCha20::blocks`] computes.
 const MOST_BLOCKS: usize = 16;
 
-/// A key and the number of the next block.
+/// A stream: its key, and the number of the next block. The key is wiped on drop.
 pub struct ChaCha20 {
     key: [u32; 8],
     next: u64,
 }
 
 impl ChaCha20 {
-    /// From block 0 on.
+    /// Returns the stream under `key`, from block 0.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self::from_block(key, 0)
     }
 
-    /// From block `next` on.
+    /// Returns the stream under `key`, from block `next`.
     #[must_use]
     pub fn from_block(key: &[u8; 32], next: u64) -> Self {
         let (words, _) = key.as_chunks();
         Self { key: std::array::from_fn(|at| u32::from_le_bytes(words[at])), next }
     }
 
-    /// Fills `halves`, each half of a block, with the stream, in its order. What is left of the last blocks is thrown away.
+    /// Fills `halves`, each of which is half a block, with the next bytes of the stream. The unused
+    /// rest of the last blocks is lost.
     pub fn fill<S: Words>(&mut self, simd: S, halves: &mut [[u8; 32]]) {
         let blocks = 2 * S::LANES;
         for halves in halves.chunks_mut(2 * blocks) {
@@ -46,7 +48,7 @@ impl ChaCha20 {
         }
     }
 
-    /// The next 2 `S::LANES` blocks, as far as `halves` goes.
+    /// Computes the next 2 `S::LANES` blocks, and writes as many of them as `halves` holds.
     #[inline(always)]
     fn blocks<S: Words>(&self, simd: S, halves: &mut [[u8; 32]]) {
         let mut low = [0; MOST_BLOCKS];
@@ -77,7 +79,7 @@ impl ChaCha20 {
             quarter_round(simd, &mut state, [3, 4, 9, 14]);
         }
 
-        // Word `at` of all blocks.
+        // `words[at]` holds word `at` of all blocks.
         let mut words = [[0; MOST_BLOCKS]; 16];
         for at in 0..16 {
             simd.store_all_u32(simd.add_u32(state[at], initial[at]), &mut words[at]);
@@ -98,7 +100,7 @@ impl Drop for ChaCha20 {
     }
 }
 
-/// RFC 8439, section 2.1.
+/// Does a quarter round (RFC 8439, section 2.1).
 #[inline(always)]
 fn quarter_round<S: Words>(simd: S, state: &mut [S::Word; 16], [a, b, c, d]: [usize; 4]) {
     state[a] = simd.add_u32(state[a], state[b]);
@@ -124,7 +126,8 @@ mod tests {
         stream
     }
 
-    /// How many halves of blocks are taken: less than a vector of blocks, about one, several.
+    /// The numbers of half blocks to take: less than a vector of blocks, about one vector, and
+    /// several.
     const HALVES: &[usize] = if cfg!(miri) { &[1, 17] } else { &[1, 2, 31, 32, 33, 500] };
 
     fn check<S: Words>(simd: S) {
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_the_stream_comes_twice() {
+    fn no_part_of_the_stream_repeats() {
         let mut chacha = ChaCha20::new(&[3; 32]);
         let mut seen = std::collections::HashSet::new();
         for halves in [1, 2, 3, 64, 65, if cfg!(miri) { 4 } else { 1000 }] {

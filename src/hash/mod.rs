@@ -1,7 +1,8 @@
-//! SHA-512, SHA-256 and ChaCha20, of one key in each lane of a vector.
+//! SHA-512, SHA-256 and ChaCha20 on vectors.
 //!
-//! SHA-512 makes scalars of seeds, SHA-256 makes fingerprints of public keys, and ChaCha20 is the stream
-//! that seeds are taken from.
+//! SHA-512 turns seeds into scalars, one in each lane. SHA-256 turns public keys into fingerprints,
+//! one in each half of a lane. ChaCha20 generates the stream of seeds, one block in each half of a
+//! lane.
 
 pub mod chacha;
 pub mod sha256;

@@ -1,6 +1,8 @@
-//! Fractions of roots of the first primes: the constants of SHA-2 (FIPS 180-4, sections 4.2 and 5.3).
+//! The constants of SHA-2: fractions of roots of the first primes (FIPS 180-4, sections 4.2 and
+//! 5.3).
 
-/// The first 64 bits of the fractions of the `degree`-th roots of the first `N` primes, for a degree of 2 or 3.
+/// Returns the first 64 bits of the fractional parts of the `degree`-th roots of the first `N`
+/// primes. `degree` is 2 or 3.
 pub const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
     let mut fractions = [0; N];
     let (mut at, mut number) = (0, 2);
@@ -25,8 +27,8 @@ const fn is_prime(number: u64) -> bool {
     true
 }
 
-/// The largest x with x^degree at most number 2^(64 degree): the root times 2^64, rounded down. The
-/// roots wanted are below 2^5.
+/// Returns the largest x with x^degree <= number * 2^(64 degree). This is the root times 2^64,
+/// rounded down. The root must be below 2^5.
 const fn root(number: u64, degree: u32) -> u128 {
     let (mut root, mut bit) = (0u128, 1 << 68);
     while bit > 0 {
@@ -38,7 +40,7 @@ const fn root(number: u64, degree: u32) -> u128 {
     root
 }
 
-/// Whether x^degree is at most number 2^(64 degree), for x below 2^69 and a degree of 2 or 3.
+/// Returns true if x^degree <= number * 2^(64 degree), for x below 2^69 and a degree of 2 or 3.
 const fn power_is_at_most(x: u128, degree: u32, number: u64) -> bool {
     // The power has at most 207 bits.
     let mut power = [1, 0, 0, 0];
@@ -47,7 +49,7 @@ const fn power_is_at_most(x: u128, degree: u32, number: u64) -> bool {
         power = product(power, x);
         times += 1;
     }
-    // Compared with number 2^(64 degree), whose words below the one at `degree` are 0.
+    // Compare with number * 2^(64 degree), whose only word that is not 0 has the index `degree`.
     let mut at = 3;
     while at > degree as usize {
         if power[at] > 0 {
@@ -64,13 +66,13 @@ const fn power_is_at_most(x: u128, degree: u32, number: u64) -> bool {
     power[at] < number || power[at] == number && rest == 0
 }
 
-/// a x modulo 2^256, for little-endian words a and an x below 2^69.
+/// Returns a x modulo 2^256, for little-endian words a and an x below 2^69.
 const fn product(a: [u64; 4], x: u128) -> [u64; 4] {
     let (low, high) = (x as u64 as u128, x >> 64);
     let mut product = [0; 4];
     let (mut at, mut carry, mut before) = (0, 0u128, 0u128);
     while at < 4 {
-        // Below 2^128: (2^64 - 1)^2 + (2^64 - 1) 2^5 + what was carried, below 2^65.
+        // The sum is below 2^128: (2^64 - 1)^2 + (2^64 - 1) 2^5 + a carry below 2^65.
         let column = a[at] as u128 * low + before * high + carry;
         product[at] = column as u64;
         carry = column >> 64;

@@ -1,24 +1,24 @@
-//! The best instruction set for bytes, chosen at run time.
+//! The choice of the best instruction set for bytes, at run time.
 
 use super::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512f};
 
-/// The best instruction set for [`Bytes64`](super::Bytes64) that there is.
+/// The best instruction set of this processor for [`Bytes64`](super::Bytes64).
 #[derive(Clone, Copy, Debug)]
 pub enum Best {
-    /// One vector.
+    /// AVX-512: 64 bytes are one vector.
     #[cfg(target_arch = "x86_64")]
     Avx512f(Avx512f),
-    /// Two vectors.
+    /// AVX2: 64 bytes are two vectors.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
-    /// Ordinary words.
+    /// Ordinary words, on any processor.
     Scalar(Scalar),
 }
 
 impl Best {
-    /// Finds out.
+    /// Detects the best instruction set.
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,8 @@ impl Best {
     }
 }
 
-/// Does something with the token of a [`Best`], generic in [`Bytes64`](super::Bytes64).
+/// Evaluates an expression with the token of a [`Best`]. The expression is generic in
+/// [`Bytes64`](super::Bytes64).
 macro_rules! with_best {
     ($best:expr, $simd:ident => $work:expr) => {
         match $best {

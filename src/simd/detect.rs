@@ -1,10 +1,11 @@
-//! Which instruction sets the processor has.
+//! Detection of the processor's instruction sets.
 
-/// The environment variable that takes instruction sets away, a list with commas, so that a test can walk the paths of a
-/// lesser processor. It cannot give any.
+/// The environment variable that switches instruction sets off, as a list with commas. It lets a
+/// test run the code for an older processor. It cannot add a set that the processor lacks.
 pub const WITHOUT: &str = "VANITY_WITHOUT";
 
-/// The instruction sets that matter to a search, in the processor's own names, as far as they are there.
+/// Returns the names of the detected instruction sets that matter to a search, without those that
+/// [`WITHOUT`] switches off.
 #[must_use]
 pub fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
@@ -23,11 +24,11 @@ pub fn detected() -> Vec<&'static str> {
     #[cfg(not(target_arch = "x86_64"))]
     let known: [(&str, bool); 0] = [];
     let without = std::env::var(WITHOUT).unwrap_or_default();
-    let taken_away = |set: &str| without.split(',').any(|name| name.trim() == set);
-    known.into_iter().filter_map(|(set, has)| (has && !taken_away(set)).then_some(set)).collect()
+    let switched_off = |set: &str| without.split(',').any(|name| name.trim() == set);
+    known.into_iter().filter_map(|(set, has)| (has && !switched_off(set)).then_some(set)).collect()
 }
 
-/// Instruction sets that are not there.
+/// The error for missing instruction sets, with their names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing(pub Vec<&'static str>);
 
@@ -39,7 +40,7 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Fails unless all of `sets` are there.
+/// Returns an error unless the processor has all of `sets`.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn need(sets: &[&'static str]) -> Result<(), Missing> {
     let detected = detected();

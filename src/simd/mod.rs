@@ -1,12 +1,14 @@
-//! Instruction sets: found out at run time, and the lanes that each of them has.
+//! Instruction sets, detected at run time, and vector operations for each of them.
 //!
-//! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only detection makes one,
-//! so whoever holds a token may use its instructions, and everything above this room is safe Rust. What an
-//! algorithm needs it asks of the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes,
-//! the 52-bit products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, marked `#[inline(always)]` from top to bottom, and becomes
-//! machine code of an instruction set where [`Words::run`] is called.
+//! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only
+//! detection makes a token, so its holder can use its instructions, and everything above this
+//! module is safe Rust.
 //!
-//! With `gpu`, whose foreign calls need it, this is the only room with `unsafe`.
+//! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
+//! products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, with
+//! `#[inline(always)]` on every function. [`Words::run`] compiles it for an instruction set.
+//!
+//! Only this module and `gpu`, which calls foreign libraries, contain `unsafe`.
 
 mod best;
 mod cache_line;
@@ -25,7 +27,8 @@ pub use words::{Bytes64, Doubles, Madd52, Words};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma};
 
-/// The block for each of the numbers, written out: an index that is known makes an array a set of registers.
+/// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
+/// keeps an array in registers.
 macro_rules! unroll {
     ($at:ident of $($number:literal)* => $block:block) => {
         $({

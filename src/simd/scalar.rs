@@ -1,11 +1,12 @@
-//! One lane: what every 64-bit processor has.
+//! The back end with one lane, for every 64-bit processor.
 
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "x86_64")]
 use super::detect::need;
 use super::words::{Bytes64, Madd52, Words};
 
-/// One lane of ordinary words. Where the processor has BMI2 and ADX, code is compiled for these.
+/// One lane of ordinary words. On a processor with BMI2 and ADX, [`Words::run`] compiles code for
+/// these.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar(Extra);
 
@@ -17,7 +18,7 @@ enum Extra {
 }
 
 impl Scalar {
-    /// Finds out what there is besides.
+    /// Returns the token, with BMI2 and ADX if the processor has both.
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -27,7 +28,7 @@ impl Scalar {
         Self(Extra::None)
     }
 
-    /// Without anything besides.
+    /// Returns the token for the base instruction set, without BMI2 and ADX.
     #[must_use]
     pub const fn plain() -> Self {
         Self(Extra::None)
@@ -49,7 +50,7 @@ impl Words for Scalar {
     fn run<R>(self, work: impl FnOnce() -> R) -> R {
         match self.0 {
             Extra::None => work(),
-            // SAFETY: only `detect` makes this, on a processor that has both.
+            // SAFETY: only `detect` makes this variant, on a processor that has both sets.
             #[cfg(target_arch = "x86_64")]
             Extra::Bmi2Adx => unsafe { with_bmi2_adx(work) },
         }
@@ -184,7 +185,7 @@ impl Words for Scalar {
     }
 }
 
-/// What the instructions do, by ordinary products: slow, but on every machine.
+/// The IFMA instructions, emulated by ordinary products: slow, but on every machine.
 impl Madd52 for Scalar {
     #[inline(always)]
     fn madd52lo(self, sum: u64, a: u64, b: u64) -> u64 {
@@ -253,10 +254,10 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], mask: u16) -> u16 {
         const { assert!(N.is_power_of_two()) };
         let bit = |number: &u32| (bitmap[(number / 32) as usize % N] >> (number % 32) & 1) as u16;
-        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & some
+        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & mask
     }
 
     #[inline(always)]
@@ -273,10 +274,10 @@ impl Bytes64 for Scalar {
     }
 }
 
-/// The low 52 bits.
+/// The mask of the low 52 bits.
 const LOW: u64 = (1 << 52) - 1;
 
-/// The product of the low 52 bits.
+/// Returns the product of the low 52 bits of `a` and `b`.
 #[inline(always)]
 fn product(a: u64, b: u64) -> u128 {
     u128::from(a & LOW) * u128::from(b & LOW)

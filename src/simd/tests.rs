@@ -1,10 +1,10 @@
-//! Every instruction set against one lane of ordinary words.
+//! Tests of every instruction set against one lane of ordinary words.
 
 use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
 
-/// Checks an instruction set. Where the processor lacks it, that is printed, or fails the test
+/// Checks an instruction set. If the processor lacks it, prints its name or fails the test
 /// ([`crate::require::missing`]).
 pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
     match token {
@@ -13,7 +13,8 @@ pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
     }
 }
 
-/// Does the check, generic in [`Words`], with every instruction set that the processor has, and names those that it has not.
+/// Runs a check, generic in [`Words`], with every instruction set of the processor, and names the
+/// missing ones.
 macro_rules! on_every_set {
     ($check:ident) => {{
         use $crate::simd::Scalar;
@@ -31,10 +32,10 @@ macro_rules! on_every_set {
 }
 pub(crate) use on_every_set;
 
-/// How many random operands each operation gets.
+/// The number of random operands of each operation.
 const TRIES: usize = if cfg!(miri) { 10 } else { 1000 };
 
-/// A vector's words.
+/// Returns the words of a vector.
 fn words<S: Words>(simd: S, a: S::Word) -> Vec<u64> {
     let mut words = vec![0; S::LANES];
     simd.store(a, &mut words);
@@ -79,7 +80,7 @@ fn check<S: Words>(simd: S) {
     }
 }
 
-fn check_halves<S: Words>(simd: S) {
+fn check_u32<S: Words>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([5; 32]);
     let halves = |a| {
         let mut halves = [0; 16];
@@ -105,7 +106,7 @@ fn check_halves<S: Words>(simd: S) {
     }
 }
 
-fn check_fours<S: Bytes64>(simd: S) {
+fn check_bytes64<S: Bytes64>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([6; 32]);
     let bytes = |a| {
         let mut bytes = [0; 64];
@@ -165,13 +166,13 @@ fn check_fours<S: Bytes64>(simd: S) {
             let bits = expected.iter().rev().fold(0, |bits, number| {
                 bits << 1 | (bitmap[(number / 32) as usize % (1 << 12)] >> (number % 32) & 1) as u16
             });
-            let some = random.next_u32() as u16;
-            assert_eq!(simd.bits(&bitmap, fours, some), bits & some);
+            let mask = random.next_u32() as u16;
+            assert_eq!(simd.bits(&bitmap, fours, mask), bits & mask);
         }
     }
 }
 
-fn check_columns<S: Words>(simd: S) {
+fn check_transpose<S: Words>(simd: S) {
     let rows: [CacheLine; 8] =
         std::array::from_fn(|row| CacheLine(std::array::from_fn(|at| (10 * row + at) as u64)));
     let columns = simd.transpose(|lane| &rows[7 - lane]);
@@ -195,12 +196,12 @@ fn check_doubles<S: Doubles>(simd: S) {
     let large = 2f64.powi(60);
     assert_eq!(value(simd.plus(number(1.5), number(2.0))), all(3.5));
     assert_eq!(value(simd.minus(number(1.5), number(2.0))), all(-0.5));
-    // Rounded once, the 1 survives.
+    // The result is exact, because it is rounded only once.
     assert_eq!(
         value(simd.fma(number(large + 256.0), number(large), number(-large * large))),
         all(256.0 * large)
     );
-    // The same parts of products by one instruction after the other.
+    // `accumulate` gives the same parts of products as separate instructions.
     let mut random = rand_chacha::ChaCha20Rng::from_seed([8; 32]);
     for _ in 0..TRIES {
         let mut next = || random.next_u64();
@@ -239,28 +240,28 @@ fn check_madd52<S: Madd52>(simd: S) {
 #[test]
 fn every_set_computes_like_one_lane() {
     on_every_set!(check);
-    on_every_set!(check_halves);
-    on_every_set!(check_columns);
+    on_every_set!(check_u32);
+    on_every_set!(check_transpose);
     check_madd52(Scalar::detect());
-    check_fours(Scalar::detect());
+    check_bytes64(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
         on(Avx2::detect(), check_doubles);
         on(Avx512f::detect(), check_doubles);
-        on(Avx2::detect(), check_fours);
-        on(Avx512f::detect(), check_fours);
+        on(Avx2::detect(), check_bytes64);
+        on(Avx512f::detect(), check_bytes64);
         on(Avx512ifma::detect(), check_madd52);
     }
 }
 
-/// Every access to a slice refuses one that is shorter than the vector. The slices are parts of longer arrays, so that an
-/// access without a check does no harm, and is noticed.
-fn check_lengths<S: Words>(simd: S, refusal: &str) {
+/// Checks that every load and store refuses a slice that is shorter than the vector. The slices are
+/// parts of longer arrays, so an access without a check does no harm and fails the test.
+fn check_lengths<S: Words>(simd: S, expected: &str) {
     let (words, halves, vector) = ([0; 32], [0; 32], simd.splat(0));
     let ignore = |vector: S::Word| {
         std::hint::black_box(vector);
     };
-    // Its name, the least length, and what does it with a length.
+    // The name of an access, the least length, and a closure that does it with a length.
     type Access<'a> = (&'a str, usize, &'a dyn Fn(usize));
     let accesses: [Access; 6] = [
         ("load", S::LANES, &|len| ignore(simd.load(&words[..len]))),
@@ -277,22 +278,26 @@ fn check_lengths<S: Words>(simd: S, refusal: &str) {
             let Err(payload) = outcome else {
                 panic!("{name} of {} lanes takes a slice of {len}", S::LANES);
             };
-            let told = payload.downcast_ref::<&str>().map(|told| (*told).to_owned());
-            let told = told.or_else(|| payload.downcast_ref().cloned()).unwrap_or_default();
-            assert!(told.starts_with(refusal), "{name} of {} lanes and a slice of {len}: {told}", S::LANES);
+            let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
+            let message = message.or_else(|| payload.downcast_ref().cloned()).unwrap_or_default();
+            assert!(
+                message.starts_with(expected),
+                "{name} of {} lanes and a slice of {len}: {message}",
+                S::LANES
+            );
         }
     }
 }
 
 #[test]
-fn no_load_and_no_store_goes_beyond_a_slice() {
+fn a_short_slice_is_refused_by_loads_and_stores() {
     check_lengths(Scalar::plain(), "index out of bounds");
     check_lengths(Scalar::detect(), "index out of bounds");
     #[cfg(target_arch = "x86_64")]
     {
-        let refusal = "a vector from or to a slice that is shorter";
-        on(Avx2::detect(), |simd| check_lengths(simd, refusal));
-        on(Avx512f::detect(), |simd| check_lengths(simd, refusal));
-        on(Avx512ifma::detect(), |simd| check_lengths(simd, refusal));
+        let expected = "a vector from or to a slice that is shorter";
+        on(Avx2::detect(), |simd| check_lengths(simd, expected));
+        on(Avx512f::detect(), |simd| check_lengths(simd, expected));
+        on(Avx512ifma::detect(), |simd| check_lengths(simd, expected));
     }
 }

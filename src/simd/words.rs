@@ -1,104 +1,118 @@
-//! What an algorithm may ask of an instruction set.
+//! The operations that every instruction set offers to algorithms.
 
 use super::cache_line::CacheLine;
 
-/// Vectors of 64-bit words, one word a lane. Sums and differences are taken modulo 2^64.
+/// Vectors of 64-bit words, one word in each lane. Sums and differences are modulo 2^64.
 pub trait Words: Copy + Send + Sync + 'static {
-    /// Words in a vector.
+    /// The number of words in a vector.
     const LANES: usize;
-    /// A vector.
+    /// A vector of [`Self::LANES`] words.
     type Word: Copy + Send + Sync;
 
-    /// Does `work` by the instructions of this set. The code is compiled for them as far as it is inlined into `work`.
+    /// Runs `work` with the instructions of this set. The compiler uses them in all code that is
+    /// inlined into `work`.
     fn run<R>(self, work: impl FnOnce() -> R) -> R;
 
-    /// The same word in every lane.
+    /// Returns a vector with `word` in every lane.
     fn splat(self, word: u64) -> Self::Word;
-    /// The first [`Self::LANES`] words of a slice.
+    /// Loads the first [`Self::LANES`] words of a slice.
     ///
     /// # Panics
     ///
-    /// The slice is shorter.
+    /// Panics if the slice is shorter.
     fn load(self, words: &[u64]) -> Self::Word;
-    /// Writes to the first [`Self::LANES`] words of a slice.
+    /// Stores `a` in the first [`Self::LANES`] words of a slice.
     ///
     /// # Panics
     ///
-    /// The slice is shorter.
+    /// Panics if the slice is shorter.
     fn store(self, a: Self::Word, words: &mut [u64]);
-    /// As [`Self::load`], each word from a half.
+    /// Loads [`Self::LANES`] 32-bit numbers, each extended by zeros to a word of 64 bits.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the slice is shorter.
     fn load_u32(self, halves: &[u32]) -> Self::Word;
-    /// As [`Self::store`], of each word the low half.
+    /// Stores the low half of each word.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the slice is shorter than [`Self::LANES`].
     fn store_u32(self, a: Self::Word, halves: &mut [u32]);
-    /// The transpose of the rows that `row` gives for each lane: element i holds word i of every row.
+    /// Transposes rows, one for each lane: `row(lane)` returns a row, and vector i of the result
+    /// holds word i of every row.
     fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Self::Word; 8];
-    /// The same of 32-byte rows, their words little-endian.
+    /// Transposes rows of 32 bytes, which are four little-endian words each.
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4];
 
-    /// a + b
+    /// Returns `a + b`.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a - b
+    /// Returns `a - b`.
     fn sub(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a and b
+    /// Returns `a & b`.
     fn and(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a or b
+    /// Returns `a | b`.
     fn or(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a exclusive-or b
+    /// Returns `a ^ b`.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a shifted up by `N` bits, 0 to 63.
+    /// Shifts each word left by `N` bits, 0 to 63.
     fn shl<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// a shifted down by `N` bits, 0 to 63, zeros following.
+    /// Shifts each word right by `N` bits, 0 to 63, and fills with zeros.
     fn shr<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// a shifted up by as many bits; 64 or more leave 0.
+    /// Shifts each word left by `bits`. The result is 0 for 64 or more.
     fn shl_by(self, a: Self::Word, bits: u32) -> Self::Word;
-    /// a shifted down by as many bits; 64 or more leave 0.
+    /// Shifts each word right by `bits` and fills with zeros. The result is 0 for 64 or more.
     fn shr_by(self, a: Self::Word, bits: u32) -> Self::Word;
-    /// a rotated down by `N` bits, 1 to 63.
+    /// Rotates each word right by `N` bits, 1 to 63.
     fn rotr<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// a with the order of the bytes of each word reversed.
+    /// Reverses the order of the bytes of each word.
     fn swap_bytes(self, a: Self::Word) -> Self::Word;
-    /// The same half-word in every half.
+    /// Returns a vector with `half` in both halves of every word.
     fn splat_u32(self, half: u32) -> Self::Word;
-    /// The first 2 [`Self::LANES`] half-words of a slice, the lower half of a lane before the upper one.
+    /// Loads the first 2 [`Self::LANES`] half-words of a slice. The low half of a lane comes before
+    /// its high half.
     ///
     /// # Panics
     ///
-    /// The slice is shorter.
+    /// Panics if the slice is shorter.
     fn load_all_u32(self, halves: &[u32]) -> Self::Word;
-    /// Writes to the first 2 [`Self::LANES`] half-words of a slice.
+    /// Stores both halves of every word in the first 2 [`Self::LANES`] half-words of a slice.
     ///
     /// # Panics
     ///
-    /// The slice is shorter.
+    /// Panics if the slice is shorter.
     fn store_all_u32(self, a: Self::Word, halves: &mut [u32]);
-    /// a + b, of each half for itself, modulo 2^32.
+    /// Adds each half of `b` to the same half of `a`, modulo 2^32.
     fn add_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Each half of a rotated up by `N` bits, 1 to 31.
+    /// Rotates each half left by `N` bits, 1 to 31.
     fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// Each half of a shifted down by `N` bits, 0 to 31, zeros following.
+    /// Shifts each half right by `N` bits, 0 to 31, and fills with zeros.
     fn shr_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// a, of which the compiler does not know how it was computed: it then takes shifts and sums as they stand, instead of
-    /// making slow multiplications of them.
+    /// Returns `a` and hides from the compiler how it was computed. The compiler then keeps shifts
+    /// and sums, and does not replace them with slow multiplications.
     fn opaque(self, a: Self::Word) -> Self::Word;
 }
 
 /// Vectors of double-precision numbers in the lanes of [`Words`].
 pub trait Doubles: Words {
-    /// A vector.
+    /// A vector of [`Words::LANES`] numbers.
     type Double: Copy + Send + Sync;
 
-    /// The numbers that the words are as bit patterns.
+    /// Returns the numbers with the bit patterns `bits`.
     fn double(self, bits: Self::Word) -> Self::Double;
-    /// The bit patterns of the numbers.
+    /// Returns the bit patterns of the numbers.
     fn bits(self, a: Self::Double) -> Self::Word;
-    /// a - b
+    /// Returns `a - b`.
     fn minus(self, a: Self::Double, b: Self::Double) -> Self::Double;
-    /// a + b
+    /// Returns `a + b`.
     fn plus(self, a: Self::Double, b: Self::Double) -> Self::Double;
-    /// a b + c, rounded once.
+    /// Returns a b + c, rounded once.
     fn fma(self, a: Self::Double, b: Self::Double, c: Self::Double) -> Self::Double;
-    /// With h = a b + `high` and l = a b + (`both` - h), each rounded once: the sums of `sums.0` and the bit pattern of l, and
-    /// of `sums.1` and the bit pattern of h. In the order written, in two registers besides the operands.
+    /// Adds the two parts of a product to `sums`, as bit patterns.
+    ///
+    /// With h = a b + `high` and l = a b + (`both` - h), each rounded once, it returns
+    /// `sums.0` + the bit pattern of l and `sums.1` + the bit pattern of h. The instructions stay
+    /// in this order and use two registers besides the operands.
     fn accumulate(
         self,
         sums: (Self::Word, Self::Word),
@@ -109,41 +123,49 @@ pub trait Doubles: Words {
     ) -> (Self::Word, Self::Word);
 }
 
-/// Products of 52-bit numbers. Of the factors, the low 52 bits of each word count.
+/// Products of 52-bit numbers. A factor is the low 52 bits of a word; the upper 12 bits are
+/// ignored.
 pub trait Madd52: Words {
-    /// sum + the low 52 bits of a b
+    /// Returns `sum` + the low 52 bits of a b.
     fn madd52lo(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// sum + the high 52 bits of a b
+    /// Returns `sum` + the high 52 bits of a b.
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// a shifted down by `N` bits, 0 to 63, the sign following.
+    /// Shifts each word right by `N` bits, 0 to 63, and fills with the sign.
     fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
 }
 
-/// Vectors of sixteen words of 32 bits, whatever the lanes of [`Words`]: 64 bytes, four in each word, the first one lowest.
+/// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32
+/// bits.
 pub trait Bytes64: Words {
-    /// A vector.
+    /// A vector of 64 bytes.
     type Vector64: Copy;
 
-    /// The sextets of `bytes` after `lead` zero bits, 0 to 8, the highest bits first, one in each byte: words 0 to 10.
-    /// Word 11 repeats word 9, and word 12 word 10. The others are of no meaning.
+    /// Splits `bytes`, after `lead` zero bits (0 to 8), into sextets, the highest bits first.
+    ///
+    /// Each byte of words 0 to 10 holds one sextet. Word 11 repeats word 9, and word 12 repeats
+    /// word 10. The other words have no meaning.
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64;
-    /// a or b
+    /// Returns `a | b`.
     fn or_bytes(self, a: Self::Vector64, b: &[u32; 16]) -> Self::Vector64;
-    /// For each byte of a, 0 to 63, that byte of the table.
+    /// Replaces each byte of `a`, 0 to 63, by the byte of `table` with that index.
     fn look_up(self, table: &[u8; 64], a: Self::Vector64) -> Self::Vector64;
-    /// In each half of a word: its lower byte times `weight`, 1 to 127, and its upper byte, less than 2^15 in all.
+    /// Returns, for each half of a word, low byte * `weight` + high byte. `weight` is 1 to 127, and
+    /// each sum must be less than 2^15.
     fn weigh_bytes(self, a: Self::Vector64, weight: u8) -> Self::Vector64;
-    /// In each word: its lower half times `weight`, and its upper half, each below 2^15.
+    /// Returns, for each word, low half * `weight` + high half. `weight` and both halves must be
+    /// less than 2^15.
     fn weigh_u16(self, a: Self::Vector64, weight: u16) -> Self::Vector64;
-    /// Each half from the one after it. The last one is of no meaning.
+    /// Moves each half to the place of the half before it. The last half of the result has no
+    /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;
-    /// The words in which some byte has its highest bit set.
+    /// Returns a mask of the words in which at least one byte has its highest bit set.
     fn high_bits(self, a: Self::Vector64) -> u16;
-    /// The bits of a bitmap that some words number, modulo their count; 0 for the others. `N`, the words of the bitmap, is
-    /// a power of 2.
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, some: u16) -> u16;
-    /// The vector of some bytes.
+    /// Looks up one bit of a bitmap for each word of `a`: the bit whose number is that word, modulo
+    /// the 32 `N` bits of the bitmap. Only words that are in `mask` count; the others give 0. `N`
+    /// must be a power of 2.
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> u16;
+    /// Loads 64 bytes.
     fn load_bytes(self, bytes: &[u8; 64]) -> Self::Vector64;
-    /// Writes the bytes.
+    /// Stores 64 bytes.
     fn store_bytes(self, a: Self::Vector64, bytes: &mut [u8; 64]);
 }

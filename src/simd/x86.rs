@@ -1,7 +1,7 @@
-//! The vectors of x86-64 processors.
+//! The vectors of x86-64 processors: AVX2, AVX-512F and AVX-512 IFMA.
 //!
-//! Every method is one instruction, or the few that make up for one that is missing. They are inlined into what
-//! [`Words::run`] was given, and only there become instructions of the set.
+//! Every method is one instruction, or the few that replace a missing one. The compiler inlines the
+//! methods into the closure of [`Words::run`], and compiles that closure for the instruction set.
 
 #![allow(unsafe_code, reason = "the room of instructions")]
 
@@ -12,52 +12,54 @@ use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
 use super::words::{Bytes64, Doubles, Madd52, Words};
 
-/// 4 lanes: AVX2 and FMA (Haswell, Zen and later).
+/// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
-/// 8 lanes: AVX-512 F, VL, DQ and BW (Skylake-X, Zen 4 and later).
+/// The token of AVX-512 F, VL, DQ and BW, with 8 lanes (Skylake-X, Zen 4 and later).
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512f(());
 
-/// 8 lanes with 52-bit products: AVX-512 IFMA besides (Ice Lake, Zen 4 and later).
+/// The token of [`Avx512f`] and AVX-512 IFMA, with 8 lanes and 52-bit products (Ice Lake, Zen 4 and
+/// later).
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512ifma(Avx512f);
 
-/// What the tokens stand for, as in the `target_feature`s below.
+/// The instruction sets that each token stands for. They must agree with the `target_feature`s
+/// below.
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
 const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 const AVX512IFMA: &[&str] =
     &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 
 impl Avx2 {
-    /// The token.
+    /// Returns the token.
     ///
     /// # Errors
     ///
-    /// The processor lacks some of the instructions.
+    /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
         need(AVX2).map(|()| Self(()))
     }
 }
 
 impl Avx512f {
-    /// The token.
+    /// Returns the token.
     ///
     /// # Errors
     ///
-    /// The processor lacks some of the instructions.
+    /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
         need(AVX512F).map(|()| Self(()))
     }
 }
 
 impl Avx512ifma {
-    /// The token.
+    /// Returns the token.
     ///
     /// # Errors
     ///
-    /// The processor lacks some of the instructions.
+    /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
         need(AVX512IFMA).map(|()| Self(Avx512f(())))
     }
@@ -81,7 +83,7 @@ fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn opaque_256(mut a: __m256i) -> __m256i {
-    // SAFETY: there is no instruction.
+    // SAFETY: the text is a comment, without an instruction.
     unsafe { asm!("/* {0} */", inout(ymm_reg) a, options(pure, nomem, nostack, preserves_flags)) };
     a
 }
@@ -89,13 +91,16 @@ fn opaque_256(mut a: __m256i) -> __m256i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn opaque_512(mut a: __m512i) -> __m512i {
-    // SAFETY: there is no instruction.
+    // SAFETY: the text is a comment, without an instruction.
     unsafe { asm!("/* {0} */", inout(zmm_reg) a, options(pure, nomem, nostack, preserves_flags)) };
     a
 }
 
-/// With one factor in memory, five limbs of the other, five columns, and all else that a product needs stay in the
-/// sixteen registers. Left to itself, the compiler does all multiplications before the first addition, through memory.
+/// Does [`Doubles::accumulate`] with 4 lanes.
+///
+/// One factor is in memory. So five limbs of the other factor, five columns and all temporaries of
+/// a product fit into the sixteen registers. Without this assembly the compiler does all
+/// multiplications before the first addition, and moves their results through memory.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
 fn accumulate_256(
@@ -105,9 +110,10 @@ fn accumulate_256(
     for_high: __m256d,
     for_both: __m256d,
 ) -> (__m256i, __m256i) {
-    // Named, because registers of no type may be printed as ones of another kind.
+    // These have a type, because the compiler can print a register without a type as one of another
+    // width.
     let (_h, _l): (__m256d, __m256d);
-    // SAFETY: the processor has the instructions; what they read is borrowed, and aligned or not does not matter.
+    // SAFETY: the processor has the instructions. They read borrowed memory, of any alignment.
     unsafe {
         asm!(
             "vmovapd {h}, {for_high}",
@@ -124,14 +130,14 @@ fn accumulate_256(
             high = inout(ymm_reg) high,
             h = out(ymm_reg) _h,
             l = out(ymm_reg) _l,
-            // Inexact products set flags of MXCSR, so that it is not told to preserve them.
+            // Without `preserves_flags`, because inexact products set flags of MXCSR.
             options(readonly, nostack),
         );
     }
     (low, high)
 }
 
-/// The same; 32 registers hold both factors.
+/// Does [`Doubles::accumulate`] with 8 lanes. The 32 registers hold both factors.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn accumulate_512(
@@ -141,9 +147,10 @@ fn accumulate_512(
     for_high: __m512d,
     for_both: __m512d,
 ) -> (__m512i, __m512i) {
-    // Named, because registers of no type may be printed as ones of another kind.
+    // These have a type, because the compiler can print a register without a type as one of another
+    // width.
     let (_h, _l): (__m512d, __m512d);
-    // SAFETY: the processor has the instructions, which touch no memory.
+    // SAFETY: the processor has the instructions. They access no memory.
     unsafe {
         asm!(
             "vmovapd {h}, {for_high}",
@@ -160,20 +167,20 @@ fn accumulate_512(
             high = inout(zmm_reg) high,
             h = out(zmm_reg) _h,
             l = out(zmm_reg) _l,
-            // The same.
+            // Without `preserves_flags`, because inexact products set flags of MXCSR.
             options(nomem, nostack),
         );
     }
     (low, high)
 }
 
-/// Methods that are one intrinsic without an access to memory.
+/// Defines methods that are one expression of intrinsics, without an access to memory.
 macro_rules! instructions {
     ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
         $(
             #[inline(always)]
             fn $method $(<const $n: u32>)? (self, $($arg: $type),*) -> $result {
-                // SAFETY: the token was made by detection, so the processor has the instruction.
+                // SAFETY: only detection makes the token, so the processor has the instruction.
                 unsafe { $body }
             }
         )*
@@ -193,7 +200,8 @@ impl Words for Avx2 {
     #[inline(always)]
     fn load(self, words: &[u64]) -> __m256i {
         let words: &[u64; 4] = words.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
+        // allowed.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     }
 
@@ -207,7 +215,8 @@ impl Words for Avx2 {
     #[inline(always)]
     fn load_u32(self, halves: &[u32]) -> __m256i {
         let halves: &[u32; 4] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is
+        // allowed.
         unsafe { _mm256_cvtepu32_epi64(_mm_loadu_si128(halves.as_ptr().cast())) }
     }
 
@@ -226,13 +235,14 @@ impl Words for Avx2 {
         let (p, q, r, s) = (&row(0).0, &row(1).0, &row(2).0, &row(3).0);
         let lower = [self.load(p), self.load(q), self.load(r), self.load(s)];
         let upper = [self.load(&p[4..]), self.load(&q[4..]), self.load(&r[4..]), self.load(&s[4..])];
-        let ([a, b, c, d], [e, f, g, h]) = (self.transposed(lower), self.transposed(upper));
+        let ([a, b, c, d], [e, f, g, h]) = (self.transpose_4x4(lower), self.transpose_4x4(upper));
         [a, b, c, d, e, f, g, h]
     }
 
     #[inline(always)]
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m256i; 4] {
-        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is
+        // allowed.
         let rows = unsafe {
             [
                 _mm256_loadu_si256(row(0).as_ptr().cast()),
@@ -241,7 +251,7 @@ impl Words for Avx2 {
                 _mm256_loadu_si256(row(3).as_ptr().cast()),
             ]
         };
-        self.transposed(rows)
+        self.transpose_4x4(rows)
     }
 
     instructions! {
@@ -265,7 +275,8 @@ impl Words for Avx2 {
     #[inline(always)]
     fn load_all_u32(self, halves: &[u32]) -> __m256i {
         let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
+        // allowed.
         unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) }
     }
 
@@ -293,9 +304,9 @@ impl Words for Avx2 {
 }
 
 impl Avx2 {
-    /// The transpose of four rows of four words.
+    /// Transposes four rows of four words.
     #[inline(always)]
-    fn transposed(self, [a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
+    fn transpose_4x4(self, [a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
         // SAFETY: the token was made by detection.
         unsafe {
             let (ab_even, ab_odd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
@@ -338,7 +349,8 @@ impl Words for Avx512f {
     #[inline(always)]
     fn load(self, words: &[u64]) -> __m512i {
         let words: &[u64; 8] = words.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
+        // allowed.
         unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
     }
 
@@ -352,7 +364,8 @@ impl Words for Avx512f {
     #[inline(always)]
     fn load_u32(self, halves: &[u32]) -> __m512i {
         let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
+        // allowed.
         unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(halves.as_ptr().cast())) }
     }
 
@@ -386,14 +399,14 @@ impl Words for Avx512f {
                 ],
             )
         };
-        let ([a, c, e, g], [b, d, f, h]) = (self.pairs(even), self.pairs(odd));
+        let ([a, c, e, g], [b, d, f, h]) = (self.transpose_pairs(even), self.transpose_pairs(odd));
         [a, b, c, d, e, f, g, h]
     }
 
     #[inline(always)]
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
-        let (a, b) = (self.two(row(0), row(4)), self.two(row(1), row(5)));
-        let (c, d) = (self.two(row(2), row(6)), self.two(row(3), row(7)));
+        let (a, b) = (self.load_two(row(0), row(4)), self.load_two(row(1), row(5)));
+        let (c, d) = (self.load_two(row(2), row(6)), self.load_two(row(3), row(7)));
         // SAFETY: the token was made by detection.
         unsafe {
             let (ab_even, ab_odd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
@@ -430,7 +443,8 @@ impl Words for Avx512f {
     #[inline(always)]
     fn load_all_u32(self, halves: &[u32]) -> __m512i {
         let halves: &[u32; 16] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
+        // allowed.
         unsafe { _mm512_loadu_si512(halves.as_ptr().cast()) }
     }
 
@@ -454,10 +468,12 @@ impl Words for Avx512f {
 }
 
 impl Avx512f {
-    /// From pairs of words, of rows 0 and 1, 2 and 3, 4 and 5, 6 and 7: the first words of all pairs, the second, third,
-    /// fourth.
+    /// Transposes four rows of four pairs of words: vector i of the result holds pair i of every
+    /// row.
+    ///
+    /// [`Self::transpose`] puts a word of row 2n and the same word of row 2n + 1 into each pair.
     #[inline(always)]
-    fn pairs(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    fn transpose_pairs(self, [a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
         // SAFETY: the token was made by detection.
         unsafe {
             let (ab_even, ab_odd) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
@@ -471,10 +487,11 @@ impl Avx512f {
         }
     }
 
-    /// Two rows in one vector.
+    /// Loads two rows into one vector.
     #[inline(always)]
-    fn two(self, a: &[u8; 32], b: &[u8; 32]) -> __m512i {
-        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is allowed.
+    fn load_two(self, a: &[u8; 32], b: &[u8; 32]) -> __m512i {
+        // SAFETY: the token was made by detection; the arrays have 32 bytes, and any alignment is
+        // allowed.
         unsafe {
             let (a, b) = (_mm256_loadu_si256(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast()));
             _mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b)
@@ -502,7 +519,8 @@ impl Bytes64 for Avx2 {
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> [__m256i; 2] {
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
+        // allowed.
         unsafe {
             let bytes = _mm256_loadu_si256(bytes.as_ptr().cast());
             let lower = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 0, 1, 2, 2, 3, 4, 5));
@@ -537,7 +555,8 @@ impl Bytes64 for Avx2 {
     #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: [__m256i; 2]) -> [__m256i; 2] {
         let (parts, _) = table.as_chunks::<16>();
-        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is
+        // allowed.
         unsafe {
             let part = |at: usize| {
                 let bytes: &[u8; 16] = &parts[at];
@@ -545,7 +564,8 @@ impl Bytes64 for Avx2 {
             };
             let parts = [part(0), part(1), part(2), part(3)];
             a.map(|a| {
-                // The highest bit of a byte chooses: bit 4 or bit 5, shifted there.
+                // A blend chooses by the highest bit of each byte. The shifts move bit 4 and bit 5
+                // there.
                 let (by_16, by_32) = (_mm256_slli_epi16::<3>(a), _mm256_slli_epi16::<2>(a));
                 let of = |at: usize| _mm256_shuffle_epi8(parts[at], a);
                 let lower = _mm256_blendv_epi8(of(0), of(1), by_16);
@@ -589,25 +609,26 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], mask: u16) -> u16 {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         let half = |a: __m256i| {
             // SAFETY: the token was made by detection; every index is below `N`.
             unsafe {
                 let word = _mm256_and_si256(_mm256_srli_epi32::<5>(a), _mm256_set1_epi32(N as i32 - 1));
                 let words = _mm256_i32gather_epi32::<4>(bitmap.as_ptr().cast(), word);
-                // The bit goes to the highest place.
+                // This shift moves the bit to the highest place of the word.
                 let up = _mm256_andnot_si256(a, _mm256_set1_epi32(31));
                 _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, up))) as u16
             }
         };
-        (half(a) | half(b) << 8) & some
+        (half(a) | half(b) << 8) & mask
     }
 
     #[inline(always)]
     fn load_bytes(self, bytes: &[u8; 64]) -> [__m256i; 2] {
         let (halves, _) = bytes.as_chunks::<32>();
-        // SAFETY: the token was made by detection; there are two arrays of 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; each array has 32 bytes, and any alignment is
+        // allowed.
         unsafe {
             [_mm256_loadu_si256(halves[0].as_ptr().cast()), _mm256_loadu_si256(halves[1].as_ptr().cast())]
         }
@@ -616,7 +637,8 @@ impl Bytes64 for Avx2 {
     #[inline(always)]
     fn store_bytes(self, [a, b]: [__m256i; 2], bytes: &mut [u8; 64]) {
         let (halves, _) = bytes.as_chunks_mut::<32>();
-        // SAFETY: the token was made by detection; there are two arrays of 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; each array has 32 bytes, and any alignment is
+        // allowed.
         unsafe {
             _mm256_storeu_si256(halves[0].as_mut_ptr().cast(), a);
             _mm256_storeu_si256(halves[1].as_mut_ptr().cast(), b);
@@ -629,7 +651,8 @@ impl Bytes64 for Avx512f {
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
+        // allowed.
         unsafe {
             let bytes = _mm512_castsi256_si512(_mm256_loadu_si256(bytes.as_ptr().cast()));
             let places = _mm512_setr_epi32(0, 0, 1, 2, 2, 3, 4, 5, 5, 6, 7, 0, 5, 6, 7, 0);
@@ -640,7 +663,7 @@ impl Bytes64 for Avx512f {
             );
             let held = _mm512_shuffle_epi8(held, order);
             let held = _mm512_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
-            // sum | shifted & mask
+            // Returns sum | shifted & mask.
             let with =
                 |sum, shifted, mask| _mm512_ternarylogic_epi32::<0xf8>(sum, shifted, _mm512_set1_epi32(mask));
             let sum = _mm512_and_si512(_mm512_srli_epi32::<18>(held), _mm512_set1_epi32(0x3f));
@@ -658,7 +681,8 @@ impl Bytes64 for Avx512f {
     #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: __m512i) -> __m512i {
         let (parts, _) = table.as_chunks::<16>();
-        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is
+        // allowed.
         unsafe {
             let part = |at: usize| {
                 let bytes: &[u8; 16] = &parts[at];
@@ -695,31 +719,33 @@ impl Bytes64 for Avx512f {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, some: u16) -> u16 {
+    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, mask: u16) -> u16 {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         // SAFETY: the token was made by detection; every index is below `N`.
         unsafe {
             let word = _mm512_and_si512(_mm512_srli_epi32::<5>(a), _mm512_set1_epi32(N as i32 - 1));
             let zero = _mm512_setzero_si512();
-            let words = _mm512_mask_i32gather_epi32::<4>(zero, some, word, bitmap.as_ptr().cast());
+            let words = _mm512_mask_i32gather_epi32::<4>(zero, mask, word, bitmap.as_ptr().cast());
             _mm512_test_epi32_mask(_mm512_rorv_epi32(words, a), _mm512_set1_epi32(1))
         }
     }
 
     #[inline(always)]
     fn load_bytes(self, bytes: &[u8; 64]) -> __m512i {
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
+        // allowed.
         unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
     }
 
     #[inline(always)]
     fn store_bytes(self, a: __m512i, bytes: &mut [u8; 64]) {
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is allowed.
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
+        // allowed.
         unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), a) }
     }
 }
 
-/// Methods that are those of the smaller set.
+/// Defines methods that call the same method of [`Avx512f`].
 macro_rules! as_avx512f {
     ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
@@ -786,17 +812,19 @@ impl Madd52 for Avx512ifma {
     }
 }
 
-/// The order of bytes that reverses each word.
+/// The order of bytes that reverses each 64-bit word.
 const SWAP: __m128i = order([7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]);
 
-/// Vector64 times four bytes, three bytes further on each time, the last first: from bytes 3, 6, 9 and 12 on; from 3, 6, 9 and 6;
-/// from 9 on.
+/// Orders of bytes for [`Bytes64::sextets`]: each word takes four bytes in reverse order. The words
+/// of `FOURS` begin at bytes 3, 6, 9 and 12, those of `FOURS_REPEATED` at 3, 6, 9 and 6, and all
+/// words of `FOURS_FROM_THIRD` at 9.
 const FOURS: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 15, 14, 13, 12]);
 const FOURS_REPEATED: __m128i = order([6, 5, 4, 3, 9, 8, 7, 6, 12, 11, 10, 9, 9, 8, 7, 6]);
 const FOURS_FROM_THIRD: __m128i = order([12, 11, 10, 9, 12, 11, 10, 9, 12, 11, 10, 9, 12, 11, 10, 9]);
 
+/// Returns an order of bytes as a vector.
 const fn order(bytes: [u8; 16]) -> __m128i {
-    // SAFETY: both are 16 bytes, for which every bit pattern is allowed.
+    // SAFETY: both types have 16 bytes, and every bit pattern is valid for them.
     unsafe { std::mem::transmute(bytes) }
 }
 

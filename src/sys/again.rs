@@ -1,10 +1,11 @@
-//! For tests alone: one of them once more, in a process of its own.
+//! A helper for tests that need a process of their own.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a test, by its full name, again, in a process that `setup` (shell) prepares: the umask and the limits belong to
-/// the whole process. Returns true in that inner process.
+/// Runs the test with the full name `test` again, in a new process. The shell commands `setup` run
+/// first, because umask and limits belong to the whole process. Returns true in the new process and
+/// false in the outer one.
 pub(crate) fn inner(test: &str, setup: &str, directory: &Path) -> bool {
     const MARK: &str = "VANITY_ED25519_INNER_TEST";
     if std::env::var_os(MARK).is_some() {

@@ -1,9 +1,10 @@
-//! How large the caches are.
+//! The sizes of the processor's caches.
 
 use std::fs;
 use std::path::Path;
 
-/// The bytes of the first processor's caches, the smallest first, as far as the system tells.
+/// Returns the sizes, in bytes, of the first processor's caches, in ascending order. The list is
+/// empty if the system does not report them.
 #[must_use]
 pub fn caches() -> Vec<usize> {
     let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten();
@@ -12,7 +13,8 @@ pub fn caches() -> Vec<usize> {
     sizes
 }
 
-/// The bytes of the cache that a directory describes, unless it is for instructions alone.
+/// Returns the size, in bytes, of the cache that a directory describes. Returns `None` for an
+/// instruction cache.
 fn size(directory: &Path) -> Option<usize> {
     if fs::read_to_string(directory.join("type")).ok()?.trim() == "Instruction" {
         return None;
@@ -20,7 +22,7 @@ fn size(directory: &Path) -> Option<usize> {
     bytes(fs::read_to_string(directory.join("size")).ok()?.trim())
 }
 
-/// The system writes whole kibibytes as `32K`.
+/// Parses a size as the system writes it, in kibibytes, such as `32K`.
 fn bytes(size: &str) -> Option<usize> {
     size.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
 }

@@ -1,9 +1,9 @@
-//! Memory for what is read at random: in huge pages where the system has them.
+//! Memory for tables with random access, in huge pages if the system has them.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use memmap2::MmapMut;
 
-/// Zeros, which the system provides as they are first touched.
+/// A slice that starts as zeros. The system provides a page at the first access to it.
 pub struct Zeros<T>(Memory<T>);
 
 enum Memory<T> {
@@ -11,23 +11,24 @@ enum Memory<T> {
         map: MmapMut,
         len: usize,
     },
-    /// What is small, or where nothing can be mapped.
+    /// A small slice, or any slice if the system refuses a mapping.
     Allocated(Vec<T>),
 }
 
-/// The size of a huge page, as a rule. Less would not fill one.
+/// The usual size of a huge page, in bytes.
 const HUGE: usize = 2 << 20;
 
 impl<T: AnyBitPattern + NoUninit> Zeros<T> {
-    /// So many.
+    /// Allocates `len` zeros.
     #[must_use]
     pub fn new(len: usize) -> Self {
         let bytes = len * size_of::<T>();
-        // Almost a huge page is made a whole one.
+        // Round more than half a huge page up to whole pages.
         let mapped = if bytes > HUGE / 2 { bytes.next_multiple_of(HUGE) } else { 0 };
         match MmapMut::map_anon(mapped) {
             Ok(map) if mapped > 0 => {
-                // Only a wish: with small pages a search is some percent slower.
+                // The system can ignore this advice. With small pages a search is a few percent
+                // slower.
                 #[cfg(target_os = "linux")]
                 let _ = map.advise(memmap2::Advice::HugePage);
                 Self(Memory::Mapped { map, len })
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_or_large_they_are_zeros_that_can_be_written() {
+    fn zeros_of_any_size_are_writable() {
         for len in [0, 1, 1000, HUGE / 16 + 1, HUGE / 8, HUGE] {
             let mut zeros = Zeros::<u64>::new(len);
             assert_eq!(zeros.len(), len);

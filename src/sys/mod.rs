@@ -1,5 +1,5 @@
-//! What the operating system gives: randomness, caches, memory limits, huge pages; and what the process
-//! keeps to itself: no core dumps, secrets overwritten.
+//! Services of the operating system: random bytes, cache sizes, memory limits and huge pages. This
+//! module also protects secrets: it switches core dumps off and overwrites memory.
 
 mod caches;
 mod huge_pages;

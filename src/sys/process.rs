@@ -1,20 +1,20 @@
-//! The process keeps its memory, and so the seeds in it, to itself; and how much of it there may be.
+//! Protection of the process's memory, which holds seeds, and its limit.
 
 use std::io;
 
-/// Switches core dumps off (`RLIMIT_CORE` 0, on Unix) and forbids other processes of the same user to
-/// trace this one or read its memory (`PR_SET_DUMPABLE` 0, on Linux). Elsewhere it does nothing.
+/// Switches core dumps off (`RLIMIT_CORE` 0, on Unix) and forbids other processes of the same user
+/// to trace this one or read its memory (`PR_SET_DUMPABLE` 0, on Linux). Elsewhere it does nothing.
 ///
 /// # Errors
 ///
-/// What the operating system answers if it refuses.
+/// Returns the error of the operating system if it refuses.
 pub fn forbid_core_dumps() -> io::Result<()> {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, setrlimit};
         setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     }
-    // The limit alone is not enough: a core_pattern that pipes to a program ignores it.
+    // The limit alone is not enough. A core_pattern that pipes to a program ignores it.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -23,7 +23,8 @@ pub fn forbid_core_dumps() -> io::Result<()> {
     Ok(())
 }
 
-/// The most memory that the process may have (`RLIMIT_AS`), in bytes, if there is a limit.
+/// Returns the limit of the process's memory (`RLIMIT_AS`), in bytes, or `None` if there is no
+/// limit.
 #[must_use]
 pub fn memory_limit() -> Option<u64> {
     #[cfg(unix)]
@@ -45,7 +46,7 @@ mod tests {
     #[test]
     fn the_limit_of_memory_is_the_process_s_own() {
         let here = std::path::Path::new(".");
-        // More than even AddressSanitizer asks for.
+        // This limit is above the address space that AddressSanitizer reserves.
         if inner(
             "sys::process::tests::the_limit_of_memory_is_the_process_s_own",
             "ulimit -v 100000000000",
@@ -56,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn afterwards_there_is_no_core_and_no_tracing() {
+    fn forbid_core_dumps_forbids_core_dumps_and_tracing() {
         forbid_core_dumps().unwrap();
         let limit = getrlimit(Resource::Core);
         assert_eq!((limit.current, limit.maximum), (Some(0), Some(0)));

@@ -1,13 +1,13 @@
-//! Randomness of the operating system, the source of all seeds and salts.
+//! Random bytes of the operating system, the source of all seeds and salts.
 
-/// The operating system's generator failed.
+/// The error of the operating system's generator.
 pub use getrandom::Error as RandomnessError;
 
-/// Fills `bytes` from the operating system's generator.
+/// Fills `bytes` with random bytes from the operating system's generator.
 ///
 /// # Errors
 ///
-/// What the operating system answers.
+/// Returns the error of the operating system.
 pub fn fill_random(bytes: &mut [u8]) -> Result<(), RandomnessError> {
     getrandom::fill(bytes)
 }

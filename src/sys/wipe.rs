@@ -1,34 +1,38 @@
-//! Overwrites what was secret.
+//! Functions that overwrite secrets in memory.
 
 use zeroize::optimization_barrier;
 
-/// Bytes of the stack below the caller that [`WipeStack`] overwrites: more than a batch, a proof or an encryption takes.
+/// The bytes of the stack below the caller that [`WipeStack`] overwrites. A batch, a proof or an
+/// encryption uses fewer.
 const STACK: usize = 64 << 10;
 
-/// Overwrites a buffer by default values, which are zeros for numbers.
+/// Overwrites a buffer with default values, which are zeros for numbers.
 ///
-/// The compiler cannot leave it out: zeroize's barrier is an empty piece of assembly that may read the buffer.
-/// (`Zeroize` itself writes each element by a volatile access, a byte of a seed at a time.)
+/// The compiler cannot remove the writes, because zeroize's barrier is an empty piece of assembly
+/// that can read the buffer. (`Zeroize` itself would be slower: it writes each element, such as one
+/// byte of a seed, by a volatile access.)
 pub fn wipe<T: Copy + Default>(buffer: &mut [T]) {
     buffer.fill(T::default());
     optimization_barrier(buffer);
 }
 
-/// Overwrites all memory of a vector by zeros, also for elements without a default value, and empties it.
+/// Empties a vector and overwrites its whole capacity with zeros. The elements need no default
+/// value.
 pub fn wipe_vec<T: Copy>(buffer: &mut Vec<T>) {
     buffer.clear();
     buffer.spare_capacity_mut().fill_with(std::mem::MaybeUninit::zeroed);
     optimization_barrier(buffer.spare_capacity_mut());
 }
 
-/// Overwrites, on drop, what calls that have returned left on the stack. Copies of seeds are among it that the
-/// compiler made. It takes some microseconds.
+/// A guard that overwrites the unused stack on drop. Calls that have returned can leave copies of
+/// seeds there, which the compiler made. A drop takes a few microseconds.
 pub struct WipeStack;
 
 impl Drop for WipeStack {
     #[inline(never)]
     fn drop(&mut self) {
-        // The barrier in it stands for a read of all of these bytes.
+        // The barrier in `wipe` counts as a read of all these bytes, so the compiler keeps the
+        // writes.
         wipe(&mut [0u8; STACK]);
     }
 }

@@ -1,50 +1,51 @@
-//! The seam between instruction sets.
+//! The trait that every back end implements.
 
 use crate::simd::Words;
 
-/// A back end.
+/// A back end of field arithmetic. The bounds of limbs belong to its types.
 pub trait Field: Copy + Send + Sync + 'static {
-    /// Its instruction set.
+    /// The instruction set.
     type Simd: Words;
-    /// Carried, and not negative.
+    /// A carried element with limbs that are not negative.
     type Tight: Copy + Send;
-    /// A difference.
+    /// A difference of tight elements.
     type Loose: Copy + Send + From<Self::Product>;
     /// A product.
     type Product: Copy + Send;
-    /// A sum.
+    /// A sum of tight elements.
     type Sum: Copy + Send;
 
-    /// Its token.
+    /// Returns the token of the instruction set.
     fn simd(self) -> Self::Simd;
-    /// The element that four little-endian words below 2^255 stand for in every lane.
+    /// Converts four little-endian words, below 2^255 in every lane, to an element.
     fn tight(self, words: [Word<Self>; 4]) -> Self::Tight;
-    /// a - b
+    /// Returns a - b, not carried.
     fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose;
-    /// a + b
+    /// Returns a + b, not carried.
     fn sum(self, a: &Self::Tight, b: &Self::Tight) -> Self::Sum;
-    /// a - b
+    /// Returns a - b, carried.
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product;
-    /// a
+    /// Carries the limbs of `a`.
     fn carry(self, a: &Self::Loose) -> Self::Product;
-    /// a b
+    /// Returns a b.
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product;
-    /// a^2
+    /// Returns a^2.
     fn square(self, a: &Self::Product) -> Self::Product;
-    /// a b + c
+    /// Returns a b + c.
     fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight;
-    /// a^2 - b
+    /// Returns a^2 - b.
     fn square_sub(self, a: &Self::Product, b: &Self::Sum) -> Self::Tight;
-    /// The four little-endian words of each element, below p: its encoding (RFC 8032, section 5.1.2).
+    /// Returns each element as four little-endian words below p, its encoding (RFC 8032, section
+    /// 5.1.2).
     fn words(self, a: &Self::Product) -> [Word<Self>; 4];
 
-    /// As [`Field::tight`], to be multiplied.
+    /// Converts four little-endian words, below 2^255 in every lane, to a factor.
     #[inline(always)]
     fn product(self, words: [Word<Self>; 4]) -> Self::Product {
         self.carry(&self.sub(&self.tight(words), &self.tight([self.simd().splat(0); 4])))
     }
 
-    /// 1 in every lane.
+    /// Returns 1 in every lane.
     #[inline(always)]
     fn one(self) -> Self::Product {
         self.product([1, 0, 0, 0].map(|word| self.simd().splat(word)))

@@ -1,4 +1,4 @@
-//! One element at a time, always below p: for the few computations that nobody waits for.
+//! Single elements, always below p, for the few computations whose speed does not matter.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -13,7 +13,7 @@ const FIELD: Portable = Portable(Scalar::plain());
 pub struct Element(pub [u64; 4]);
 
 impl Element {
-    /// A small number.
+    /// Returns the element `number`.
     pub const fn new(number: u64) -> Self {
         Self([number, 0, 0, 0])
     }

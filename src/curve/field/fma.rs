@@ -1,26 +1,29 @@
-//! Five signed 51-bit limbs held as double-precision numbers; products by fused multiply-add.
+//! The back end for fused multiply-add: five signed 51-bit limbs, stored as double-precision
+//! numbers.
 //!
-//! The product of two integers has up to 102 bits, of which a double holds 53. Added to a number whose last place is worth
-//! 2^51, the product is rounded to its high part; what that leaves is an integer of 51 bits:
+//! The product of two limbs has up to 102 bits, and a double holds 53. Adding the product to a
+//! number whose last place is worth 2^51 rounds the product to its high part. The rest is an
+//! integer of 51 bits:
 //!
 //! ```text
 //! h = fma(a, b, HIGH)              = HIGH + high,   high a multiple of 2^51, exact
 //! l = fma(a, b, (HIGH + LOW) - h)  = LOW + a b - high,   within 2^50 of LOW, exact
 //! ```
 //!
-//! As bit patterns, h and l are `HIGH.to_bits() + high / 2^51` and `LOW.to_bits() + low`: columns of a product are sums of
-//! bit patterns, as integers, and one constant for each column takes all the offsets away. This needs |a b| <= 2^102,
-//! so differences of carried limbs may be multiplied as they are. (Niall Emmart, Fangyu Zheng, Charles Weems: Faster
-//! Modular Exponentiation Using Double Precision Floating Point Arithmetic on the GPU, ARITH 2018.)
+//! The bit patterns of h and l are `HIGH.to_bits() + high / 2^51` and `LOW.to_bits() + low`. So a
+//! column of a product is an integer sum of bit patterns, and one constant for each column removes
+//! all the offsets. This needs |a b| <= 2^102, so differences of carried limbs are valid factors
+//! without another carry. (Niall Emmart, Fangyu Zheng, Charles Weems: Faster Modular Exponentiation
+//! Using Double Precision Floating Point Arithmetic on the GPU, ARITH 2018.)
 //!
-//! A tight limb u is kept as the double 2^52 + u, whose bit pattern ends in the integer u; a difference of two such is the
-//! limbs' own.
+//! A tight limb u is stored as the double 2^52 + u, whose bit pattern ends in the integer u. The
+//! difference of two such doubles is the difference of their limbs.
 
 use super::back_end::{Field, Word};
 use super::radix51::{self, LIMB, P, five, times_19};
 use crate::simd::Doubles;
 
-/// The back end of processors that have fused multiply-add.
+/// The back end of processors with fused multiply-add.
 #[derive(Clone, Copy, Debug)]
 pub struct Fma<S>(pub S);
 
@@ -30,20 +33,23 @@ const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
 /// 1.5 2^52, whose last place is worth 1.
 const LOW: f64 = 3.0 * (1u64 << 51) as f64;
 
-/// 2^52: with a limb added, the limb is the lower bits of the pattern.
+/// 2^52. The low bits of the pattern of `UNIT` + a limb are the limb.
 pub(super) const UNIT: f64 = (1u64 << 52) as f64;
 
-/// What carries from below may add to a limb: at most [`CARRY`] to four of them, 19 times as much to the lowest.
+/// The bound of what a carry adds to a limb: at most [`CARRY`] to each of four limbs, and 19 times
+/// as much to the lowest.
 pub(super) const EXCESS: u64 = 1 << 12;
 
-/// Columns, before and after 2^255 = 19 has brought the upper ones down, stay within this times 2^51 of 0: the worst
-/// has 1 low and 0 high parts, and 19 times 4 and 5 of them, each within 2^50 and a little; 2 more are added or taken.
+/// The bound of columns, in units of 2^51, before and after the reduction by 2^255 = 19. The
+/// largest column has 1 low and 0 high parts, and 19 times 4 low and 5 high parts from the upper
+/// column. The absolute value of each part is at most 2^50 and a little. Up to two more limbs are
+/// then added or subtracted.
 const SPAN: u64 = 90;
 
-/// [`OFFSET`] is this many p.
+/// The number of p in [`OFFSET`].
 const TIMES_P: u64 = 96;
 
-/// Added to columns, which makes them positive and leaves the value alone modulo p.
+/// A multiple of p that makes all columns positive.
 const OFFSET: [u64; 5] = [TIMES_P * P[0], TIMES_P * P[1], TIMES_P * P[2], TIMES_P * P[3], TIMES_P * P[4]];
 
 /// The largest carry out of a column.
@@ -51,7 +57,7 @@ const CARRY: u64 = SPAN + TIMES_P + 1;
 
 const _: () = assert!(SPAN << 51 < OFFSET[0]);
 const _: () = assert!(19 * CARRY < EXCESS);
-// (2^50 + e) (2^51 + e), a product and a difference, stays below 2^102.
+// The product of a [`Product`] limb and a [`Loose`] limb, (2^50 + e) (2^51 + e), is below 2^102.
 const _: () = assert!(((1 << 50) + EXCESS as u128) * ((1 << 51) + EXCESS as u128) < 1 << 102);
 
 /// Five numbers 2^52 + u with u from 0 to 2^51 + [`EXCESS`].
@@ -66,7 +72,7 @@ pub struct Loose<D>(pub(super) [D; 5]);
 #[derive(Clone, Copy, Debug)]
 pub struct Product<D>(pub(super) [D; 5]);
 
-/// The bit patterns of two tight elements, added.
+/// The sums of the bit patterns of two tight elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum<W>(pub(super) [W; 5]);
 
@@ -78,12 +84,14 @@ impl<D> From<Product<D>> for Loose<D> {
 }
 
 impl<S: Doubles> Fma<S> {
+    /// Returns `value` in every lane.
     #[inline(always)]
     fn number(self, value: f64) -> S::Double {
         self.0.double(self.0.splat(value.to_bits()))
     }
 
-    /// Adds a b: the bit patterns of l to column `at`, those of h to the one above.
+    /// Adds a b to the columns: the bit patterns of l to column `at`, and those of h to the next
+    /// column.
     #[inline(always)]
     fn accumulate(self, columns: &mut [S::Word; 10], at: usize, a: S::Double, b: &S::Double) {
         let sums = (columns[at], columns[at + 1]);
@@ -91,10 +99,10 @@ impl<S: Doubles> Fma<S> {
         (columns[at], columns[at + 1]) = sums;
     }
 
-    /// The columns of a b, reduced by 2^255 = 19, each with `plus` added.
+    /// Returns the columns of a b, reduced by 2^255 = 19, with `plus` added to each.
     #[inline(always)]
     fn product(self, a: &[S::Double; 5], b: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
-        self.transpose(
+        self.sum_columns(
             #[inline(always)]
             |columns, at| {
                 for i in 0..5 {
@@ -108,11 +116,11 @@ impl<S: Doubles> Fma<S> {
         )
     }
 
-    /// The same of a^2.
+    /// Returns the columns of a^2, reduced by 2^255 = 19, with `plus` added to each.
     #[inline(always)]
     fn squared(self, a: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
         let twice = five!(at => self.0.plus(a[at], a[at]));
-        self.transpose(
+        self.sum_columns(
             #[inline(always)]
             |columns, at| {
                 for i in 0..5 {
@@ -128,19 +136,23 @@ impl<S: Doubles> Fma<S> {
         )
     }
 
-    /// Adds up the columns, of so many `products` each, and brings the upper ones down.
+    /// Returns the sums of the lower five columns, reduced by 2^255 = 19. `add` adds the products
+    /// of one column, and `products` are their numbers.
     ///
-    /// The lower columns start from 19 times the upper ones, so that few are under way at a time. The upper ones start
-    /// from constants: what every column has too much, and what it shall have besides, divided by 19 modulo 2^64.
+    /// The lower columns start from 19 times the upper columns, so few columns are in use at a
+    /// time. Column 4 and the upper columns start from constants. They remove the offsets of the
+    /// bit patterns and add [`OFFSET`] and `plus`. For the upper columns the constants are divided
+    /// by 19 modulo 2^64.
     #[inline(always)]
-    fn transpose(
+    fn sum_columns(
         self,
         add: impl Fn(&mut [S::Word; 10], usize),
         products: [u64; 10],
         plus: u64,
     ) -> [S::Word; 5] {
         let simd = self.0;
-        // The patterns of zeros: of the low parts of a column, and of the high parts of the one below.
+        // The offsets of a column: the patterns of 0 for its low parts, and for the high parts of
+        // the column below.
         let zeros = |at: usize| {
             let highs = if at == 0 { 0 } else { products[at - 1] };
             products[at].wrapping_mul(LOW.to_bits()).wrapping_add(highs.wrapping_mul(HIGH.to_bits()))
@@ -174,8 +186,8 @@ impl<S: Doubles> Fma<S> {
         five!(at => columns[at])
     }
 
-    /// Positive columns to limbs from 0 to 2^51 + [`EXCESS`], as bit patterns of 2^52 and so much more. All carries
-    /// are taken at once, since they are small.
+    /// Carries positive columns. Returns limbs from 0 to 2^51 + [`EXCESS`], as the bit patterns of
+    /// 2^52 + the limb. One parallel step is enough, because the carries are small.
     #[inline(always)]
     fn limbs(self, columns: [S::Word; 5]) -> [S::Word; 5] {
         let simd = self.0;
@@ -188,6 +200,7 @@ impl<S: Doubles> Fma<S> {
         })
     }
 
+    /// Carries columns and returns a tight element.
     #[inline(always)]
     fn to_tight(self, columns: [S::Word; 5]) -> Tight<S::Double> {
         let limbs = self.limbs(columns);
@@ -196,7 +209,7 @@ impl<S: Doubles> Fma<S> {
         Tight(limbs)
     }
 
-    /// Whether all limbs in all lanes are in a range.
+    /// Returns true if all limbs in all lanes are from `from` to `to`.
     fn within(self, limbs: &[S::Double; 5], from: f64, to: f64) -> bool {
         let fits = |bits| (from..=to).contains(&f64::from_bits(bits));
         self.0.run(
@@ -205,7 +218,7 @@ impl<S: Doubles> Fma<S> {
         )
     }
 
-    /// Of columns to which 2^50 was added, so that limbs lie about 0.
+    /// Carries columns to which [`CENTRE`] was added, and returns limbs around 0.
     #[inline(always)]
     fn to_product(self, columns: [S::Word; 5]) -> Product<S::Double> {
         let middle = self.number(UNIT + CENTRE as f64);
@@ -213,6 +226,7 @@ impl<S: Doubles> Fma<S> {
         self.checked(five!(at => self.0.minus(self.0.double(limbs[at]), middle)))
     }
 
+    /// Checks the range of limbs in debug builds.
     #[inline(always)]
     fn checked(self, limbs: [S::Double; 5]) -> Product<S::Double> {
         let bound = (CENTRE + EXCESS) as f64;
@@ -221,7 +235,7 @@ impl<S: Doubles> Fma<S> {
     }
 }
 
-/// 19 times this is 1 modulo 2^64.
+/// 1 / 19 modulo 2^64.
 const INVERSE_OF_19: u64 = 0x86bc_a1af_286b_ca1b;
 
 const _: () = assert!(INVERSE_OF_19.wrapping_mul(19) == 1);
@@ -264,7 +278,7 @@ impl<S: Doubles> Field for Fma<S> {
     #[inline(always)]
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
         let simd = self.0;
-        // One pattern of 2^52 less two.
+        // `a` has one pattern of 2^52 and `b` has two. The constant adds the missing one.
         let constant = OFFSET.map(|offset| offset.wrapping_add(CENTRE).wrapping_add(UNIT.to_bits()));
         self.to_product(five!(at => {
             simd.sub(simd.add(simd.bits(a.0[at]), simd.splat(constant[at])), b.0[at])
@@ -274,7 +288,7 @@ impl<S: Doubles> Field for Fma<S> {
     #[inline(always)]
     fn carry(self, a: &Self::Loose) -> Self::Product {
         let simd = self.0;
-        // Rounded to multiples of 2^51.
+        // Adding and subtracting `HIGH` rounds to a multiple of 2^51.
         let high = self.number(HIGH);
         let over = five!(at => simd.minus(simd.plus(a.0[at], high), high));
         let below = 1.0 / (1u64 << 51) as f64;
@@ -312,7 +326,8 @@ impl<S: Doubles> Field for Fma<S> {
     #[inline(always)]
     fn words(self, a: &Self::Product) -> [Word<Self>; 4] {
         let simd = self.0;
-        // Integers, p added so that they are positive. The value, within 1.1 2^254 of 0 before, is then below 2p.
+        // Convert to integers and add p, so that they are positive. The value was within 1.1 2^254
+        // of 0, so it is now below 2p.
         let integers = five!(at => {
             let pattern = simd.bits(simd.plus(a.0[at], self.number(LOW)));
             simd.add(pattern, simd.splat(P[at].wrapping_sub(LOW.to_bits())))

@@ -1,40 +1,45 @@
-//! Five 52-bit limbs; products by the 52-bit multiply-add of AVX-512 IFMA.
+//! The back end for the 52-bit multiply-add of AVX-512 IFMA: five 52-bit limbs.
 //!
-//! `madd52lo` and `madd52hi` add the low and the high 52 bits of a product of 52-bit limbs to a word, so that a column of a
-//! product is a chain of such additions. They take no notice of the upper 12 bits of their factors: a limb from which the
-//! carry was taken need not be masked to be multiplied, only to be added. 2^260 = 608 modulo p brings the upper columns
-//! down. (Shay Gueron, Vlad Krasnov: Accelerating Big Integer Arithmetic Using Intel IFMA Extensions, ARITH 2016.)
+//! `madd52lo` and `madd52hi` add the low and the high 52 bits of a product of 52-bit limbs to a
+//! word. So a column of a product is a chain of such additions. The instructions ignore the upper
+//! 12 bits of their factors. After a carry, therefore, a limb needs no mask before a
+//! multiplication, but it needs one before an addition. The upper columns return to the lower ones
+//! with a factor of 608, because 2^260 = 608 modulo p. (Shay Gueron, Vlad Krasnov: Accelerating Big
+//! Integer Arithmetic Using Intel IFMA Extensions, ARITH 2016.)
 
 use super::back_end::{Field, Word};
 use super::radix51::{self, five};
 use crate::simd::Madd52;
 
-/// The back end of processors that have AVX-512 IFMA.
+/// The back end of processors with AVX-512 IFMA.
 #[derive(Clone, Copy, Debug)]
 pub struct Ifma<S>(pub S);
 
-/// The largest limb.
+/// The largest limb, which is also the mask of a limb's bits.
 pub(super) const LIMB: u64 = (1 << 52) - 1;
 
-/// The bits of the top limb that are below 2^255 = 2^(208 + 47).
+/// The number of bits of the top limb below 2^255 = 2^(208 + 47).
 const TOP_BITS: u32 = 47;
 
-/// Half of 2^260 modulo p. The top column is brought down by it twice: 608 times the column may be over 52 bits.
+/// Half of 2^260 modulo p. The top column is multiplied by it twice, because 608 times that column
+/// can exceed 52 bits.
 const HALF_FOLD: u64 = 304;
 
-/// Tight and product top limbs stay below this: what is left below 2^255, and a carry.
+/// The exclusive bound of the top limbs of [`Tight`] and [`Product`]: the part below 2^255, and a
+/// carry.
 pub(super) const TOP: u64 = (1 << TOP_BITS) + (1 << 6);
 
-/// Top limbs of differences stay below this: two more p.
+/// The exclusive bound of the top limbs of [`Loose`], which have 2p more.
 pub(super) const LOOSE_TOP: u64 = TOP + (1 << 48);
 
-// The high part of the product of the two, brought down by half, fits into 52 bits.
+// The high part of the product of the two bounds, times `HALF_FOLD`, fits into 52 bits.
 const _: () = assert!(((TOP as u128 * LOOSE_TOP as u128) >> 52) * (HALF_FOLD as u128) < 1 << 52);
 
-/// 2p = 2^256 - 38 in the lowest and the top limb.
+/// 2p = 2^256 - 38: the number to subtract from the lowest limb, and the number to add to the top
+/// limb.
 const TWO_P: [u64; 2] = [38, 1 << 48];
 
-/// 8p = 2^258 - 152, written with limbs that are larger than sums of two.
+/// 8p = 2^258 - 152, in limbs that are larger than those of [`Sum`].
 const EIGHT_P: [u64; 5] = [(1 << 54) - 152, (1 << 54) - 4, (1 << 54) - 4, (1 << 54) - 4, (1 << 50) - 4];
 
 /// Limbs from 0 to [`LIMB`], the top one below [`TOP`].
@@ -61,9 +66,9 @@ impl<W> From<Product<W>> for Loose<W> {
 }
 
 impl<S: Madd52> Ifma<S> {
-    /// The ten columns of a b, the lower five added to those given.
+    /// Returns the ten columns of a b, with `lower` added to the lower five.
     #[inline(always)]
-    fn transpose(self, a: &[S::Word; 5], b: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
+    fn product_columns(self, a: &[S::Word; 5], b: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
         let (simd, zero) = (self.0, self.0.splat(0));
         let mut columns = [lower[0], lower[1], lower[2], lower[3], lower[4], zero, zero, zero, zero, zero];
         for i in 0..5 {
@@ -77,7 +82,8 @@ impl<S: Madd52> Ifma<S> {
         columns
     }
 
-    /// The same of a^2: products of different limbs once, doubled.
+    /// Returns the ten columns of a^2, with `lower` added to the lower five. Each product of
+    /// different limbs is computed once and doubled.
     #[inline(always)]
     fn square_columns(self, a: &[S::Word; 5], lower: &[S::Word; 5]) -> [S::Word; 10] {
         let simd = self.0;
@@ -101,7 +107,8 @@ impl<S: Madd52> Ifma<S> {
         columns
     }
 
-    /// Brings down the upper columns. A column is below 2^57: nine parts of 52 bits, and what was added.
+    /// Adds the upper columns to the lower ones, times 608. A column must be below 2^57: it has
+    /// nine parts of 52 bits, and what was added.
     #[inline(always)]
     fn fold(self, columns: &[S::Word; 10]) -> [S::Word; 5] {
         let simd = self.0;
@@ -118,8 +125,9 @@ impl<S: Madd52> Ifma<S> {
         lower
     }
 
-    /// Carries from limb to limb, what is over 2^255 first: limbs of the result are the low 52 bits of its words. The
-    /// columns are below 2^58, so that the top limb takes no more than a carry of 6 bits.
+    /// Carries from limb to limb, after it has reduced the part above 2^255. The limbs of the
+    /// result are the low 52 bits of its words. The columns must be below 2^58, so the carry into
+    /// the top limb has at most 6 bits.
     #[inline(always)]
     fn carry_up(self, columns: &[S::Word; 5]) -> [S::Word; 5] {
         let simd = self.0;
@@ -133,7 +141,7 @@ impl<S: Madd52> Ifma<S> {
         limbs
     }
 
-    /// The limbs without what their words hold above them.
+    /// Clears the bits of the words above their limbs.
     #[inline(always)]
     fn masked(self, limbs: &[S::Word; 5]) -> [S::Word; 5] {
         let (simd, limb) = (self.0, self.0.splat(LIMB));
@@ -146,7 +154,7 @@ impl<S: Madd52> Ifma<S> {
         ]
     }
 
-    /// Whether the limbs of a tight element, or the top limbs of another one, are in their range.
+    /// Returns true if all `limbs` in all lanes are below `bound`.
     fn within(self, limbs: &[S::Word], bound: u64) -> bool {
         self.0.run(
             #[inline(always)]
@@ -154,6 +162,7 @@ impl<S: Madd52> Ifma<S> {
         )
     }
 
+    /// Masks carried limbs and returns a tight element.
     #[inline(always)]
     fn to_tight(self, limbs: &[S::Word; 5]) -> Tight<S::Word> {
         let limbs = self.masked(limbs);
@@ -161,12 +170,14 @@ impl<S: Madd52> Ifma<S> {
         Tight(limbs)
     }
 
+    /// Returns carried limbs as a product.
     #[inline(always)]
     fn to_product(self, limbs: [S::Word; 5]) -> Product<S::Word> {
         debug_assert!(self.within(&limbs[4..], TOP));
         Product(limbs)
     }
 
+    /// Returns limbs of 0.
     #[inline(always)]
     fn zero(self) -> [S::Word; 5] {
         [self.0.splat(0); 5]
@@ -197,10 +208,11 @@ impl<S: Madd52> Field for Ifma<S> {
         ])
     }
 
-    /// The value is positive, with two p added, and so is the top limb once every carry, of either sign, has reached it.
     #[inline(always)]
     fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
         let simd = self.0;
+        // 2p makes the value positive. So the top limb is positive, too, after the carries, which
+        // have either sign.
         let mut limbs = [
             simd.sub(a.0[0], simd.add(b.0[0], simd.splat(TWO_P[0]))),
             simd.sub(a.0[1], b.0[1]),
@@ -234,7 +246,7 @@ impl<S: Madd52> Field for Ifma<S> {
 
     #[inline(always)]
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
-        self.to_product(self.carry_up(&self.fold(&self.transpose(&a.0, &b.0, &self.zero()))))
+        self.to_product(self.carry_up(&self.fold(&self.product_columns(&a.0, &b.0, &self.zero()))))
     }
 
     #[inline(always)]
@@ -244,7 +256,7 @@ impl<S: Madd52> Field for Ifma<S> {
 
     #[inline(always)]
     fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
-        let columns = self.transpose(&a.0, &b.0, &c.0);
+        let columns = self.product_columns(&a.0, &b.0, &c.0);
         self.to_tight(&self.carry_up(&self.fold(&columns)))
     }
 
@@ -260,7 +272,7 @@ impl<S: Madd52> Field for Ifma<S> {
     fn words(self, a: &Self::Product) -> [Word<Self>; 4] {
         let simd = self.0;
         let [a, b, c, d, e] = self.masked(&a.0);
-        // Below 2^255 + 2^215, which is below 2p.
+        // The value is below 2^255 + 2^215, which is below 2p.
         let words = [
             simd.or(a, simd.shl::<52>(b)),
             simd.or(simd.shr::<12>(b), simd.shl::<40>(c)),

@@ -1,7 +1,9 @@
-//! Inversion: all lanes share one (Montgomery's trick), which ordinary words do by division steps.
+//! Inversion by division steps. All lanes share one inversion (Montgomery's trick), which uses
+//! ordinary words.
 //!
-//! Daniel J. Bernstein, Bo-Yin Yang: Fast constant-time gcd computation and modular inversion, TCHES 2019; here in variable
-//! time, 62 steps at a time on the lowest words. It takes about a quarter of the time of the power p - 2.
+//! The algorithm is that of Daniel J. Bernstein, Bo-Yin Yang: Fast constant-time gcd computation
+//! and modular inversion, TCHES 2019. This version takes variable time, and does 62 division steps
+//! at a time on the lowest words. It takes about a quarter of the time of the power p - 2.
 
 use std::ops::Div;
 
@@ -10,7 +12,8 @@ use super::element::Element;
 use super::portable::Portable;
 use crate::simd::{Scalar, Words};
 
-/// Returns 1 / a in every lane, or `None` if a lane is 0. Variable-time.
+/// Returns 1 / a in every lane, or `None` if a lane is 0. The time depends on the product of all
+/// lanes.
 #[inline(always)]
 pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
     const MOST_LANES: usize = 8;
@@ -21,17 +24,17 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
     }
     let lanes = <F::Simd as Words>::LANES;
     let element = |lane: usize| one_lane.product(words.map(|word| word[lane]));
-    let mut before = [one_lane.one(); MOST_LANES];
+    let mut products_before = [one_lane.one(); MOST_LANES];
     let mut product = one_lane.one();
-    for (lane, before) in before.iter_mut().enumerate().take(lanes) {
+    for (lane, before) in products_before.iter_mut().enumerate().take(lanes) {
         *before = product;
         product = one_lane.mul(&product, &element(lane).into());
     }
     let mut inverse = one_lane.product(inverse(Element(one_lane.words(&product)))?.0);
     let mut inverses = [[0; MOST_LANES]; 4];
     for lane in (0..lanes).rev() {
-        let of_this = one_lane.words(&one_lane.mul(&inverse, &before[lane].into()));
-        inverses.iter_mut().zip(of_this).for_each(|(lanes, word)| lanes[lane] = word);
+        let inverse_of_this = one_lane.words(&one_lane.mul(&inverse, &products_before[lane].into()));
+        inverses.iter_mut().zip(inverse_of_this).for_each(|(lanes, word)| lanes[lane] = word);
         inverse = one_lane.mul(&inverse, &element(lane).into());
     }
     Some(field.product(inverses.map(|lanes| simd.load(&lanes))))
@@ -44,7 +47,7 @@ impl Div for Element {
 
     /// # Panics
     ///
-    /// The divisor is 0.
+    /// Panics if the divisor is 0.
     #[allow(clippy::suspicious_arithmetic_impl, reason = "a quotient is a product with an inverse")]
     fn div(self, divisor: Self) -> Self {
         let inverse = invert(FIELD, &FIELD.product(divisor.0));
@@ -52,13 +55,13 @@ impl Div for Element {
     }
 }
 
-/// Steps taken on words before the whole numbers follow.
+/// The number of division steps on the lowest words between two updates of the whole numbers.
 const STEPS: u32 = 62;
 
-/// The low 62 bits.
+/// The mask of the low 62 bits.
 const LIMB: i64 = (1 << STEPS) - 1;
 
-/// A number as limbs of 62 bits, the last one with the sign.
+/// A number as limbs of 62 bits. The last limb has the sign.
 type Limbs = [i64; 5];
 
 /// p = 2^255 - 19, where 255 = 4 * 62 + 7.
@@ -66,7 +69,8 @@ const P: Limbs = [-19, 0, 0, 0, 1 << 7];
 
 /// 1 / p modulo 2^62.
 const INVERSE_OF_P: i64 = {
-    // Each step doubles the number of bits that are right; 5 are right at first, since p = 13 = 1 / 5 modulo 32.
+    // Each step doubles the number of correct bits. The start value 5 has 5, since p = 13 = 1 / 5
+    // modulo 32.
     let mut inverse = 5i64;
     let mut step = 0;
     while step < 4 {
@@ -78,7 +82,8 @@ const INVERSE_OF_P: i64 = {
 
 const _: () = assert!(INVERSE_OF_P.wrapping_mul(P[0]) & LIMB == 1);
 
-/// What 62 steps do to a pair of numbers, times 2^62.
+/// The linear map of 62 division steps, times 2^62. It takes (f, g) to (u f + v g, q f + r
+/// g) / 2^62.
 struct Matrix {
     u: i64,
     v: i64,
@@ -86,7 +91,7 @@ struct Matrix {
     r: i64,
 }
 
-/// 1 / a, or `None` for 0.
+/// Returns 1 / a, or `None` if a is 0.
 fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
     let low = |word: u64| word.cast_signed() & LIMB;
     let mut g = [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)];
@@ -94,25 +99,26 @@ fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
         return None;
     }
     let mut f = P;
-    // With d a = f and e a = g modulo p all the way, d is plus or minus the inverse when g is 0.
+    // d a = f and e a = g modulo p at every step. When g is 0, f is 1 or -1, so d is plus or minus
+    // the inverse.
     let (mut d, mut e) = ([0; 5], [1, 0, 0, 0, 0]);
     let mut delta = 1;
     while g != [0; 5] {
-        let matrix = steps(&mut delta, f[0], g[0]);
+        let matrix = division_steps(&mut delta, f[0], g[0]);
         (f, g) = apply(&matrix, &f, &g, 0, 0);
         (d, e) = apply_modulo_p(&matrix, &d, &e);
     }
-    // f is 1 or -1, and d between -2p and p.
-    let mut result = carried(d, i64::from(d[4] < 0));
+    // d is between -2p and p.
+    let mut result = add_multiple_of_p(d, i64::from(d[4] < 0));
     if f[4] < 0 {
-        result = carried(result.map(|limb| -limb), 0);
+        result = add_multiple_of_p(result.map(|limb| -limb), 0);
     }
-    let [v, w, x, y, z] = carried(result, i64::from(result[4] < 0)).map(i64::cast_unsigned);
+    let [v, w, x, y, z] = add_multiple_of_p(result, i64::from(result[4] < 0)).map(i64::cast_unsigned);
     Some(Element([v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]))
 }
 
-/// a + `times` p, its limbs but the last one positive.
-fn carried(a: Limbs, times: i64) -> Limbs {
+/// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
+fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
     let mut sum = a;
     let mut carry = 0;
     for (limb, p) in sum.iter_mut().zip(P) {
@@ -124,13 +130,14 @@ fn carried(a: Limbs, times: i64) -> Limbs {
     sum
 }
 
-/// 62 division steps on the lowest limbs of an odd f and of g.
-fn steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
+/// Does 62 division steps on `f` and `g`, the lowest limbs of two numbers. `f` must be odd.
+fn division_steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
     let (mut f, mut g) = (f.cast_unsigned(), g.cast_unsigned());
     let (mut u, mut v, mut q, mut r) = (1u64, 0u64, 0u64, 1u64);
     let mut left = STEPS;
     loop {
-        // While g is even, it is halved, and the other number's factors double instead.
+        // An even g is halved. Since the matrix is scaled by 2^62, the factors u and v of f double
+        // instead.
         let zeros = (g | u64::MAX << left).trailing_zeros();
         g >>= zeros;
         u <<= zeros;
@@ -147,8 +154,9 @@ fn steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
             (u, q) = (q, u.wrapping_neg());
             (v, r) = (r, v.wrapping_neg());
         }
-        // As many bits of g at once as there are steps until the next exchange: the multiple of f that clears them is
-        // -g / f modulo 2^6, 1 / f by one step of Newton's from f, which is its own inverse modulo 8.
+        // Clear as many low bits of g as steps are left until the next exchange, but at most 6. The
+        // multiple of f to add is -g / f modulo 2^6. One step of Newton's method gives 1 / f: it
+        // starts from f, its own inverse modulo 8.
         let bits = left.min((1 - *delta).min(6) as u32);
         let multiple = f.wrapping_mul(f).wrapping_sub(2).wrapping_mul(f).wrapping_mul(g) & ((1 << bits) - 1);
         g = g.wrapping_add(f.wrapping_mul(multiple));
@@ -157,10 +165,12 @@ fn steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
     }
 }
 
-/// (u d + v e, q d + r e) / 2^62 modulo p; of numbers between -2p and p again such numbers.
+/// Returns (u d + v e, q d + r e) / 2^62 modulo p. The arguments and the results are between -2p
+/// and p.
 fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
-    // With p added to what is negative, a sum is between -p and p, since neither |u| + |v| nor |q| + |r| is above 2^62. The multiple of
-    // p, less than 2^62, that is taken away then makes it divisible.
+    // First add p to each of d and e that is negative, so both are between -p and p. Neither |u| +
+    // |v| nor |q| + |r| is above 2^62, so each sum divided by 2^62 is between -p and p, too. Then
+    // subtract a multiple of p, less than 2^62 p, that makes the sum divisible by 2^62.
     let multiple = |x: i64, y: i64| {
         let sign = (x & d[4] >> 63) + (y & e[4] >> 63);
         let low = x.wrapping_mul(d[0]).wrapping_add(y.wrapping_mul(e[0]));
@@ -169,23 +179,24 @@ fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
     apply(matrix, d, e, multiple(matrix.u, matrix.v), multiple(matrix.q, matrix.r))
 }
 
-/// (u a + v b + `for_a` p, q a + r b + `for_b` p) / 2^62, without remainders.
-fn apply(matrix: &Matrix, a: &Limbs, b: &Limbs, for_a: i64, for_b: i64) -> (Limbs, Limbs) {
+/// Returns (u a + v b + `first_multiple` p, q a + r b + `second_multiple` p) / 2^62. Both sums must
+/// be divisible by 2^62.
+fn apply(matrix: &Matrix, a: &Limbs, b: &Limbs, first_multiple: i64, second_multiple: i64) -> (Limbs, Limbs) {
     let wide = |x: i64, y: i64| i128::from(x) * i128::from(y);
     let (mut first, mut second) = ([0; 5], [0; 5]);
-    let (mut carry_a, mut carry_b) = (0, 0);
+    let (mut first_carry, mut second_carry) = (0, 0);
     for at in 0..5 {
-        carry_a += wide(matrix.u, a[at]) + wide(matrix.v, b[at]) + wide(for_a, P[at]);
-        carry_b += wide(matrix.q, a[at]) + wide(matrix.r, b[at]) + wide(for_b, P[at]);
+        first_carry += wide(matrix.u, a[at]) + wide(matrix.v, b[at]) + wide(first_multiple, P[at]);
+        second_carry += wide(matrix.q, a[at]) + wide(matrix.r, b[at]) + wide(second_multiple, P[at]);
         if at > 0 {
-            first[at - 1] = carry_a as i64 & LIMB;
-            second[at - 1] = carry_b as i64 & LIMB;
+            first[at - 1] = first_carry as i64 & LIMB;
+            second[at - 1] = second_carry as i64 & LIMB;
         }
-        carry_a >>= STEPS;
-        carry_b >>= STEPS;
+        first_carry >>= STEPS;
+        second_carry >>= STEPS;
     }
-    first[4] = carry_a as i64;
-    second[4] = carry_b as i64;
+    first[4] = first_carry as i64;
+    second[4] = second_carry as i64;
     (first, second)
 }
 
@@ -198,7 +209,7 @@ mod tests {
 
     use crate::curve::field::tests::cases;
 
-    /// How many of either sign. Miri takes its time.
+    /// The number of small elements of either sign. Miri is slow.
     const SMALL: u64 = if cfg!(miri) { 3 } else { 1000 };
 
     #[test]
@@ -224,7 +235,7 @@ mod tests {
         assert_eq!(inverse(zero), None);
     }
 
-    /// At the ends of the ranges, where an inversion hardly ever comes.
+    /// Tests the ends of the ranges, which an inversion almost never reaches.
     #[test]
     fn the_factors_stay_between_minus_2_p_and_p() {
         let number = |limbs: &Limbs| limbs.iter().rev().fold(BigInt::ZERO, |sum, limb| (sum << STEPS) + limb);
@@ -239,7 +250,7 @@ mod tests {
         let ends = [-2 * &p + 1, -&p - 1, -&p, -&p + 1, (-1).into(), 0.into(), 1.into(), &p - 1];
         let mut random = rand_chacha::ChaCha20Rng::from_seed([10; 32]);
         for _ in 0..cases().div_ceil(ends.len() * ends.len()) {
-            // As large as two factors can be.
+            // The absolute values of two factors sum to 2^62, the largest possible sum.
             let mut factors = || {
                 let one = (random.next_u64() >> 1) as i64 - (1 << 62);
                 let other = (1 << 62) - one.abs();

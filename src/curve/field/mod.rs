@@ -1,15 +1,15 @@
-//! Arithmetic modulo p = 2^255 - 19: the seam between instruction sets.
+//! Arithmetic modulo p = 2^255 - 19, with one back end for each kind of instruction set.
 //!
-//! A back end is a type that implements [`Field`]. It works on vectors of independent elements, one a lane, in whatever
-//! radix suits its instructions. How far limbs have grown is told by types, so that nothing that could overflow can be
-//! written down:
+//! A back end is a type that implements [`Field`]. It works on vectors of independent elements, one
+//! in each lane, in the radix that suits its instructions. Types bound the size of limbs, so code
+//! that could overflow does not compile:
 //!
-//! | type | where from | where to |
+//! | type | source | use |
 //! | --- | --- | --- |
-//! | [`Field::Tight`] | carried, from a table or a sum of products | sums and differences |
-//! | [`Field::Loose`] | a difference of tight elements, not carried | a product, once |
-//! | [`Field::Product`] | a product | products |
-//! | [`Field::Sum`] | a sum of tight elements, not carried | to be subtracted from a square |
+//! | [`Field::Tight`] | a table or a sum of products, carried | sums and differences |
+//! | [`Field::Loose`] | a difference of tight elements, not carried | one factor of a product |
+//! | [`Field::Product`] | a product | factors of products |
+//! | [`Field::Sum`] | a sum of tight elements, not carried | a subtrahend |
 
 #![allow(clippy::needless_range_loop, reason = "limbs are counted, as in the formulas")]
 

@@ -1,24 +1,26 @@
-//! One lane of five 51-bit limbs with 64 x 64 -> 128 bit products: any 64-bit processor.
+//! The back end of any 64-bit processor: one lane of five 51-bit limbs, with 64 x 64 -> 128 bit
+//! products.
 
 use super::back_end::Field;
 use super::radix51::{self, LIMB, P, five};
 use crate::simd::Scalar;
 
-/// The back end of every processor.
+/// The back end that runs on every processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable(pub Scalar);
 
-/// Tight limbs stay below this: a carried limb, and what the last carry may add.
+/// The exclusive bound of tight limbs: 2^51 for a carried limb, and 2^14 for the last carry.
 pub(super) const TIGHT: u64 = (1 << 51) + (1 << 14);
 
-/// Loose limbs stay below this, which is what a product can take.
+/// The exclusive bound of loose limbs, the largest that a product accepts.
 pub(super) const LOOSE: u64 = 1 << 54;
 
-/// 2p and 4p, limb by limb: added before a subtraction, so that no limb goes below 0.
+/// The limbs of 2p and 4p. One of them is added before a subtraction, so no limb becomes negative.
 const TWO_P: [u64; 5] = [2 * P[0], 2 * P[1], 2 * P[2], 2 * P[3], 2 * P[4]];
 const FOUR_P: [u64; 5] = [4 * P[0], 4 * P[1], 4 * P[2], 4 * P[3], 4 * P[4]];
 
-// A difference of tight limbs is positive and loose, and so is one with a sum of two.
+// A tight limb minus a tight limb plus 2p is positive and loose. A tight limb minus a sum of two
+// plus 4p is, too.
 const _: () = assert!(TIGHT <= TWO_P[0] && TIGHT + TWO_P[1] < LOOSE);
 const _: () = assert!(2 * TIGHT <= FOUR_P[0] && TIGHT + FOUR_P[1] < LOOSE);
 
@@ -53,8 +55,10 @@ impl From<Tight51> for Loose51 {
     }
 }
 
-/// Columns of a product to tight limbs. A column is below 5 * 19 * 2^106, the last one, which has no
-/// factor 19, below 5 * 2^106: its carry times 19 fits into a word.
+/// Carries the columns of a product into tight limbs.
+///
+/// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106, so 19
+/// times its carry fits into a word.
 #[inline(always)]
 fn reduce(mut columns: [u128; 5]) -> Tight51 {
     let mut limbs = [0; 5];
@@ -69,12 +73,14 @@ fn reduce(mut columns: [u128; 5]) -> Tight51 {
     Tight51::new(limbs)
 }
 
+/// Returns the 128-bit product.
 #[inline(always)]
 fn wide(a: u64, b: u64) -> u128 {
     u128::from(a) * u128::from(b)
 }
 
-/// The columns of a b. 2^255 = 19: what lies above column 4 comes back 19-fold.
+/// Returns the columns of a b. Columns above the last return to the lowest ones with a factor of
+/// 19, because 2^255 = 19 modulo p.
 #[inline(always)]
 fn product(a: &Tight51, b: &Loose51) -> [u128; 5] {
     let (a, b) = (&a.0, &b.0);
@@ -88,7 +94,7 @@ fn product(a: &Tight51, b: &Loose51) -> [u128; 5] {
     ]
 }
 
-/// The columns of a^2.
+/// Returns the columns of a^2.
 #[inline(always)]
 fn square(a: &Tight51) -> [u128; 5] {
     let a = &a.0;

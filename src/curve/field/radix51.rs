@@ -1,9 +1,9 @@
-//! Words of 64 bits to limbs of 51 and back, in every lane.
+//! Conversion between words of 64 bits and limbs of 51 bits, in every lane.
 
 use crate::simd::Words;
 
-/// An expression for each limb, written out: a closure might not be inlined, and would then not be compiled for the
-/// instruction set.
+/// Makes an array of five limbs from an expression, without a closure. A closure that is not
+/// inlined would not be compiled for the instruction set.
 macro_rules! five {
     ($at:ident => $limb:expr) => {
         five!($at => $limb; 0 1 2 3 4)
@@ -17,13 +17,13 @@ macro_rules! five {
 }
 pub(super) use five;
 
-/// The largest limb.
+/// The largest carried limb, which is also the mask of a limb's bits.
 pub(super) const LIMB: u64 = (1 << 51) - 1;
 
-/// p, limb by limb.
+/// The limbs of p.
 pub(super) const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
-/// Whether all lanes of a vector pass a test: for assertions, in debug builds.
+/// Returns true if all lanes of a vector pass a test. Assertions of debug builds use it.
 #[inline(always)]
 pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
     let mut lanes = [0; 8];
@@ -31,7 +31,7 @@ pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -
     lanes[..S::LANES].iter().all(|lane| test(*lane))
 }
 
-/// Four words below 2^255 to five limbs.
+/// Converts four words, a number below 2^255, to five limbs.
 #[inline(always)]
 pub(super) fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 5] {
     let limb = simd.splat(LIMB);
@@ -44,16 +44,18 @@ pub(super) fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 
     ]
 }
 
-/// 19 a, below 2^64.
+/// Returns 19 a, which must be below 2^64.
 #[inline(always)]
 pub(super) fn times_19<S: Words>(simd: S, a: S::Word) -> S::Word {
     simd.add(simd.add(a, simd.opaque(simd.shl::<1>(a))), simd.opaque(simd.shl::<4>(a)))
 }
 
-/// Limbs below 2^63 of a value below 2p, to four words below p.
+/// Converts limbs to four words, a number below p. The limbs must be below 2^63, and their value
+/// below 2p.
 #[inline(always)]
 pub(super) fn canonical<S: Words>(simd: S, limbs: [S::Word; 5]) -> [S::Word; 4] {
-    // 1 if the value is at least p, that is if adding 19 carries out of bit 255.
+    // Adding 19 carries into bit 255 if the value is at least p. After the loop `over` is this
+    // carry, 0 or 1.
     let mut over = simd.splat(19);
     for limb in limbs {
         over = simd.shr::<51>(simd.add(limb, over));

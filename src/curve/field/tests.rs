@@ -1,6 +1,6 @@
-//! Every back end against big integers, with limbs at the bounds of their types.
+//! Tests of every back end against big integers, with limbs at the bounds of their types.
 //!
-//! `VANITY_CASES` sets how many cases of each operation are tried in each back end.
+//! The variable `VANITY_CASES` sets the number of cases of each operation in each back end.
 
 use std::ops::RangeInclusive;
 
@@ -12,23 +12,23 @@ use super::*;
 use crate::simd::Words;
 use crate::simd::{Doubles, Madd52, Scalar};
 
-/// The number of cases of each operation in each back end. Miri takes its time.
+/// Returns the number of cases of each operation in each back end. Miri is slow.
 pub(super) fn cases() -> usize {
-    let ordinarily = if cfg!(miri) { 4 } else { 20_000 };
-    std::env::var("VANITY_CASES").map_or(ordinarily, |cases| cases.parse().unwrap())
+    let default_cases = if cfg!(miri) { 4 } else { 20_000 };
+    std::env::var("VANITY_CASES").map_or(default_cases, |cases| cases.parse().unwrap())
 }
 
-/// The most lanes.
+/// The most lanes of any back end.
 const LANES: usize = 8;
 
 /// Five limbs in every lane.
 type Limbs = [[i64; LANES]; 5];
 
-/// How limbs are put in and taken out.
+/// Access to the limbs of a back end.
 trait Probe: Field {
-    /// Bits from limb to limb.
+    /// The number of bits between the weights of two limbs.
     const RADIX: u32;
-    /// What limb `at` may be in a tight element, a loose one, a product, a sum.
+    /// Returns the ranges of limb `at` in a tight element, a loose one, a product and a sum.
     fn ranges(at: usize) -> [RangeInclusive<i64>; 4];
     fn put_tight(self, limbs: &Limbs) -> Self::Tight;
     fn put_loose(self, limbs: &Limbs) -> Self::Loose;
@@ -143,8 +143,8 @@ impl<S: Doubles> Probe for Fma<S> {
     }
 }
 
-/// What a word may hold above its limb where only the low 52 bits count.
-fn dirt(limb: i64) -> u64 {
+/// Returns bits above a limb, for words of which only the low 52 bits count.
+fn bits_above(limb: i64) -> u64 {
     limb.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) << 52
 }
 
@@ -166,8 +166,9 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 
     fn put_loose(self, limbs: &Limbs) -> Self::Loose {
-        let dirty = |at, limb: i64| limb.cast_unsigned() | if at < 4 { dirt(limb) } else { 0 };
-        ifma::Loose(vectors(self.0, limbs, dirty))
+        let with_bits_above =
+            |at, limb: i64| limb.cast_unsigned() | if at < 4 { bits_above(limb) } else { 0 };
+        ifma::Loose(vectors(self.0, limbs, with_bits_above))
     }
 
     fn put_product(self, limbs: &Limbs) -> Self::Product {
@@ -199,12 +200,12 @@ fn p() -> BigInt {
     (BigInt::from(1) << 255) - 19
 }
 
-/// The value in one lane.
+/// Returns the value in one lane.
 fn value<F: Probe>(limbs: &Limbs, lane: usize) -> BigInt {
     limbs.iter().rev().fold(BigInt::default(), |sum, limb| (sum << F::RADIX) + limb[lane])
 }
 
-/// Limbs at both ends of their range, near them, and anywhere.
+/// Returns random limbs, many of them at or near the ends of their ranges.
 fn limbs(random: &mut ChaCha20Rng, ranges: impl Fn(usize) -> RangeInclusive<i64>) -> Limbs {
     std::array::from_fn(|at| {
         let range = ranges(at);
@@ -243,8 +244,8 @@ fn check<F: Probe>(field: F) {
             ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
         ];
         let inverse = invert(field, &vp).map(|inverse| field.get_product(&inverse));
-        let typed = words_of_elements(&mut random);
-        let converted = field.product(typed.map(|lanes| field.simd().load(&lanes)));
+        let given = words_of_elements(&mut random);
+        let converted = field.product(given.map(|lanes| field.simd().load(&lanes)));
         let [words, converted] = [vp, converted].map(|product| {
             let mut words = [[0; LANES]; 4];
             words
@@ -280,9 +281,9 @@ fn check<F: Probe>(field: F) {
             let canonical = BigInt::from(from_words(words.map(|word| word[lane])));
             assert!(canonical < p);
             assert_eq!((canonical - &product) % &p, BigInt::default(), "words");
-            let [typed, converted] =
-                [&typed, &converted].map(|words| from_words(words.map(|word| word[lane])));
-            assert_eq!(BigInt::from(typed) % &p, BigInt::from(converted), "product and words");
+            let [given, converted] =
+                [&given, &converted].map(|words| from_words(words.map(|word| word[lane])));
+            assert_eq!(BigInt::from(given) % &p, BigInt::from(converted), "product and words");
 
             zeros += u32::from(&product % &p == BigInt::default());
             if let Some(inverse) = &inverse {
@@ -297,7 +298,7 @@ fn check<F: Probe>(field: F) {
     round_trips(field);
 }
 
-/// Words below 2^255, of which many are at one end of their range.
+/// Returns words of numbers below 2^255, many of them at one end of their range.
 fn words_of_elements(random: &mut ChaCha20Rng) -> [[u64; LANES]; 4] {
     let mut word = |most: u64| match random.next_u32() % 4 {
         0 => 0,
@@ -312,7 +313,8 @@ fn from_words(words: [u64; 4]) -> BigUint {
     words.iter().rev().fold(BigUint::default(), |sum, word| (sum << 64) + *word)
 }
 
-/// Words become elements and come back; inverses times their elements are 1; 0 has none.
+/// Checks three things: words survive the conversion to elements and back, an element times its
+/// inverse is 1, and 0 has no inverse.
 fn round_trips<F: Field>(field: F) {
     let simd = field.simd();
     let back = |a: &F::Product| {
@@ -322,7 +324,7 @@ fn round_trips<F: Field>(field: F) {
     };
     let top = u64::MAX >> 1;
     let p = [u64::MAX - 18, u64::MAX, u64::MAX, top];
-    // A different element in every lane, among them 0, 1 and those around p.
+    // Every lane has a different element.
     let elements: [[u64; 4]; LANES] = [
         [1, 0, 0, 0],
         [p[0] - 1, p[1], p[2], p[3]],

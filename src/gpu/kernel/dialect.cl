@@ -1,7 +1,8 @@
-// What OpenCL C 1.2 and CUDA C call differently.
+// Common names for the words that differ between OpenCL C 1.2 and CUDA C.
 //
-// FUNCTION may become part of its caller; CALLED must not, and keeps the code small that is needed in several places.
-// With SMALL_CODE, for processors, nothing is inlined or unrolled: PoCL would compile for minutes.
+// The compiler can inline a FUNCTION, but not a CALLED function. CALLED keeps the code small if a
+// function has several callers. With SMALL_CODE, for CPUs, nothing is inlined or unrolled, because
+// PoCL would compile for minutes.
 
 #ifdef __CUDACC__
 typedef unsigned int uint;
@@ -35,7 +36,8 @@ typedef unsigned long long ulong;
 #define UNROLL _Pragma("unroll")
 #endif
 
-// Buffers of many elements of eight words hold word 0 of all of them, then word 1, and so on: neighbours read together.
+// Buffers of elements of eight words hold word 0 of all elements, then word 1 of all, and so on. So
+// neighbouring work items read neighbouring words.
 #define WORD(at, word) ((size_t)(word) * total + (at))
 
 FUNCTION uint swapped(uint word)

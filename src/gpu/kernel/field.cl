@@ -1,10 +1,12 @@
 // Arithmetic modulo p = 2^255 - 19 in eight 32-bit words.
 //
-// An element is any number below 2^256, and 2^256 = 38 modulo p: what a sum carries out of the highest word comes back 38-fold
-// at the lowest. So every operation takes whatever another one gives, and no bounds have to be watched.
+// An element is any number below 2^256. Since 2^256 = 38 modulo p, a carry out of the highest word
+// returns to the lowest word with a factor of 38. So every operation accepts the result of every
+// other one, without further bounds.
 //
-// A multiplication is 64 products of words and 8 to fold the upper half. On NVIDIA's processors PTX keeps the carries in
-// their flag (ptx.rs makes its text); elsewhere 64-bit sums carry them.
+// A multiplication is 64 products of words, and 8 more to fold the upper half. On NVIDIA's GPUs PTX
+// keeps the carries in the carry flag (ptx.rs makes its text). On other devices 64-bit sums hold
+// the carries.
 
 typedef struct {
     uint word[8];
@@ -42,7 +44,7 @@ FUNCTION void subtract(element *difference, const element *a, const element *b)
 
 #else
 
-// a + 38 carry, for a carry of at most 38.
+// Adds 38 carry to a, for a carry of at most 38.
 FUNCTION void fold(element *a, ulong carry)
 {
     carry *= 38;
@@ -51,7 +53,7 @@ FUNCTION void fold(element *a, ulong carry)
         a->word[at] = (uint)carry;
         carry >>= 32;
     }
-    // If this carries once more, what is left is below 38 * 38.
+    // If this carries once more, the remaining number is below 38 * 38.
     a->word[0] += 38 * (uint)carry;
 }
 
@@ -63,7 +65,7 @@ FUNCTION void multiply(element *product, const element *a, const element *b)
     UNROLL for (int row = 0; row < 8; row++) {
         ulong sum = 0;
         UNROLL for (int at = 0; at < 8; at++) {
-            // At most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
+            // The sum is at most (2^32 - 1)^2 + 2 (2^32 - 1) = 2^64 - 1.
             sum += (ulong)a->word[row] * b->word[at] + columns[row + at];
             columns[row + at] = (uint)sum;
             sum >>= 32;
@@ -104,16 +106,17 @@ FUNCTION void subtract(element *difference, const element *a, const element *b)
         difference->word[at] = (uint)word;
         borrow = word >> 63;
     }
-    // If this borrows once more, what is left is above 2^256 - 39.
+    // If this borrows once more, the remaining number is above 2^256 - 39.
     difference->word[0] -= 38 * (uint)borrow;
 }
 
 #endif
 
-// The least number that stands for the element: its encoding (RFC 8032, section 5.1.2).
+// Replaces an element by the least number with the same value modulo p, its encoding (RFC 8032,
+// section 5.1.2).
 CALLED void reduce(element *a)
 {
-    // Below 2^255 + 19 with bit 255 folded to 19.
+    // Fold bit 255 to 19. The number is then below 2^255 + 19.
     ulong carry = 19 * (a->word[7] >> 31);
     a->word[7] &= 0x7fffffff;
     UNROLL for (int at = 0; at < 8; at++) {
@@ -121,7 +124,7 @@ CALLED void reduce(element *a)
         a->word[at] = (uint)carry;
         carry >>= 32;
     }
-    // From p on, adding 19 sets bit 255.
+    // Adding 19 sets bit 255 if the number is at least p.
     element more;
     carry = 19;
     UNROLL for (int at = 0; at < 8; at++) {
@@ -135,19 +138,21 @@ CALLED void reduce(element *a)
         a->word[at] = above ? more.word[at] : a->word[at];
 }
 
-// a^(2^times)
+// Squares a repeatedly: the result is a^(2^times).
 CALLED void square_times(element *a, int times)
 {
     for (int count = 0; count < times; count++)
         multiply(a, a, a);
 }
 
+// Multiplies without inlining.
 CALLED void multiply_called(element *product, const element *a, const element *b)
 {
     multiply(product, a, b);
 }
 
-// 1 / a = a^(p - 2), and 0 for 0: 254 squares and 11 products. The names tell exponents: ones_n is 2^n - 1.
+// Replaces a by 1 / a = a^(p - 2), and 0 by 0, with 254 squares and 11 products. Variables are
+// named after exponents: ones_n is a^(2^n - 1).
 CALLED void invert(element *a)
 {
     element two = *a, nine, eleven, ones_5, ones_10, ones_50, power;
@@ -182,12 +187,14 @@ CALLED void invert(element *a)
     multiply_called(a, &power, &eleven);
 }
 
+// Reads element `at` of a buffer of `total` elements.
 FUNCTION void load(element *a, GLOBAL const uint *words, uint total, uint at)
 {
     UNROLL for (int word = 0; word < 8; word++)
         a->word[word] = words[WORD(at, word)];
 }
 
+// Writes element `at` of a buffer of `total` elements.
 FUNCTION void store(GLOBAL uint *words, uint total, uint at, const element *a)
 {
     UNROLL for (int word = 0; word < 8; word++)

@@ -1,10 +1,12 @@
-// Which keys may match: the tests of a device filter (pattern/matcher/device_filter.rs has them and the layout of its words).
+// The device filter, which finds the keys that may match. pattern/matcher/device_filter.rs has the
+// tests and the layout of the filter's words.
 //
-// Characters are read from a stream of bits, the highest bit of the first byte first, after the two zero bits that a key's header
-// leaves. Keys are tried with both signs of x, fingerprints are those of both.
+// Characters are read from a stream of bits, with the highest bit of the first byte first. For keys
+// the stream begins with the two zero bits that the header leaves. A key is tested with both signs
+// of x, and so is its fingerprint.
 
-// SHA-256 of the blob of a key, as little-endian words (FIPS 180-4, section 6.2). The blob and its padding fill one block; the key
-// begins with the last byte of word 4.
+// Writes SHA-256 of the blob of a key, as little-endian words (FIPS 180-4, section 6.2). The blob
+// and its padding fill one block. The key begins at the last byte of word 4.
 CALLED void fingerprint(uint *digest, const uint *key)
 {
     uint schedule[16], state[8];
@@ -41,7 +43,7 @@ CALLED void fingerprint(uint *digest, const uint *key)
     digest[7] = swapped(h + state[7]);
 }
 
-// The stream of bits of which each six are a character, in nine words.
+// Writes the stream of bits, six for each character, in nine words.
 FUNCTION void stream_of(uint *stream, const uint *bytes, uint lead)
 {
     uint before = 0;
@@ -52,6 +54,7 @@ FUNCTION void stream_of(uint *stream, const uint *bytes, uint lead)
     }
 }
 
+// Returns the value of the character at a position.
 FUNCTION uint character(const uint *stream, uint position)
 {
     uint bit = 6 * position;
@@ -59,7 +62,7 @@ FUNCTION uint character(const uint *stream, uint position)
     return (uint)(two >> (58 - bit % 32)) & 63;
 }
 
-// Whether some window of the row, two bytes, has a marked value.
+// Returns 1 if a window of the row, which is two bytes, has a marked value.
 FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
 {
     GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
@@ -73,13 +76,13 @@ FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
     return 0;
 }
 
-// Whether the first characters of some literal may stand at `from` or later.
+// Returns 1 if the first characters of a literal may be at position `from` or later.
 FUNCTION uint passes_marks(const uint *stream, GLOBAL const uint *marks, uint from)
 {
     ulong starts = (ulong)marks[1] << 32 | marks[0];
     uint counts = marks[2], shift = marks[3];
     GLOBAL const uint *classes = marks + 4, *words = marks + 4 + 16;
-    // The classes of eight characters, the first one lowest.
+    // `window` holds the classes of eight characters, the first character in the lowest byte.
     ulong window = 0;
     for (uint next = from; next < BODY_LEN + 7; next++) {
         uint value = next < BODY_LEN ? character(stream, next) : 0;
@@ -102,7 +105,7 @@ FUNCTION uint passes_marks(const uint *stream, GLOBAL const uint *marks, uint fr
     return 0;
 }
 
-// Whether the automaton accepts the characters.
+// Returns 1 if the automaton accepts the characters.
 FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
 {
     uint state = walk[0];
@@ -112,7 +115,7 @@ FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
     return accepts[state / 64 / 32] >> (state / 64 % 32) & 1;
 }
 
-// Whether any sieve lets the bytes through, which a sieve does if all of its tests do.
+// Returns 1 if the bytes pass at least one sieve. They pass a sieve if they pass all its tests.
 CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
 {
     uint stream[9];
@@ -132,7 +135,8 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
     return 0;
 }
 
-// The keys that may match, each with its place: survivors[0] counts them, and those for which there is room follow.
+// Finds the keys that may match. survivors[0] becomes their number. The place and the key of each
+// of them follow, at most `room` of them.
 KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *filter, GLOBAL uint *survivors, uint room)
 {
     uint at = ITEM;
@@ -148,7 +152,8 @@ KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *filter, GL
             fingerprint(digest, key);
             passed = passes(digest, filter, 0);
         } else {
-            // The sign touches only what holds the character at SIGN_POSITION.
+            // The sign changes only the character at SIGN_POSITION. So the second test for literals
+            // begins at the first place from which one can reach it.
             passed = passes(key, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0);
         }
     }

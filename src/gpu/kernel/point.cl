@@ -1,16 +1,21 @@
-// Public keys from scalars: additions on edwards25519 in extended coordinates, x = X/Z, y = Y/Z, xy = T/Z.
+// Public keys from scalars: additions on edwards25519 in extended coordinates, x = X/Z, y = Y/Z,
+// xy = T/Z.
 //
-// Each window adds an entry of the table, an affine point as (y + x, y - x, 2d xy). H. Hisil, K. Wong, G. Carter, E. Dawson,
-// "Twisted Edwards curves revisited", 2008, section 3.1, with Z2 = 1: seven products, right for all points of
-// the curve, so that no denominator is ever 0. Of the last sum only y = H/F is needed, which takes three. The sign of x stays open.
+// Each window adds an entry of the table, an affine point as (y + x, y - x, 2d xy). The formulas
+// are those of H. Hisil, K. Wong, G. Carter, E. Dawson, "Twisted Edwards curves revisited", 2008,
+// section 3.1, with Z2 = 1. An addition takes seven products. The formulas hold for all points of
+// the curve, so no denominator is ever 0. The last sum needs only y = H/F, which takes three
+// products. The sign of x stays open.
 //
-// The keys of a work item, DEPTH of them, share one inversion (Montgomery's trick): three products a key.
+// The DEPTH keys of a work item share one inversion (Montgomery's trick). This and the quotient
+// take four products a key.
 
 typedef struct {
     element x, y, z, t;
 } point;
 
-// Entries are 24 words, read four at a time.
+// Reads one of the three elements of an entry. An entry has 24 words, which are read four at a
+// time.
 FUNCTION void load_part(element *a, GLOBAL const uint4 *fours)
 {
     uint4 low = fours[0], high = fours[1];
@@ -24,7 +29,8 @@ FUNCTION void load_part(element *a, GLOBAL const uint4 *fours)
     a->word[7] = high.w;
 }
 
-// The free bits of a scalar that belong to a window and all above them; bit i of these is bit i + 3 of the scalar.
+// Returns the free bits of a scalar from the first bit of a window up. Free bit i is bit i + 3 of
+// the scalar.
 FUNCTION uint bits_of(GLOBAL const uint *scalars, uint total, uint at, uint window)
 {
     uint from = WINDOW_START[window] + 3;
@@ -33,7 +39,7 @@ FUNCTION uint bits_of(GLOBAL const uint *scalars, uint total, uint at, uint wind
     return (uint)(((ulong)high << 32 | low) >> (from % 32));
 }
 
-// The sum of all windows, y = over / under.
+// Computes the sum of all windows. Its y is over / under.
 CALLED void sum_of_windows(
     element *over, element *under, GLOBAL const uint *scalars, uint total, uint at, GLOBAL const uint4 *table)
 {
@@ -51,12 +57,13 @@ CALLED void sum_of_windows(
         sum.z.word[word] = 0;
     sum.z.word[0] = 2;
     for (uint window = 1;; window++) {
-        // The leading bit is the sign; a negative digit has the complement of its other bits as index.
+        // The leading bit is the sign. The index of a negative digit is the complement of its other
+        // bits.
         uint bits = bits_of(scalars, total, at, window);
         uint positive = bits >> INDEX_BITS[window] & 1;
         index = (positive ? bits : ~bits) & ((1u << INDEX_BITS[window]) - 1);
         entry = table + 6 * (size_t)(WINDOW_FIRST[window] + index);
-        // The negative of a point has y + x and y - x exchanged, and the other sign in front of xy.
+        // The negative of a point has y + x and y - x exchanged, and -xy in the place of xy.
         load_part(&plus, entry + (positive ? 0 : 2));
         load_part(&minus, entry + (positive ? 2 : 0));
         load_part(&c, entry + 4);
@@ -88,7 +95,8 @@ CALLED void sum_of_windows(
     }
 }
 
-// The public keys of `total` scalars, a multiple of DEPTH, without the sign of x. The scalars are overwritten.
+// Computes the public keys of `total` scalars, without the sign of x. `total` must be a multiple of
+// DEPTH. The scalars are overwritten.
 KERNEL derive(GLOBAL uint *scalars, GLOBAL uint *keys, uint total, GLOBAL const uint4 *table)
 {
     uint items = total / DEPTH, item = ITEM;
@@ -97,7 +105,7 @@ KERNEL derive(GLOBAL uint *scalars, GLOBAL uint *keys, uint total, GLOBAL const 
     element product = {{1, 0, 0, 0, 0, 0, 0, 0}}, over, under;
     for (uint at = item; at < total; at += items) {
         sum_of_windows(&over, &under, scalars, total, at, table);
-        // The product of all denominators before stays with the numerator.
+        // Store the numerator times the product of all earlier denominators.
         multiply_called(&over, &over, &product);
         multiply_called(&product, &product, &under);
         store(keys, total, at, &over);
@@ -115,9 +123,10 @@ KERNEL derive(GLOBAL uint *scalars, GLOBAL uint *keys, uint total, GLOBAL const 
     }
 }
 
-// Entries of the table, `count` of them, from points in short Weierstrass form: rows of x = u + A/3 and v + 9 (curve/table.rs). The Edwards
-// x is c u/v, and y is (u - 1)/(u + 1) (RFC 7748, section 4.1). `numbers` are -A/3, c, 2d. The first `doubled` entries have 2 in
-// the place of 2d. The entries of a work item share one inversion, of the products w = v (u + 1).
+// Makes `count` table entries from points in short Weierstrass form. A row has x = u + A/3 and
+// v + 9 (curve/table.rs). The Edwards x is c u/v, and y is (u - 1)/(u + 1) (RFC 7748, section 4.1).
+// `numbers` are -A/3, c and 2d. The first `doubled` entries have 2 in the place of 2d. The entries
+// of a work item share one inversion, for which each has the denominator w = v (u + 1).
 KERNEL convert(
     GLOBAL const uint *rows, GLOBAL uint *table, uint count, uint doubled, GLOBAL const uint *numbers, uint items)
 {
@@ -131,7 +140,8 @@ KERNEL convert(
         c.word[word] = numbers[8 + word];
         d2.word[word] = numbers[16 + word];
     }
-    // Forward, then backward: the product of all w before waits in the entry.
+    // The first steps go forward, and store the product of all earlier w in the entry. The others
+    // go backward.
     uint of_item = (count - item + items - 1) / items;
     for (uint step = 0; step < 2 * of_item; step++) {
         uint backward = step >= of_item;
@@ -158,7 +168,7 @@ KERNEL convert(
             inverse.word[word] = entry[word];
         multiply_called(&inverse, &inverse, &product);
         multiply_called(&product, &product, &w);
-        // x = c u (u + 1) / w, y = (u - 1) v / w.
+        // Now x = c u (u + 1) / w and y = (u - 1) v / w.
         subtract(&below, &u, &one);
         multiply_called(&above, &above, &u);
         multiply_called(&above, &above, &c);
@@ -183,7 +193,8 @@ KERNEL convert(
     }
 }
 
-// A sum over each work item's keys in which every bit of each of them counts (FNV-1a of its words, 64 bits).
+// Writes, for each work item, the sum of the 64-bit FNV-1a hashes of its keys. So every bit of
+// every key counts.
 KERNEL digest(GLOBAL const uint *keys, uint total, GLOBAL uint *sums)
 {
     uint items = total / DEPTH, item = ITEM;

@@ -1,14 +1,16 @@
-// Scalars from seeds: the first half of SHA-512 (FIPS 180-4, section 6.4; RFC 8032, section 5.1.5), and the
-// seeds themselves by ChaCha20 (RFC 8439, with a 64-bit block counter and a nonce of 0).
+// Seeds by ChaCha20 (RFC 8439, with a 64-bit block counter and a nonce of 0), and scalars from
+// seeds by the first half of SHA-512 (FIPS 180-4, section 6.4; RFC 8032, section 5.1.5).
 //
-// A seed and its padding fill one block. Clamping is left to whoever reads the scalar: only its 251 free bits count.
+// A seed and its padding fill one block. The scalars are not clamped: the code that reads them uses
+// only the 251 free bits.
 
 FUNCTION ulong rotated_down(ulong word, uint bits)
 {
     return word >> bits | word << (64 - bits);
 }
 
-// A step of SHA-512 and of SHA-256, which differ in their words, constants and sums of a and e (FIPS 180-4, sections 6.2.2 and 6.4.2, step 3).
+// A step of SHA-512 or SHA-256 (FIPS 180-4, sections 6.2.2 and 6.4.2, step 3). The two differ in
+// their words, in their constants, and in the sums of a and e.
 #define SHA2_STEP(word, sum_a, sum_e, input) { \
     word first = h + sum_e + (g ^ (e & (f ^ g))) + input; \
     word second = sum_a + ((a & b) | (c & (a | b))); \
@@ -16,7 +18,7 @@ FUNCTION ulong rotated_down(ulong word, uint bits)
     d = c; c = b; b = a; a = first + second; \
 }
 
-// Replaces a seed by its scalar; both in little-endian words.
+// Replaces a seed by its scalar. Both are little-endian words.
 CALLED void hash(uint *seed)
 {
     ulong schedule[16];
@@ -24,7 +26,7 @@ CALLED void hash(uint *seed)
         schedule[at] = 0;
     UNROLL for (int at = 0; at < 4; at++)
         schedule[at] = (ulong)swapped(seed[2 * at]) << 32 | swapped(seed[2 * at + 1]);
-    // A bit of 1 after the message, and its length in bits.
+    // The padding: a bit of 1 after the message, and the length of the message in bits.
     schedule[4] = (ulong)1 << 63;
     schedule[15] = 256;
     ulong a = INITIAL_512[0], b = INITIAL_512[1], c = INITIAL_512[2], d = INITIAL_512[3];
@@ -52,12 +54,13 @@ CALLED void hash(uint *seed)
     a += b; d = rotated(d ^ a, 8); \
     c += d; b = rotated(b ^ c, 7);
 
-// A block of the stream under a key of eight words; `place` is the key, then the number of block 0, its low word first.
+// Writes block `number` of a stream. `place` is a key of eight words, then the number of the
+// stream's first block, low word first.
 CALLED void block_of(uint *block, GLOBAL const uint *place, uint number)
 {
     uint state[16];
     ulong counter = ((ulong)place[9] << 32 | place[8]) + number;
-    // "expand 32-byte k"
+    // The constants "expand 32-byte k".
     state[0] = 0x61707865;
     state[1] = 0x3320646e;
     state[2] = 0x79622d32;
@@ -84,7 +87,8 @@ CALLED void block_of(uint *block, GLOBAL const uint *place, uint number)
         block[at] += state[at];
 }
 
-// The scalars of `total` seeds, an even number, taken from the stream in its order. One block, two seeds, a work item.
+// Writes the scalars of the next `total` seeds of the stream. `total` must be even. Each work item
+// takes one block, which is two seeds.
 KERNEL draw(GLOBAL uint *scalars, uint total, GLOBAL const uint *place)
 {
     uint item = ITEM;
@@ -100,7 +104,7 @@ KERNEL draw(GLOBAL uint *scalars, uint total, GLOBAL const uint *place)
     }
 }
 
-// Replaces seeds that were given by their scalars.
+// Replaces given seeds by their scalars.
 KERNEL take(GLOBAL uint *scalars, uint total)
 {
     uint item = ITEM;
@@ -114,7 +118,7 @@ KERNEL take(GLOBAL uint *scalars, uint total)
         scalars[WORD(item, word)] = seed[word];
 }
 
-// Overwrites what was secret.
+// Overwrites a buffer with zeros.
 KERNEL wipe(GLOBAL uint *words, uint total)
 {
     if (ITEM < total)

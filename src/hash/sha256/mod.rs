@@ -1,6 +1,6 @@
-//! Fingerprints of public keys: SHA-256 of their blobs, a key in each half of a lane.
+//! Fingerprints of public keys: SHA-256 of their blobs, one key in each half of a lane.
 //!
-//! FIPS 180-4, section 6.2. A blob and its padding fill one block:
+//! The algorithm is in FIPS 180-4, section 6.2. A blob and its padding fill one block:
 //!
 //! ```text
 //! words 0 to 3    00 00 00 0b "ssh-ed25519" 00
@@ -8,36 +8,38 @@
 //! words 13 to 15  zeros, and the blob's length in bits
 //! ```
 //!
-//! The sign of x is a bit of word 12. So keys that differ in it alone share the rounds before that word, and much of the
-//! work for the schedule's words 16 to 31. The first four rounds are the same for every key: the compiler does them.
+//! The sign of x is a bit of word 12. So two keys that differ only in this bit share the rounds
+//! before that word, and most of the work for words 16 to 31 of the schedule. The first four rounds
+//! are the same for every key, and the compiler evaluates them.
 //!
-//! Both fingerprints of a key take 40 ns with AVX-512F, 87 with AVX2 and 637 with one lane, where the sha2 package takes 705
-//! (Cascade Lake, 2.5 GHz, without SHA instructions).
+//! Both fingerprints of a key take 40 ns with AVX-512F, 87 ns with AVX2 and 637 ns with one lane.
+//! The sha2 package takes 705 ns (Cascade Lake, 2.5 GHz, without SHA instructions).
 
 use crate::hash::sha2_constants::fractions;
 use crate::simd::{Words, unroll};
 use crate::wire::{BLOB_LEN, HEADER};
 
-/// Section 4.2.2.
+/// The constants of the rounds (FIPS 180-4, section 4.2.2).
 const ROUND: [u32; 64] = upper_halves(fractions(3));
 
-/// Section 5.3.3.
+/// The initial state (FIPS 180-4, section 5.3.3).
 const INITIAL: [u32; 8] = upper_halves(fractions(2));
 
-/// The block of the key 0.
+/// The block of a key of zeros.
 const BLOCK: [u32; 16] = block();
 
-/// The sign of x in word 12: the highest bit of its third byte.
+/// The bit of word 12 that is the sign of x, the highest bit of its third byte.
 const SIGN: u32 = 1 << 15;
 
-/// The most keys at a time.
+/// The most keys in a vector.
 const MOST_KEYS: usize = 16;
 
-/// SHA-256 of the blobs of `keys`: first with the highest bit of each key, the sign of x, 0, then with it set.
+/// Writes the fingerprints of `keys` for both signs of x, the highest bit of a key. The first slice
+/// of `digests` gets those with the sign 0, and the second slice those with the sign 1.
 ///
 /// # Panics
 ///
-/// There are more or fewer digests than keys.
+/// Panics if the slices of `digests` do not have the length of `keys`.
 pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let [clear, set] = digests;
     assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
@@ -46,15 +48,15 @@ pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 
         #[inline(always)]
         || {
             for (keys, (clear, set)) in keys.chunks(2 * S::LANES).zip(digests) {
-                of_few(simd, keys, [clear, set]);
+                hash_vector(simd, keys, [clear, set]);
             }
         },
     );
 }
 
-/// The same of 1 to 2 `S::LANES` keys.
+/// Does [`of_both_signs`] for 1 to 2 `S::LANES` keys.
 #[inline(always)]
-fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+fn hash_vector<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let clear = blocks(simd, keys);
     let mut set = clear;
     set[12] = simd.or(clear[12], simd.splat_u32(SIGN));
@@ -66,8 +68,8 @@ fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 => {
         round(simd, &mut common, clear[at], ROUND[at]);
     });
-    // Side by side, so that the compiler computes once what both have.
-    let schedules = [later(simd, clear), later(simd, set)];
+    // Both schedules together, so that the compiler computes their common words only once.
+    let schedules = [next_words(simd, clear), next_words(simd, set)];
     let words_12 = [clear[12], set[12]];
 
     let (constants, _) = ROUND.as_chunks::<16>();
@@ -84,7 +86,7 @@ fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
                 extend(simd, &mut schedule, at);
             });
         }
-        // No words are needed after these.
+        // The last rounds need no further words.
         unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
             round(simd, &mut state, schedule[at], constants[3][at]);
         });
@@ -95,8 +97,8 @@ fn of_few<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     }
 }
 
-/// The blocks of 1 to 2 `S::LANES` keys, their signs clear: key i in the low half of lane i, key `S::LANES` + i in its high half.
-/// The last key stands for those that are missing.
+/// Returns the blocks of 1 to 2 `S::LANES` keys, with their signs clear. The low half of lane i
+/// holds key i, and its high half holds key `S::LANES` + i. The last key fills the unused halves.
 #[inline(always)]
 fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let last = keys.len() - 1;
@@ -116,9 +118,10 @@ fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let last_byte = simd.splat_u32(0xff);
     let other_bytes = simd.splat_u32(!0xff);
     for pair in 0..4 {
-        let words = halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
+        let words = pair_halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
         for (half, word) in words.iter().enumerate() {
-            // The first byte of a key's word is the last of a block's, the others begin the next.
+            // The first byte of a key's word is the last byte of a block's word. The other bytes
+            // begin the next word.
             let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(*word));
             block[at] = simd.or(block[at], simd.and(turned, last_byte));
             block[at + 1] = simd.or(block[at + 1], simd.and(turned, other_bytes));
@@ -128,14 +131,14 @@ fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     block
 }
 
-/// Writes the digests whose words these are, as many as there is room for.
+/// Writes the digests, given by their words, as many as `digests` holds.
 #[inline(always)]
 fn write<S: Words>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
-    // Quarter `at` of all digests.
+    // `quarters[at]` holds quarter `at` of all digests.
     let mut quarters = [[0; MOST_KEYS]; 4];
     for at in 0..4 {
-        // Of each two words, the earlier is the upper half.
-        let [high, low] = halves(simd, [words[2 * at + 1], words[2 * at]]);
+        // The earlier of two words is the upper half.
+        let [high, low] = pair_halves(simd, [words[2 * at + 1], words[2 * at]]);
         let (first, second) = quarters[at].split_at_mut(S::LANES);
         simd.store(simd.swap_bytes(low), first);
         simd.store(simd.swap_bytes(high), second);
@@ -147,15 +150,16 @@ fn write<S: Words>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
     }
 }
 
-/// The high halves of a and b in each lane, then their low halves, those of a below those of b.
+/// Returns a vector of high halves and a vector of low halves. In each lane the half of a is the
+/// low half, and the half of b is the high half.
 #[inline(always)]
-fn halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
+fn pair_halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
     let low = simd.splat(u64::from(u32::MAX));
     let high = simd.splat(!u64::from(u32::MAX));
     [simd.or(simd.shr::<32>(a), simd.and(b, high)), simd.or(simd.and(a, low), simd.shl::<32>(b))]
 }
 
-/// One round. The state moves on by one place: what was h is a.
+/// Does one round: moves every word of the state to the next place, and drops the last word, h.
 #[inline(always)]
 fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
     let [a, b, c, d, e, f, g, h] = *state;
@@ -179,7 +183,7 @@ fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u
     *state = [simd.add_u32(first, second), a, b, c, simd.add_u32(d, first), e, f, g];
 }
 
-/// Replaces word `at` of the schedule by the one sixteen places later.
+/// Replaces word `at` of the schedule by the word sixteen places later.
 #[inline(always)]
 fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     let word = |after: usize| schedule[(at + after) % 16];
@@ -199,22 +203,22 @@ fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     schedule[at] = simd.add_u32(simd.add_u32(word(0), sigma_0), simd.add_u32(word(9), sigma_1));
 }
 
-/// The words sixteen places later.
+/// Returns the words sixteen places later.
 #[inline(always)]
-fn later<S: Words>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
+fn next_words<S: Words>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
     unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
         extend(simd, &mut schedule, at);
     });
     schedule
 }
 
-/// a, b and c, each bit added modulo 2.
+/// Returns `a ^ b ^ c`.
 #[inline(always)]
 fn xor3<S: Words>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
     simd.xor(simd.xor(a, b), c)
 }
 
-/// The block of the key 0.
+/// Returns the block of a key of zeros.
 const fn block() -> [u32; 16] {
     let mut block = [0; 16];
     let mut at = 0;
@@ -227,7 +231,7 @@ const fn block() -> [u32; 16] {
     block
 }
 
-/// The first 32 of 64 bits of fractions.
+/// Returns the upper 32 bits of each word.
 const fn upper_halves<const N: usize>(words: [u64; N]) -> [u32; N] {
     let mut halves = [0; N];
     let mut at = 0;

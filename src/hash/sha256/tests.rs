@@ -1,4 +1,4 @@
-//! Every instruction set against the sha2 package and ssh-keygen.
+//! Tests of every instruction set against the sha2 package and ssh-keygen.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 use crate::wire::blob;
 
-/// The digests of each key, the sign clear and set.
+/// Returns the digests of each key, with the sign clear and with the sign set.
 fn digests<S: Words>(simd: S, keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
     let mut digests = [(); 2].map(|()| vec![[0; 32]; keys.len()]);
     of_both_signs(simd, keys, digests.each_mut().map(Vec::as_mut_slice));
@@ -25,8 +25,8 @@ fn expected(keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
 }
 
 fn check<S: Words>(simd: S) {
-    // RFC 8032, section 7.1, test 1, in every place beside others. `ssh-keygen -l` calls it
-    // SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8.
+    // The key of RFC 8032, section 7.1, test 1, in every place, with other keys in the other
+    // places. `ssh-keygen -l` prints SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8.
     let key = *b"\xd7\x5a\x98\x01\x82\xb1\x0a\xb7\xd5\x4b\xfe\xd3\xc9\x64\x07\x3a\x0e\xe1\x72\xf3\xda\xa6\x23\x25\xaf\x02\x1a\x68\xf7\x07\x51\x1a";
     let known = *b"\x6d\xb5\xe9\xb8\xa1\xba\xce\x1c\xdd\x9a\x7c\x6a\xdb\x9e\x93\x96\xac\xc5\x07\x34\x65\xd9\xfe\x8e\x3a\x0e\xf6\xd9\xc6\x0d\x6d\x4f";
     for place in 0..2 * S::LANES {
@@ -55,6 +55,6 @@ fn every_half_of_a_lane_hashes() {
 
 #[test]
 #[should_panic(expected = "a digest of each key and sign")]
-fn digests_are_as_many_as_keys() {
+fn a_wrong_number_of_digests_panics() {
     of_both_signs(crate::simd::Scalar::plain(), &[[0; 32]; 2], [&mut [[0; 32]; 2], &mut [[0; 32]]]);
 }

@@ -1,38 +1,41 @@
-//! Scalars from seeds: the first half of SHA-512 of 32 bytes, clamped, one seed a lane.
+//! Scalars from seeds: the first half of SHA-512 of 32 bytes, clamped, one seed in each lane.
 //!
-//! FIPS 180-4, section 6.4, and RFC 8032, section 5.1.5. A seed and its padding fill one block, of which 12 of the 16 words
-//! are the same for every seed. Everything is unrolled, so the compiler folds what depends on these alone.
+//! The algorithm is in FIPS 180-4, section 6.4, and RFC 8032, section 5.1.5. A seed and its padding
+//! fill one block, and 12 of its 16 words are the same for every seed. Every loop is unrolled, so
+//! the compiler evaluates what depends only on these words.
 
 use crate::hash::sha2_constants::fractions;
 use crate::simd::{Words, unroll};
 
-/// Section 4.2.3.
+/// The constants of the rounds (FIPS 180-4, section 4.2.3).
 const ROUND: [u64; 80] = fractions(3);
 
-/// Section 5.3.5.
+/// The initial state (FIPS 180-4, section 5.3.5).
 const INITIAL: [u64; 8] = fractions(2);
 
-/// The scalars of `S::LANES` seeds, as little-endian words: bits 0 to 2 and 255 clear, bit 254 set.
+/// Returns the scalars of `S::LANES` seeds, as little-endian words. Bits 0 to 2 and 255 are clear,
+/// and bit 254 is set. `seed(lane)` is the seed of a lane.
 #[inline(always)]
 pub fn scalars<'a, S: Words>(simd: S, seed: impl Fn(usize) -> &'a [u8; 32]) -> [S::Word; 4] {
-    let [a, b, c, d] = swapped(simd, digest(simd, swapped(simd, simd.transpose_bytes(seed))));
+    let [a, b, c, d] =
+        swap_bytes_of_each(simd, digest(simd, swap_bytes_of_each(simd, simd.transpose_bytes(seed))));
     let low = simd.and(a, simd.splat(!7));
     let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
     [low, b, c, high]
 }
 
-/// From little-endian words to the hash's own, and back.
+/// Converts between little-endian words and the big-endian words of the hash.
 #[inline(always)]
-fn swapped<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 4] {
+fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 4] {
     [simd.swap_bytes(a), simd.swap_bytes(b), simd.swap_bytes(c), simd.swap_bytes(d)]
 }
 
-/// The first four words of the digest of a message of four words.
+/// Returns the first four words of the digest of a message of four words.
 #[inline(always)]
 fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
     let zero = simd.splat(0);
     let [m0, m1, m2, m3] = message;
-    // The message, a bit of 1, zeros, and the message's length in bits.
+    // The block is the message, a bit of 1, zeros, and the length of the message in bits.
     let mut schedule = [zero; 16];
     schedule[..4].copy_from_slice(&[m0, m1, m2, m3]);
     schedule[4] = simd.splat(1 << 63);
@@ -42,30 +45,30 @@ fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
     for at in 0..8 {
         state[at] = simd.splat(INITIAL[at]);
     }
-    macro_rules! sixteen {
-        ($constants:expr, $further:literal) => {
+    macro_rules! sixteen_rounds {
+        ($constants:expr, $extends:literal) => {
             unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
                 round(simd, &mut state, simd.add(schedule[at], simd.splat($constants[at])));
-                if $further {
+                if $extends {
                     extend(simd, &mut schedule, at);
                 }
             });
         };
     }
     let (constants, _) = ROUND.as_chunks::<16>();
-    sixteen!(constants[0], true);
-    sixteen!(constants[1], true);
-    sixteen!(constants[2], true);
-    sixteen!(constants[3], true);
-    // No words are needed after these.
-    sixteen!(constants[4], false);
+    sixteen_rounds!(constants[0], true);
+    sixteen_rounds!(constants[1], true);
+    sixteen_rounds!(constants[2], true);
+    sixteen_rounds!(constants[3], true);
+    // The last rounds need no further words.
+    sixteen_rounds!(constants[4], false);
     for at in 0..4 {
         state[at] = simd.add(state[at], simd.splat(INITIAL[at]));
     }
     [state[0], state[1], state[2], state[3]]
 }
 
-/// One round. The state moves on by one place: what was h is a.
+/// Does one round: moves every word of the state to the next place, and drops the last word, h.
 #[inline(always)]
 fn round<S: Words>(simd: S, state: &mut [S::Word; 8], input: S::Word) {
     let [a, b, c, d, e, f, g, h] = *state;
@@ -79,7 +82,7 @@ fn round<S: Words>(simd: S, state: &mut [S::Word; 8], input: S::Word) {
     *state = [simd.add(first, second), a, b, c, simd.add(d, first), e, f, g];
 }
 
-/// Replaces word `at` of the schedule by the one sixteen places later.
+/// Replaces word `at` of the schedule by the word sixteen places later.
 #[inline(always)]
 fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     let word = |after: usize| schedule[(at + after) % 16];

@@ -1,11 +1,11 @@
-//! Every instruction set against published vectors and the sha2 package.
+//! Tests of every instruction set against published vectors and the sha2 package.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha512};
 
 use super::*;
 
-/// The digests' first halves, by the lanes of `simd`.
+/// Returns the first halves of the digests, computed in the lanes of `simd`.
 fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
     let mut digests = Vec::new();
     for lanes in messages.chunks(S::LANES) {
@@ -29,12 +29,14 @@ fn digests<S: Words>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
     digests
 }
 
-/// How many random messages are hashed, and how many times one is.
+/// The number of random messages.
 const MESSAGES: usize = if cfg!(miri) { 10 } else { 10_000 };
+/// The length of the chain of digests.
 const CHAIN: usize = if cfg!(miri) { 5 } else { 1024 };
 
 fn check<S: Words>(simd: S) {
-    // NIST's short message of 256 bits (SHA512ShortMsg.rsp), in every lane beside others.
+    // NIST's short message of 256 bits (SHA512ShortMsg.rsp), in every lane, with other messages in
+    // the other lanes.
     let message = *b"\x8c\xcb\x08\xd2\xa1\xa2\x82\xaa\x8c\xc9\x99\x02\xec\xaf\x0f\x67\xa9\xf2\x1c\xff\xe2\x80\x05\xcb\x27\xfc\xf1\x29\xe9\x63\xf9\x9d";
     let known = *b"\x45\x51\xde\xf2\xf9\x12\x73\x86\xee\xa8\xd4\xda\xe1\xea\x8d\x8e\x49\xb2\xad\xd0\x50\x9f\x27\xcc\xbc\xe7\xd9\xe9\x50\xac\x7d\xb0";
     for lane in 0..S::LANES {
@@ -51,7 +53,8 @@ fn check<S: Words>(simd: S) {
         assert_eq!(digest, Sha512::digest(message)[..32], "{message:02x?}");
     }
 
-    // The digest of the digest, and so on: one error would spread.
+    // Each message is the digest of the message before, so one error spreads to the end of the
+    // chain.
     let mut chain = vec![[1; 32]; S::LANES];
     let mut expected = [1; 32];
     for _ in 0..CHAIN {
