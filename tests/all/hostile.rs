@@ -60,7 +60,7 @@ fn a_pattern_file_without_end_is_refused_in_little_memory() {
     ] {
         let ran = run(&mut script(&format!("ulimit -v 300000; {input}"), &sparse));
         assert_eq!(ran.status, Some(2), "{input}: {ran:?}");
-        assert_eq!(ran.stderr.lines().next(), Some(&*format!("error: {name} holds more than 64 MiB")));
+        assert_eq!(ran.stderr.lines().next(), Some(&*format!("error: {name} is larger than 64 MiB")));
     }
 }
 
@@ -72,8 +72,8 @@ fn expressions_that_need_too_much_are_refused() {
     let many: String =
         (0..2000).map(|number| format!("regex:(a|b|c{number})*.{{0,9}}(d|e){{1,9}}\n")).collect();
     for (lines, complaint) in [
-        (nested, "500 patterns cannot be searched"),
-        (many, ": the expressions so far need more than 256 MiB"),
+        (nested, "500 patterns cannot be searched for"),
+        (many, ": the expressions up to here need more than 256 MiB"),
     ] {
         fs::write(&file, lines).unwrap();
         let ran = run(program(&["-f"]).arg(&file));
