@@ -27,8 +27,8 @@ const LONG_ABOUT: &str = "\
 Finds Ed25519 SSH keys whose public key text carries a word of your choice.
 
 The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters \
-never change. The program searches the 43 after them, which are the body. Before it prints or writes a key, it \
-derives the key a second time, with ed25519-dalek, and compares it with the pattern a second time.";
+never change. The program searches the 43 after them, which are the body. Before it prints or writes a key, \
+it derives the key a second time, with ed25519-dalek, and compares it with the pattern a second time.";
 
 /// The command line.
 #[derive(Parser)]
