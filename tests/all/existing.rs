@@ -164,11 +164,11 @@ fn what_does_not_hold_is_named_and_made_again_beside_it() {
     type Harm = fn(&Path, &Path);
     let harms: [(&str, Harm); 11] = [
         ("it is empty", |file, _| fs::write(file, "").unwrap()),
-        ("it is not a whole Ed25519 private key", |file, _| {
+        ("it is not a complete Ed25519 private key", |file, _| {
             let text = fs::read(file).unwrap();
             fs::write(file, &text[..text.len() / 2]).unwrap();
         }),
-        ("it is a link to nothing", |file, _| {
+        ("it is a broken link", |file, _| {
             fs::remove_file(file).unwrap();
             symlink("nowhere", file).unwrap();
         }),
@@ -183,13 +183,15 @@ fn what_does_not_hold_is_named_and_made_again_beside_it() {
         ("it is too large for a key", |file, _| {
             fs::File::options().write(true).open(file).unwrap().set_len(2 << 20).unwrap();
         }),
-        ("it holds another key", |file, other| assert!(fs::copy(other, file).is_ok())),
-        ("other users can read it (mode 0644)", |file, _| set_mode(file, 0o644)),
-        ("its public file does not hold its public key", |file, other| {
+        ("it contains another key", |file, other| assert!(fs::copy(other, file).is_ok())),
+        ("other users can access it (mode 0644)", |file, _| set_mode(file, 0o644)),
+        ("its public file does not contain its public key", |file, other| {
             assert!(fs::copy(public_path(other), public_path(file)).is_ok());
         }),
-        ("its public file does not hold its public key", |file, _| fs::write(public_path(file), "").unwrap()),
-        ("its public file does not hold its public key", |file, _| {
+        ("its public file does not contain its public key", |file, _| {
+            fs::write(public_path(file), "").unwrap()
+        }),
+        ("its public file does not contain its public key", |file, _| {
             fs::remove_file(public_path(file)).unwrap();
             symlink("nowhere", public_path(file)).unwrap();
         }),
@@ -245,7 +247,7 @@ fn a_line_of_the_ledger_proves_nothing() {
     fs::write(&ledger, format!("{swapped}\n{}\n", lines[0])).unwrap();
     let (stderr, more) = place.find(&["-n", "2", "Ab"]);
     assert_eq!(more.len(), 1, "{stderr}");
-    assert!(stderr.contains("does not count: it holds another key\n"), "{stderr}");
+    assert!(stderr.contains("does not count: it contains another key\n"), "{stderr}");
 
     // A line that comes twice, or after a wrong one, counts once.
     fs::write(&ledger, format!("{swapped}\n{text}{text}")).unwrap();

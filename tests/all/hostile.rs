@@ -183,7 +183,7 @@ fn a_ledger_that_is_a_link_or_a_pipe_is_refused_and_nothing_is_written_through_i
         ("it is not a regular file", &|| symlink("../foreign", &ledger).unwrap()),
         ("it is not a regular file", &|| symlink("../new", &ledger).unwrap()),
         ("it is not a regular file", &|| symlink("/dev/zero", &ledger).unwrap()),
-        ("it has other names, too (hard links)", &|| fs::hard_link(path("foreign"), &ledger).unwrap()),
+        ("it has other names (hard links)", &|| fs::hard_link(path("foreign"), &ledger).unwrap()),
         ("it is not a regular file", &|| pipe(&ledger)),
     ];
     for (complaint, make) in makers {
