@@ -156,15 +156,19 @@ impl fmt::Display for Flaw {
             Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
             Self::OpenToOthers(mode) => {
-                write!(f, "other users can access it (mode {mode:04o}); run chmod 600 on it, and it counts again")
+                write!(
+                    f,
+                    "other users can access it (mode {mode:04o}); run chmod 600 on it, and it counts again"
+                )
             }
             Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
             Self::OtherKey => f.write_str("it contains another key"),
             Self::Unproved => f.write_str("its key is not known without the passphrase"),
-            Self::PublicFile => {
-                f.write_str("its public file does not contain its public key; remove the public file, and it counts again")
-            }
+            Self::PublicFile => f.write_str(
+                "its public file does not contain its public key; \
+                     remove the public file, and it counts again",
+            ),
         }
     }
 }
