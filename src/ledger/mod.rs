@@ -161,7 +161,7 @@ impl Ledger {
         Ok(inventory)
     }
 
-    /// Returns the names that are those of files of `patterns`, sorted.
+    /// Returns the names whose label is that of one of `patterns`, sorted.
     fn unlisted<'a>(&self, names: impl Iterator<Item = &'a String>, patterns: &[Pattern]) -> Vec<&'a String> {
         let mut by_label: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
         for name in names {
