@@ -42,7 +42,7 @@ fn a_request_that_contradicts_itself_is_refused() {
 fn a_timeout_ends_the_search_with_status_3() {
     let ran = run(&mut program(&["--timeout", "2s", "--json", NEVER]));
     assert_eq!(ran.status, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains("the time is over: 0 of 1 key found"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("time limit reached: 0 of 1 key found"), "{}", ran.stderr);
     let objects = objects(&ran.stdout);
     let summary = objects.last().unwrap();
     assert_eq!(text(summary, "type"), "summary");

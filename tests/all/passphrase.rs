@@ -338,7 +338,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
                 let took = sent.elapsed();
                 let ended = child.end();
                 assert_eq!(status_seen, Some(status), "{ended:?}");
-                let given_up = "for 'ab' given up: the encryption was not finished in time";
+                let given_up = "for 'ab': the encryption did not finish in time";
                 assert!(ended.stderr.contains(given_up), "{ended:?}");
                 if json {
                     let objects = objects(&ended.stdout);
@@ -393,7 +393,7 @@ fn a_batch_that_is_interrupted_keeps_what_it_told() {
         // On a busy machine the program may give up a key. Then it names the key, and prints
         // nothing else.
         let given_up = of_type(&objects, "summary")[0]["given_up"].as_array().unwrap();
-        assert_eq!(ended.stderr.contains("for 'ab' given up"), !given_up.is_empty(), "{ended:?}");
+        assert_eq!(ended.stderr.contains("for 'ab': the encryption"), !given_up.is_empty(), "{ended:?}");
         assert_eq!(ended.stderr.lines().count(), usize::from(!given_up.is_empty()), "{ended:?}");
         let found = of_type(&objects, "found");
         assert_eq!(text(of_type(&objects, "summary")[0], "reason"), "signal");
