@@ -135,7 +135,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search")]
     pub timeout: Option<String>,
 
-    /// Write the private key to PATH and the public line to PATH.pub (- is stdout)
+    /// Write the key to PATH and its public line to PATH.pub (- is stdout)
     ///
     /// Without this option and --output-dir, the private key goes to stdout, which must be open and
     /// not the null device. An existing file is never overwritten.
@@ -203,7 +203,7 @@ pub(super) struct Args {
     )]
     pub comment: Option<OsString>,
 
-    /// Print one JSON object per line on stdout
+    /// Print one JSON object per line to stdout
     #[arg(long, help_heading = "What is shown")]
     pub json: bool,
 
@@ -226,7 +226,7 @@ pub(super) struct Args {
     )]
     pub bench: Option<String>,
 
-    /// Print only errors on stderr
+    /// Print only errors to stderr
     #[arg(short = 'q', long, help_heading = "What is shown")]
     pub quiet: bool,
 
