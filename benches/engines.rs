@@ -1,7 +1,8 @@
 //! Measures every engine of this machine with criterion, in candidate keys per second.
 //!
-//! One thread tries one batch after the other for a six-letter word anywhere, case ignored. For ratios
-//! between engines use `vanity-ed25519 --bench`, which measures whole searches in interleaved rounds.
+//! One thread tries one batch after the other for a six-letter word anywhere, case ignored. For
+//! ratios between engines use `vanity-ed25519 --bench`, which measures whole searches in
+//! interleaved rounds.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_chacha::ChaCha20Rng;

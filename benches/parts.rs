@@ -1,7 +1,7 @@
 //! Measures the parts of a key with criterion, for every back end, on one thread.
 //!
-//! The parts are products, seeds, SHA-512, fingerprints of both signs, entries of the table, inversion,
-//! digits, and the curve's part as a whole, digits included.
+//! The parts are products, seeds, SHA-512, fingerprints of both signs, entries of the table,
+//! inversion, digits, and the curve's part as a whole, digits included.
 //!
 //! ```text
 //! cargo bench --bench parts -- avx2

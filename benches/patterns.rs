@@ -6,9 +6,10 @@
 //! cargo bench --bench patterns --features gpu -- --engine gpu
 //! ```
 //!
-//! One thread derives keys and matches them, as a worker of a search does. It does not prove its hits.
-//! Each list is measured in turn with the prefix, so that a slow moment of the machine affects both. The
-//! engines are the fastest one of this machine and the reference engine, or the one that is named.
+//! One thread derives keys and matches them, as a worker of a search does. It does not prove its
+//! hits. Each list is measured in turn with the prefix, so that a slow moment of the machine
+//! affects both. The engines are the fastest one of this machine and the reference engine, or the
+//! one that is named.
 
 #[allow(dead_code, reason = "rounds are paired here, not interleaved")]
 mod rounds;
@@ -53,8 +54,8 @@ fn list(name: impl Into<String>, style: Style, texts: &[impl AsRef<str> + Sync])
     List { name: name.into(), patterns: texts.par_iter().map(|text| pattern(text.as_ref())).collect() }
 }
 
-/// Returns `count` different words of 5 to 8 random letters. `first` makes the first letter of each from
-/// a random number.
+/// Returns `count` different words of 5 to 8 random letters. `first` makes the first letter of each
+/// from a random number.
 fn words(count: usize, first: impl Fn(u32) -> u8) -> Vec<String> {
     let mut random = ChaCha20Rng::from_seed([9; 32]);
     let mut words = std::collections::BTreeSet::new();

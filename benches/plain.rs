@@ -1,13 +1,13 @@
-//! Compares whole searches with the plain program that the reference engine stands for, in interleaved
-//! rounds.
+//! Compares whole searches with the plain program that the reference engine stands for, in
+//! interleaved rounds.
 //!
 //! ```text
 //! cargo bench --bench plain -- --rounds 9 --seconds 2
 //! ```
 //!
-//! The plain program is the obvious one with ed25519-dalek: `SigningKey::generate`, the blob, base64,
-//! a substring test. It has no batches, no proof, no counter and no second pattern, and it does not
-//! ignore case.
+//! The plain program is the obvious one with ed25519-dalek: `SigningKey::generate`, the blob,
+//! base64, a substring test. It has no batches, no proof, no counter and no second pattern, and it
+//! does not ignore case.
 
 mod rounds;
 

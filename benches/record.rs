@@ -1,5 +1,5 @@
-//! Measures the states of the published program side by side, in interleaved rounds, and prints a table
-//! for `RESULTS.txt`.
+//! Measures the states of the published program side by side, in interleaved rounds, and prints a
+//! table for `RESULTS.txt`.
 //!
 //! ```text
 //! cargo bench --bench record -- --rounds 9 --seconds 1
@@ -29,8 +29,8 @@ struct Published {
 
 /// The published figures of the variants, in the order of [`all`].
 ///
-/// A range has two sets of figures if these are of one program: "5" and "all of these" (with its gains),
-/// and "6" and the radix-16 table that it uses.
+/// A range has two sets of figures if these are of one program: "5" and "all of these" (with its
+/// gains), and "6" and the radix-16 table that it uses.
 const PUBLISHED: [Published; VARIANTS] = [
     Published { one_thread: Some((51_838, 51_838)), four_threads: Some((153_009, 153_009)), gain: "" },
     Published { one_thread: Some((51_925, 51_925)), four_threads: None, gain: "<1 %" },

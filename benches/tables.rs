@@ -1,5 +1,5 @@
-//! Measures the cost of a key by size of table and size of batch, for every back end. One thread does
-//! only the curve's part. The result is a table.
+//! Measures the cost of a key by size of table and size of batch, for every back end. One thread
+//! does only the curve's part. The result is a table.
 //!
 //! ```text
 //! cargo bench --bench tables -- [BACK-END]...

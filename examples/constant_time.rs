@@ -1,9 +1,10 @@
 //! Derives public keys from seeds that Valgrind's memcheck treats as undefined.
 //!
-//! memcheck follows undefined bits through all computations, and reports every branch and every address
-//! that depends on one. So a derivation without a report, as compiled here, does not leak its seed
-//! through its time or through the addresses that it reads. The idea is that of ctgrind (Adam Langley,
-//! 2010). `tests/all/constant_time.rs` runs this for each derivation, and for two that leak.
+//! memcheck follows undefined bits through all computations, and reports every branch and every
+//! address that depends on one. So a derivation without a report, as compiled here, does not leak
+//! its seed through its time or through the addresses that it reads. The idea is that of ctgrind
+//! (Adam Langley, 2010). `tests/all/constant_time.rs` runs this for each derivation, and for two
+//! that leak.
 
 #![allow(unsafe_code, reason = "requests of Valgrind are instructions without effect elsewhere")]
 
@@ -24,9 +25,9 @@ const GET_VBITS: usize = 0x4d43_0008;
 fn request(code: usize, args: [usize; 3]) -> usize {
     let words = [code, args[0], args[1], args[2], 0, 0];
     let mut answer = 0;
-    // SAFETY: the rotations add up to two full turns, and the exchange is that of a register with itself.
-    // Valgrind reads `words` and the memory that they point to. It writes only memory that the caller
-    // has borrowed.
+    // SAFETY: the rotations add up to two full turns, and the exchange is that of a register with
+    // itself. Valgrind reads `words` and the memory that they point to. It writes only memory that
+    // the caller has borrowed.
     unsafe {
         std::arch::asm!(
             "rol rdi, 3",

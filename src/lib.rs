@@ -1,8 +1,8 @@
 //! Ed25519 SSH keys whose public key text carries a word of your choice.
 //!
-//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full fixed-base
-//! multiplication on edwards25519. This library makes candidates and finds those whose text matches a
-//! [`Pattern`](pattern::Pattern). It proves each find before it hands the find out.
+//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full
+//! fixed-base multiplication on edwards25519. This library makes candidates and finds those whose
+//! text matches a [`Pattern`](pattern::Pattern). It proves each find before it hands the find out.
 //!
 //! ```
 //! use std::num::NonZeroUsize;
@@ -74,9 +74,9 @@
 //!
 //! # Rooms
 //!
-//! Each module uses only modules on lower floors. The first five modules are the library. The others
-//! serve the command; they are here so that tests can use them, and their interface can change at any
-//! time.
+//! Each module uses only modules on lower floors. The first five modules are the library. The
+//! others serve the command; they are here so that tests can use them, and their interface can
+//! change at any time.
 //!
 //! | floor | module | its duty |
 //! | --- | --- | --- |

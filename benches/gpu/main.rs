@@ -1,5 +1,5 @@
-//! Checks and measures the keys that every device derives: the curve's part of the GPU engine, without
-//! patterns.
+//! Checks and measures the keys that every device derives: the curve's part of the GPU engine,
+//! without patterns.
 //!
 //! ```text
 //! cargo bench --features gpu --bench gpu -- compare [KEYS]     all encodings against the processor's, by a checksum a launch
@@ -60,7 +60,8 @@ fn main() {
     }
 }
 
-/// Compares the checksum of each launch by the device with that by the processor's fastest back end.
+/// Compares the checksum of each launch by the device with that by the processor's fastest back
+/// end.
 fn compare(device: &dyn Device, keys: usize, launch: usize) {
     each_back_end(&mut Compare { device, keys, launch, fastest: fastest() });
 }
@@ -160,8 +161,8 @@ fn rates(device: &dyn Device, time: Duration, launch: usize) {
         };
         let ready = began.elapsed().as_secs_f64();
         let rate = rate(&pipeline, time, launch);
-        // The products of a key: seven for each window except the first and the last, three for the last,
-        // four for the shared inversion, and the part of the inversion itself.
+        // The products of a key: seven for each window except the first and the last, three for the
+        // last, four for the shared inversion, and the part of the inversion itself.
         let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / f64::from(depth);
         let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
         let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));

@@ -1,7 +1,8 @@
 //! Gives two scalar multiplications of curve25519-dalek names that can be found in a disassembly.
 //!
-//! `cargo run --manifest-path benches/no-vector-field/Cargo.toml <seed in hex>` computes the public key
-//! of the seed with both, and prints it. `check.sh` counts the instructions that each of them reaches.
+//! `cargo run --manifest-path benches/no-vector-field/Cargo.toml <seed in hex>` computes the public
+//! key of the seed with both, and prints it. `check.sh` counts the instructions that each of them
+//! reaches.
 
 use std::hint::black_box;
 use std::process::ExitCode;

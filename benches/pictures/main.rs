@@ -1,9 +1,9 @@
 //! Draws the pictures in `docs` from recorded measurements and a recorded search.
 //!
 //! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in
-//! `benches/recorded`, and `search.txt` beside this file. It writes `engines.svg`, `threads.svg` and
-//! `search.svg` in `docs`. The same data gives the same bytes, because the place of a text is its anchor
-//! or its column, and no font is measured.
+//! `benches/recorded`, and `search.txt` beside this file. It writes `engines.svg`, `threads.svg`
+//! and `search.svg` in `docs`. The same data gives the same bytes, because the place of a text is
+//! its anchor or its column, and no font is measured.
 
 mod recorded;
 mod search;
@@ -90,7 +90,8 @@ fn draw_engines(engines: &Engines) -> Result<String> {
     let rows = &engines.rows;
     let bottom = TOP + STEP * rows.len() as i32;
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default() as i32;
-    // A character of the names is at most 9 pixels wide on average; the greatest ratio leaves 70 for its text.
+    // A character of the names is at most 9 pixels wide on average; the greatest ratio leaves 70
+    // for its text.
     let left = PAD + 9 * longest + 12;
     let room = f64::from(WIDTH as i32 - PAD - 70 - left);
     let greatest = rows.iter().map(|row| row.to).fold(0.0, f64::max);
@@ -213,8 +214,8 @@ fn draw_marks(area: &Area, n: usize, marks: impl IntoIterator<Item = Pixel>) -> 
     Ok(())
 }
 
-/// Returns the numbers of threads to print: the greatest, the least, and the others if their digits have
-/// room.
+/// Returns the numbers of threads to print: the greatest, the least, and the others if their digits
+/// have room.
 fn spread(mut counts: Vec<u32>) -> Vec<u32> {
     counts.sort_unstable();
     let most = counts.last().copied().unwrap_or_default();

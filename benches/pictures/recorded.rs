@@ -13,8 +13,8 @@ pub struct Engines {
     pub rows: Vec<Engine>,
 }
 
-/// The rate of an engine as a ratio to the reference engine: the median over the rounds, the least and
-/// the greatest.
+/// The rate of an engine as a ratio to the reference engine: the median over the rounds, the least
+/// and the greatest.
 pub struct Engine {
     pub name: String,
     pub ratio: f64,
@@ -127,7 +127,8 @@ fn parse<const N: usize>(
             head.push(comment.trim());
             continue;
         }
-        // A reader of the whole file would report wrong positions after comments, so it gets one line.
+        // A reader of the whole file would report wrong positions after comments, so it gets one
+        // line.
         let mut line =
             csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
         let place = format!("{file}:{number}");

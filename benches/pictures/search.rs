@@ -56,8 +56,8 @@ impl Screen {
     ///
     /// # Errors
     ///
-    /// Returns the file, the line and the reason if the head is incomplete, or if the terminal received
-    /// an unknown sequence.
+    /// Returns the file, the line and the reason if the head is incomplete, or if the terminal
+    /// received an unknown sequence.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         let head = text.lines().take_while(|line| line.starts_with("# "));
         let count = head.clone().count();

@@ -1,7 +1,7 @@
 //! Measures in interleaved rounds, for the benches that print tables.
 //!
-//! A round measures every contender once. A ratio is the median of the ratios within each round, so a
-//! slow minute of the machine affects both sides. Each round begins with the next contender.
+//! A round measures every contender once. A ratio is the median of the ratios within each round, so
+//! a slow minute of the machine affects both sides. Each round begins with the next contender.
 
 use std::env;
 use std::process::Command;
@@ -33,7 +33,8 @@ impl Args {
                 "--rounds" => args.rounds = number(&value()?)?,
                 "--seconds" => args.seconds = number(&value()?)?,
                 "--engine" => args.engine = Some(value()?),
-                // `cargo test --benches` passes neither; `cargo bench -- --test` passes both, `--test` first.
+                // `cargo test --benches` passes neither; `cargo bench -- --test` passes both,
+                // `--test` first.
                 "--bench" => args.test = env::args().any(|word| word == "--test"),
                 _ => {}
             }

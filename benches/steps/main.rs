@@ -1,7 +1,7 @@
 //! Measures the states of the published program with criterion, in candidate keys per second.
 //!
-//! Criterion measures one variant after the other, so a slow minute of the machine affects only one of
-//! them. To compare variants, use the interleaved rounds of `cargo bench --bench record`.
+//! Criterion measures one variant after the other, so a slow minute of the machine affects only one
+//! of them. To compare variants, use the interleaved rounds of `cargo bench --bench record`.
 
 mod variants;
 
@@ -23,8 +23,8 @@ fn steps(criterion: &mut Criterion) {
     }
 }
 
-/// Returns the time from the start of the first thread to the end of the last. Each thread tries `keys`
-/// candidates.
+/// Returns the time from the start of the first thread to the end of the last. Each thread tries
+/// `keys` candidates.
 fn wall(variant: &Variant, threads: usize, keys: u64) -> Duration {
     let spans = on_threads(variant, threads, |search| {
         search.run(keys);

@@ -1,9 +1,9 @@
 //! The states of the published program. Each is the previous one plus one change.
 //!
-//! The published record of January 2026 (4-vCPU EPYC Genoa) gives a figure for each state. The states
-//! are rebuilt here from their description, with current crates. [`Loop`] is the search loop of all
-//! states. Types choose its pieces, so each state compiles to its own loop without choices at run time.
-//! [`all`] lists the states, and [`check`] checks that they search for the same thing.
+//! The published record of January 2026 (4-vCPU EPYC Genoa) gives a figure for each state. The
+//! states are rebuilt here from their description, with current crates. [`Loop`] is the search loop
+//! of all states. Types choose its pieces, so each state compiles to its own loop without choices
+//! at run time. [`all`] lists the states, and [`check`] checks that they search for the same thing.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -47,9 +47,9 @@ pub const VARIANTS: usize = 8;
 
 /// Returns every variant, in the order of the published record.
 ///
-/// Number 4 changed no code. Number 6 is the plain loop of today. The last two change its fixed-base
-/// multiplication: the first calls the same radix-16 table without `SigningKey`, the second uses radix
-/// 256.
+/// Number 4 changed no code. Number 6 is the plain loop of today. The last two change its
+/// fixed-base multiplication: the first calls the same radix-16 table without `SigningKey`, the
+/// second uses radix 256.
 #[rustfmt::skip]
 pub fn all() -> [Variant; VARIANTS] {
     [
@@ -412,8 +412,8 @@ const KNOWN_PUBLIC: PublicKey = [
     0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
 ];
 
-/// Checks that all variants make the same key from a seed, and that each finds exactly the words that
-/// its text has.
+/// Checks that all variants make the same key from a seed, and that each finds exactly the words
+/// that its text has.
 ///
 /// The DER text and the wire text of a key differ in their bit alignment, so each has its own word.
 ///
@@ -442,8 +442,8 @@ pub fn check() {
     }
 }
 
-/// Returns a seed, and a word between `+` or `/` in the text of its key, with the case of its letters
-/// changed.
+/// Returns a seed, and a word between `+` or `/` in the text of its key, with the case of its
+/// letters changed.
 fn planted(variant: &Variant) -> (Seed, String) {
     let search = (variant.search)(WORD, &Arc::default());
     let bounded = |text: &str| {

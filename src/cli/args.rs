@@ -52,15 +52,15 @@ pub(super) struct Args {
     ///
     /// Blank lines and lines that begin with # are ignored. A line can begin with the kind of its
     /// pattern and a colon: anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. The
-    /// options set the kind for all other lines. A pattern that occurs more than once is
-    /// searched for once.
+    /// options set the kind for all other lines. A pattern that occurs more than once is searched
+    /// for once.
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 
     /// Where to search: key (default) or fingerprint
     ///
-    /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256: that
-    /// ssh-keygen -l and ssh show. All options below apply to both.
+    /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256:
+    /// that ssh-keygen -l and ssh show. All options below apply to both.
     #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
     pub target: Option<String>,
 
@@ -112,8 +112,8 @@ pub(super) struct Args {
     ///
     /// auto is the fastest engine that works on this machine. gpu uses all graphics processors, if
     /// the program was built with support for them. avx512ifma, avx512f, avx2 and portable derive
-    /// keys in batches with these instructions, in variable time. reference is curve25519-dalek, one
-    /// key at a time, in constant time.
+    /// keys in batches with these instructions, in variable time. reference is curve25519-dalek,
+    /// one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 
@@ -125,9 +125,9 @@ pub(super) struct Args {
 
     /// Maximum memory for tables: 64KiB, 30MiB [default: by caches and odds]
     ///
-    /// The engines that work in batches have tables, which all threads share. Larger tables make the
-    /// search faster, up to about 30MiB. Without this option, the tables are at most as large as the
-    /// processor's last-level cache, and smaller for a short search.
+    /// The engines that work in batches have tables, which all threads share. Larger tables make
+    /// the search faster, up to about 30MiB. Without this option, the tables are at most as large
+    /// as the processor's last-level cache, and smaller for a short search.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
     pub table_memory: Option<String>,
 
@@ -184,9 +184,9 @@ pub(super) struct Args {
 
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
-    /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of ssh-keygen.
-    /// More rounds make guessing the passphrase more expensive and opening the key slower. PKCS#8
-    /// always uses 600,000 iterations of PBKDF2.
+    /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of
+    /// ssh-keygen. More rounds make guessing the passphrase more expensive and opening the key
+    /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
     pub rounds: Option<String>,
 
@@ -214,8 +214,8 @@ pub(super) struct Args {
     /// Measure every engine side by side and exit
     ///
     /// Each engine runs for SECONDS in five rounds [default: 5]. With --engine, only that one is
-    /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter word
-    /// if no PATTERN is given.
+    /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter
+    /// word if no PATTERN is given.
     #[arg(
         long,
         value_name = "SECONDS",

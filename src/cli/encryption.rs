@@ -12,8 +12,8 @@ use super::values;
 const WHERE_FROM: &str =
     "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
 
-/// Returns a complaint if `error` is about a value of `--passphrase`. That value may be a passphrase,
-/// and clap would print it.
+/// Returns a complaint if `error` is about a value of `--passphrase`. That value may be a
+/// passphrase, and clap would print it.
 pub(super) fn typed(error: &clap::Error) -> Option<Complaint> {
     let option = ContextValue::String("--passphrase".to_owned());
     let is_ours =

@@ -1,7 +1,7 @@
 //! Lines of a pattern file. A line is a pattern, or the word for a kind, a colon and a pattern.
 //!
-//! A colon never occurs in key text, so a literal cannot begin with such a word and a colon. A regular
-//! expression can contain colons, but only the five words name a kind.
+//! A colon never occurs in key text, so a literal cannot begin with such a word and a colon. A
+//! regular expression can contain colons, but only the five words name a kind.
 
 use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
@@ -9,7 +9,8 @@ use super::advice::{Origin, advice};
 use super::values::quoted;
 use crate::plan::Complaint;
 
-/// The length of the longest line that is read, in bytes. No pattern needs more, and a copy is cheap.
+/// The length of the longest line that is read, in bytes. No pattern needs more, and a copy is
+/// cheap.
 const LONGEST: usize = 64 << 10;
 
 /// How much of a longer line a complaint gets, in characters. This is more than an excerpt shows.
@@ -17,8 +18,8 @@ const SHOWN: usize = 100;
 
 const WHAT_A_LINE_HOLDS: &str = "a line is one pattern without whitespace, or a comment that begins with #";
 
-/// Returns the word before the colon in `text`, the kind that it names, and the text after the colon.
-/// Returns `None` if `text` does not begin with the word for a kind.
+/// Returns the word before the colon in `text`, the kind that it names, and the text after the
+/// colon. Returns `None` if `text` does not begin with the word for a kind.
 pub(super) fn kind(text: &str) -> Option<(&str, Kind, &str)> {
     let (word, rest) = text.split_once(':')?;
     KINDS.iter().find(|(name, _)| *name == word).map(|(_, kind)| (word, *kind, rest))
@@ -46,8 +47,8 @@ pub(super) enum Fault {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line. `style` applies unless the line names a kind. Returns `None` for a blank line and
-    /// for a comment.
+    /// Reads a line. `style` applies unless the line names a kind. Returns `None` for a blank line
+    /// and for a comment.
     pub fn read(number: usize, line: &'a str, style: Style) -> Option<Self> {
         let written = line.trim_end();
         let text = written.trim_start();
@@ -71,7 +72,8 @@ impl<'a> Line<'a> {
         Pattern::new(self.pattern, self.style).map_err(Fault::Pattern)
     }
 
-    /// Returns the complaint about this line of `file`. Its columns count from the start of the line.
+    /// Returns the complaint about this line of `file`. Its columns count from the start of the
+    /// line.
     pub fn complaint(&self, file: &str, fault: &Fault) -> Complaint {
         let number = self.number;
         let error = match fault {

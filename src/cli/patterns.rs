@@ -22,8 +22,8 @@ const SHOWN: usize = 10;
 /// How many lines are compiled together. This bounds the memory beside the file and its patterns.
 const LINES: usize = 256;
 
-/// The size of the largest file that is read, in bytes. It has room for millions of words and fits in
-/// memory.
+/// The size of the largest file that is read, in bytes. It has room for millions of words and fits
+/// in memory.
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// The most memory that all regular expressions together can need, in bytes.
@@ -40,7 +40,8 @@ pub struct Patterns {
     pub notices: Vec<Notice>,
 }
 
-/// Reads every pattern of the arguments and of the files. Compiles a long file with `threads` threads.
+/// Reads every pattern of the arguments and of the files. Compiles a long file with `threads`
+/// threads.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! clap's complaints about the command line, with dangerous characters escaped.
 //!
-//! clap repeats what was typed unchanged, between its own colours. So clap reads a refused command line
-//! a second time. There a stand-in replaces every character that must be escaped. The stand-ins in the
-//! answer then become escapes.
+//! clap repeats what was typed unchanged, between its own colours. So clap reads a refused command
+//! line a second time. There a stand-in replaces every character that must be escaped. The
+//! stand-ins in the answer then become escapes.
 
 use std::ffi::{OsStr, OsString};
 
@@ -29,7 +29,8 @@ pub(super) fn usage<T>(
                 painted: stand_ins.restore(&said.ansi().to_string()),
             }
         }
-        // clap accepts the command line with stand-ins, so the error was about bytes that are not text.
+        // clap accepts the command line with stand-ins, so the error was about bytes that are not
+        // text.
         _ => {
             let said = error.render().to_string();
             let plain: String = said.lines().map(|line| format!("{}\n", escaped(line))).collect();
@@ -54,8 +55,8 @@ impl StandIns {
         harmless
     }
 
-    /// Returns the character or its stand-in. Characters above [`FIRST`] that were typed get stand-ins,
-    /// too.
+    /// Returns the character or its stand-in. Characters above [`FIRST`] that were typed get
+    /// stand-ins, too.
     fn stand_in(&mut self, char: char) -> char {
         if !is_active(char) && u32::from(char) < FIRST {
             return char;

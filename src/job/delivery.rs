@@ -31,8 +31,8 @@ impl<R: Reporter> Delivery<'_, R> {
         self.reporter.found(find, comment, Delivered::Stdout(&text)).map_err(JobError::Lost)
     }
 
-    /// Returns the key pair of a find whose private text is `text`. Its files get their names from the
-    /// first pattern.
+    /// Returns the key pair of a find whose private text is `text`. Its files get their names from
+    /// the first pattern.
     fn pair<'b>(&'b self, find: &'b Find, text: &'b str) -> NewPair<'b> {
         NewPair {
             seed: &find.seed,
@@ -52,8 +52,8 @@ impl<R: Reporter> Delivery<'_, R> {
         }
     }
 
-    /// Delivers several finds at once: writes their files, then their lines of the ledger, then reports
-    /// them. After a failure, it still reports the finds that are kept.
+    /// Delivers several finds at once: writes their files, then their lines of the ledger, then
+    /// reports them. After a failure, it still reports the finds that are kept.
     fn deliver_together(&mut self, finds: &[Find], ledger: &Ledger) -> Result<(), JobError> {
         let mut group = Group::new(ledger.directory()).map_err(JobError::Store)?;
         let added = finds.iter().try_for_each(|find| {

@@ -3,8 +3,8 @@
 use crate::pattern::Pattern;
 use crate::search::Quota;
 
-/// Returns how many keys the search is expected to try. The figure is a rough one: it serves to choose
-/// the size of tables.
+/// Returns how many keys the search is expected to try. The figure is a rough one: it serves to
+/// choose the size of tables.
 pub(super) fn expected_attempts(patterns: &[Pattern], quota: &Quota) -> f64 {
     let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
     match quota {

@@ -1,7 +1,7 @@
 //! Carries out a plan: opens its files and its engine, searches, and delivers the finds.
 //!
-//! [`OpenSearch::open`] does everything that can fail before the first seed. It tries the destination,
-//! counts the keys that exist already, asks for the passphrase and builds the engine.
+//! [`OpenSearch::open`] does everything that can fail before the first seed. It tries the
+//! destination, counts the keys that exist already, asks for the passphrase and builds the engine.
 //! [`OpenSearch::run`] searches. Both report to a [`Reporter`].
 
 mod delivery;

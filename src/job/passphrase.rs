@@ -1,4 +1,5 @@
-//! Reads the passphrase of the private keys: twice from the terminal, or from the first line of a file.
+//! Reads the passphrase of the private keys: twice from the terminal, or from the first line of a
+//! file.
 //!
 //! All private keys of a run have the same passphrase.
 
@@ -37,7 +38,8 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Reads the file, or opens the terminal. Also returns a warning if other users can access the file.
+    /// Reads the file, or opens the terminal. Also returns a warning if other users can access the
+    /// file.
     pub(super) fn open(encryption: &Encryption) -> Result<(Self, Option<Notice>), Complaint> {
         let first_line =
             |path| first_line(path).map(|(passphrase, notice)| (Self::Known(passphrase), notice));
@@ -157,8 +159,8 @@ fn stdin() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Reads the first line, without its line ending. Of a line that is too long for a passphrase, reads at
-/// least one byte more than a passphrase can have.
+/// Reads the first line, without its line ending. Of a line that is too long for a passphrase,
+/// reads at least one byte more than a passphrase can have.
 fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     // Room for one byte too many and for the line ending.
     let mut line = Zeroizing::new(vec![0; Passphrase::LONGEST + 1 + b"\r\n".len()]);

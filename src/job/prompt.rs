@@ -1,7 +1,7 @@
 //! Reads a secret line from the terminal, which does not show it.
 //!
-//! The terminal itself edits the line, as it does for ssh and openssl. So this program reads the same
-//! bytes as they do. One buffer holds these bytes, and it is wiped.
+//! The terminal itself edits the line, as it does for ssh and openssl. So this program reads the
+//! same bytes as they do. One buffer holds these bytes, and it is wiped.
 
 use std::io;
 
@@ -41,11 +41,12 @@ mod unix {
     /// The time between two questions to the caller whether to stop.
     const TICK: Duration = Duration::from_millis(50);
 
-    /// The size of the buffer in bytes. It is more than a line of a terminal can have: 4095 bytes and
-    /// the line ending on Linux, fewer elsewhere.
+    /// The size of the buffer in bytes. It is more than a line of a terminal can have: 4095 bytes
+    /// and the line ending on Linux, fewer elsewhere.
     const LONGEST_LINE: usize = 8192;
 
-    /// The value that disables a special character (`_POSIX_VDISABLE` of Linux; harmless elsewhere).
+    /// The value that disables a special character (`_POSIX_VDISABLE` of Linux; harmless
+    /// elsewhere).
     const DISABLED: u8 = 0;
 
     impl Terminal {

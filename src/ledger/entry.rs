@@ -15,15 +15,15 @@ use crate::search::Find;
 use crate::store::Kept;
 use crate::wire::Target;
 
-/// The length of the longest line in bytes, without its line ending. Longer lines are neither read nor
-/// written.
+/// The length of the longest line in bytes, without its line ending. Longer lines are neither read
+/// nor written.
 pub(super) const LONGEST: usize = 1 << 20;
 
 /// The entry of a key in the ledger.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The patterns that the key was made for, as typed; at least one. The files have their names from
-    /// the first.
+    /// The patterns that the key was made for, as typed; at least one. The files have their names
+    /// from the first.
     pub patterns: Vec<(String, Kind)>,
     /// The style of the patterns. The kind is that of the first pattern.
     pub style: Style,
@@ -96,8 +96,8 @@ impl Entry {
         }
     }
 
-    /// Returns the entry as lines with line endings: one line, or several if the patterns do not fit
-    /// into one.
+    /// Returns the entry as lines with line endings: one line, or several if the patterns do not
+    /// fit into one.
     pub(super) fn lines(&self) -> String {
         let line = self.line(&self.patterns);
         if line.len() <= LONGEST || self.patterns.len() < 2 {
@@ -157,8 +157,8 @@ impl Entry {
 /// The last second that RFC 3339 can express, counted from 1970.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Returns a time as text, in UTC. A time that RFC 3339 cannot express, from a wrong clock or a file,
-/// becomes the nearest time that it can.
+/// Returns a time as text, in UTC. A time that RFC 3339 cannot express, from a wrong clock or a
+/// file, becomes the nearest time that it can.
 fn moment(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = Duration::from_secs(since.as_secs().min(LAST_SECOND));
@@ -175,8 +175,8 @@ fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(one, _)| *one == word).map(|(_, meaning)| *meaning)
 }
 
-/// The largest whole number that is written as a number. Larger ones are written as text, because many
-/// readers of JSON have only 64-bit floats, which are not exact above this.
+/// The largest whole number that is written as a number. Larger ones are written as text, because
+/// many readers of JSON have only 64-bit floats, which are not exact above this.
 const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
 
 /// A whole number that every reader of JSON reads exactly.

@@ -1,12 +1,12 @@
 //! The ledger of a directory: its keys, and the patterns that they were made for.
 //!
-//! The ledger is a file of JSON lines in the directory, one for each key. It has nothing secret. A line
-//! is appended after the files of the key are durable and before the key is reported. So a killed
-//! process can leave at most a missing line, and [`Ledger::reconcile`] adds it when the next search
-//! begins.
+//! The ledger is a file of JSON lines in the directory, one for each key. It has nothing secret. A
+//! line is appended after the files of the key are durable and before the key is reported. So a
+//! killed process can leave at most a missing line, and [`Ledger::reconcile`] adds it when the next
+//! search begins.
 //!
-//! A line proves nothing. A key counts only if its private file was opened, its public key is that of
-//! the line and matches the pattern, and it was not counted before.
+//! A line proves nothing. A key counts only if its private file was opened, its public key is that
+//! of the line and matches the pattern, and it was not counted before.
 
 mod entry;
 
@@ -78,8 +78,8 @@ impl Ledger {
         self.log.path()
     }
 
-    /// Opens and locks the ledger. The lock lasts from before a key's files get their names until its
-    /// line is appended.
+    /// Opens and locks the ledger. The lock lasts from before a key's files get their names until
+    /// its line is appended.
     pub fn hold(&self) -> io::Result<HeldLog> {
         self.log.hold()
     }
@@ -95,9 +95,9 @@ impl Ledger {
 
     /// Counts the wanted keys in the directory.
     ///
-    /// These are the keys in the ledger that were made for the same patterns, and the keys without a
-    /// line whose files are named after one of the patterns. This adds the missing lines and writes
-    /// the missing public files.
+    /// These are the keys in the ledger that were made for the same patterns, and the keys without
+    /// a line whose files are named after one of the patterns. This adds the missing lines and
+    /// writes the missing public files.
     ///
     /// # Errors
     ///
@@ -237,9 +237,9 @@ fn claims(
     Ok(claims)
 }
 
-/// Returns the patterns that a pair counts for. With a line in the ledger, these are the patterns of the
-/// line that the key matches. Without one, they are all patterns that the key matches, and the pattern
-/// that the files are named after comes first.
+/// Returns the patterns that a pair counts for. With a line in the ledger, these are the patterns
+/// of the line that the key matches. Without one, they are all patterns that the key matches, and
+/// the pattern that the files are named after comes first.
 ///
 /// # Errors
 ///

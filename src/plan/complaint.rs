@@ -58,8 +58,8 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// Returns the part of `text` around the characters `at`, and the line of carets under them. Escapes
-/// characters that a terminal would not print.
+/// Returns the part of `text` around the characters `at`, and the line of carets under them.
+/// Escapes characters that a terminal would not print.
 fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
     let long = text.chars().nth(EXCERPT).is_some();
     let start = if long { at.start.saturating_sub(EXCERPT / 2) } else { 0 };

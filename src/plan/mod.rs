@@ -1,7 +1,7 @@
 //! The request as data: the patterns, the number of keys, the engine, the destination, the output.
 //!
-//! A plan has passed all checks that need only the command line. It has opened nothing; [`crate::job`]
-//! opens what a plan names.
+//! A plan has passed all checks that need only the command line. It has opened nothing;
+//! [`crate::job`] opens what a plan names.
 
 mod complaint;
 mod output;
@@ -44,7 +44,8 @@ pub struct BenchPlan {
     pub patterns: Vec<Pattern>,
     /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// One engine, which is measured beside the yardstick, or `auto` for all engines of this machine.
+    /// One engine, which is measured beside the yardstick, or `auto` for all engines of this
+    /// machine.
     pub engine: EngineChoice,
     /// The number of worker threads.
     pub threads: NonZeroUsize,
@@ -105,8 +106,8 @@ impl EngineChoice {
         }
     }
 
-    /// Builds the engine for a search that is expected to try `expected_attempts` keys, and runs its
-    /// self-test.
+    /// Builds the engine for a search that is expected to try `expected_attempts` keys, and runs
+    /// its self-test.
     ///
     /// # Errors
     ///

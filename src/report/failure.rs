@@ -27,8 +27,8 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
     }
 }
 
-/// Returns the message about a failed job, with line endings. It is empty after a signal, because the
-/// sender knows the reason, and after a panic, which has printed a message itself.
+/// Returns the message about a failed job, with line endings. It is empty after a signal, because
+/// the sender knows the reason, and after a panic, which has printed a message itself.
 #[must_use]
 pub fn failure(error: &JobError, paint: Paint) -> String {
     match error {

@@ -1,5 +1,5 @@
-//! The forecast: how many keys are missing, and the chance that the next or the last would have been
-//! found by now.
+//! The forecast: how many keys are missing, and the chance that the next or the last would have
+//! been found by now.
 
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{Quota, Remaining};
@@ -64,7 +64,8 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// Returns the numbers of keys found and wanted. A key counts once for each pattern that wanted it.
+    /// Returns the numbers of keys found and wanted. A key counts once for each pattern that wanted
+    /// it.
     pub(super) fn found_of(&self) -> (u64, u64) {
         (self.found, self.wanted)
     }
@@ -82,8 +83,9 @@ impl<'a> Forecast<'a> {
         Some((next.at_least.chance_after(tried), next.is_exact()))
     }
 
-    /// Returns the chance that the least likely of several missing patterns would have been found by
-    /// now. The last find comes no sooner. Returns `None` if fewer than two patterns are missing.
+    /// Returns the chance that the least likely of several missing patterns would have been found
+    /// by now. The last find comes no sooner. Returns `None` if fewer than two patterns are
+    /// missing.
     pub(super) fn chance_of_last(&self, attempts: u64) -> Option<f64> {
         if self.remaining.patterns() < 2 {
             return None;
@@ -103,10 +105,11 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
     Some(Bounds::between(at_least, several.at_most))
 }
 
-/// Returns an upper bound on the keys to try until the chance that every pattern has a key is `chance`.
+/// Returns an upper bound on the keys to try until the chance that every pattern has a key is
+/// `chance`.
 ///
-/// The union bound gives it: the chance that some pattern is missing is at most the sum of the chances
-/// of each, even if the patterns depend on each other.
+/// The union bound gives it: the chance that some pattern is missing is at most the sum of the
+/// chances of each, even if the patterns depend on each other.
 pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
     // Many patterns have the same odds.
     let mut counts = std::collections::BTreeMap::new();

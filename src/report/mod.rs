@@ -1,7 +1,7 @@
 //! The output for people and scripts: odds, progress, results, next steps.
 //!
-//! stdout gets the results (keys, public lines, JSON), and a failed write of these is an error. stderr
-//! gets everything else, and a failed write there is ignored.
+//! stdout gets the results (keys, public lines, JSON), and a failed write of these is an error.
+//! stderr gets everything else, and a failed write there is ignored.
 
 mod bench;
 mod failure;

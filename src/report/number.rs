@@ -62,7 +62,8 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// Formats a time that has passed: in whole seconds and larger units, or below 10 s with a fraction.
+/// Formats a time that has passed: in whole seconds and larger units, or below 10 s with a
+/// fraction.
 pub(super) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     if seconds < 10 {

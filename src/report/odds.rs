@@ -52,8 +52,8 @@ pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -
     )
 }
 
-/// Returns the line about any of several patterns, and the line about all of them if there is a bound:
-/// `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`. Bounds are marked as such.
+/// Returns the line about any of several patterns, and the line about all of them if there is a
+/// bound: `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`. Bounds are marked as such.
 pub(super) fn several_lines(several: &Several, keys_per_second: f64, paint: Paint) -> Vec<String> {
     let Several { patterns, any, attempts_for_all } = several;
     let patterns = grouped(*patterns as u64);

@@ -17,8 +17,8 @@ impl Paint {
     /// Leaves all text as it is.
     pub const PLAIN: Self = Self { enabled: false };
 
-    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR is
-    /// set or TERM is dumb.
+    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR
+    /// is set or TERM is dumb.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
             ColorChoice::Always => true,

@@ -1,8 +1,8 @@
 //! The progress line, which is rewritten in place.
 //!
-//! A terminal prints `^C` at the cursor after Ctrl-C. After a line that fills the terminal, this text
-//! would wrap, and the program could no longer clear the line. So the line is made for a terminal that
-//! is a little narrower than the real one.
+//! A terminal prints `^C` at the cursor after Ctrl-C. After a line that fills the terminal, this
+//! text would wrap, and the program could no longer clear the line. So the line is made for a
+//! terminal that is a little narrower than the real one.
 
 use std::io;
 

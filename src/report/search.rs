@@ -240,8 +240,8 @@ impl<'a> Report<'a> {
         status
     }
 
-    /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes. The
-    /// range is empty if that is not the target of the pattern.
+    /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes.
+    /// The range is empty if that is not the target of the pattern.
     fn matched(&self, find: &Find, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
         if pattern.style().target != shown {

@@ -10,13 +10,14 @@ pub(super) struct Several {
     pub(super) patterns: usize,
     /// The chance that a key matches at least one of the patterns.
     pub(super) any: Bounds,
-    /// Upper bounds on the keys to try until the chance that every pattern has a key is 50 % and 95 %.
-    /// `None` unless each pattern wants exactly one key.
+    /// Upper bounds on the keys to try until the chance that every pattern has a key is 50 % and 95
+    /// %. `None` unless each pattern wants exactly one key.
     pub(super) attempts_for_all: Option<[f64; 2]>,
 }
 
 impl Several {
-    /// Returns the odds of the patterns, or `None` if there is only one or their chance is not known.
+    /// Returns the odds of the patterns, or `None` if there is only one or their chance is not
+    /// known.
     pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
         let for_all = |chance| attempts_for_all(patterns, chance);
         let one_each = match quota {

@@ -14,7 +14,8 @@ pub(super) fn notices(notices: &[Notice], output: OutputOptions) {
     }
 }
 
-/// Prints a line to stderr with a single write, so that output of other processes does not split it.
+/// Prints a line to stderr with a single write, so that output of other processes does not split
+/// it.
 pub(super) fn line(line: impl Display) {
     text(&format!("{line}\n"));
 }

@@ -1,8 +1,8 @@
 //! A file of lines that only grows.
 //!
 //! An append is durable when it returns. It is a single write, so processes that append at the same
-//! time do not mix their lines. A kill or a full disk can cut a write off and leave a line without a
-//! line ending. The next append ends that line first, so it damages no other line.
+//! time do not mix their lines. A kill or a full disk can cut a write off and leave a line without
+//! a line ending. The next append ends that line first, so it damages no other line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -37,13 +37,13 @@ impl AppendLog {
         &self.0
     }
 
-    /// Opens and locks the file. Creates it if it does not exist, with mode 0644 less the bits of the
-    /// umask. The name of a new file is durable when its directory is synced.
+    /// Opens and locks the file. Creates it if it does not exist, with mode 0644 less the bits of
+    /// the umask. The name of a new file is durable when its directory is synced.
     ///
     /// # Errors
     ///
-    /// Returns the error of the operating system, or an error if the path is not a regular file or if
-    /// the file has other names: an append through a link would change a file somewhere else.
+    /// Returns the error of the operating system, or an error if the path is not a regular file or
+    /// if the file has other names: an append through a link would change a file somewhere else.
     pub fn hold(&self) -> io::Result<HeldLog> {
         if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(NO_FILE));
@@ -53,7 +53,8 @@ impl AppendLog {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
-            // A link or a pipe can take the name at this moment. It is neither followed nor waited for.
+            // A link or a pipe can take the name at this moment. It is neither followed nor waited
+            // for.
             options.mode(0o644).custom_flags(NOT_FOLLOWED_NOR_WAITED_FOR);
         }
         let file = options.open(&self.0)?;
@@ -74,8 +75,8 @@ impl AppendLog {
 }
 
 impl HeldLog {
-    /// Returns the lines of the file without their line endings. Returns only the first `longest` bytes
-    /// of a longer line.
+    /// Returns the lines of the file without their line endings. Returns only the first `longest`
+    /// bytes of a longer line.
     ///
     /// # Errors
     ///
@@ -108,8 +109,8 @@ impl HeldLog {
     }
 }
 
-/// Returns the next line without its line ending, cut off after `longest` bytes. Returns `None` at the
-/// end of the file.
+/// Returns the next line without its line ending, cut off after `longest` bytes. Returns `None` at
+/// the end of the file.
 fn next_line(file: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if file.take(longest as u64 + 1).read_until(b'\n', &mut line)? == 0 {

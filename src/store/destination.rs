@@ -1,8 +1,9 @@
 //! Where the files of a key pair go, and their names.
 //!
-//! [`Destination::prepare`] runs before the search, so that an error that can be found early does not
-//! cost a night's search. [`Destination::keep`] runs after a find. The private file gets its name
-//! first: the program can make its public line again, but a public line alone is worth nothing.
+//! [`Destination::prepare`] runs before the search, so that an error that can be found early does
+//! not cost a night's search. [`Destination::keep`] runs after a find. The private file gets its
+//! name first: the program can make its public line again, but a public line alone is worth
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -20,15 +21,16 @@ use crate::key::Format;
 pub enum Destination {
     /// To no file: the caller prints them.
     Stream,
-    /// One pair: the private key goes to this file, the public line to the same name with `.pub` added.
+    /// One pair: the private key goes to this file, the public line to the same name with `.pub`
+    /// added.
     File(PathBuf),
     /// Many pairs: each key gets a pair of files in this directory.
     Directory(PathBuf),
 }
 
 impl Destination {
-    /// Returns the format of private keys for this destination: `chosen`, or else the one for its name
-    /// (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
+    /// Returns the format of private keys for this destination: `chosen`, or else the one for its
+    /// name (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
     #[must_use]
     pub fn format(&self, chosen: Option<Format>) -> Format {
         chosen.unwrap_or_else(|| match self {
@@ -40,8 +42,8 @@ impl Destination {
 
     /// Fails now if [`keep`](Self::keep) would certainly fail later.
     ///
-    /// Creates a missing [`Directory`](Self::Directory) with mode 0700; its parent must exist. Removes
-    /// the temporary files that killed processes have left. Changes nothing else on disk.
+    /// Creates a missing [`Directory`](Self::Directory) with mode 0700; its parent must exist.
+    /// Removes the temporary files that killed processes have left. Changes nothing else on disk.
     ///
     /// # Errors
     ///
@@ -59,8 +61,8 @@ impl Destination {
     ///
     /// # Errors
     ///
-    /// Returns a [`StoreError`]. Nothing remains on disk, unless the error says that the private key
-    /// does.
+    /// Returns a [`StoreError`]. Nothing remains on disk, unless the error says that the private
+    /// key does.
     pub fn keep(&self, pair: &NewPair) -> Result<Option<Kept>, StoreError> {
         let private_file = match self {
             Self::Stream => return Ok(None),

@@ -8,8 +8,8 @@ use super::name::parent;
 use super::new_file::{Access, Directory};
 use super::temporary::TEMPORARY;
 
-/// Checks that [`write_new`](super::new_file::write_new) can write files into this directory. Takes the
-/// same steps with a file of zeros, gives it a name, and removes it.
+/// Checks that [`write_new`](super::new_file::write_new) can write files into this directory. Takes
+/// the same steps with a file of zeros, gives it a name, and removes it.
 ///
 /// # Errors
 ///
@@ -44,7 +44,8 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing name.
+/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing
+/// name.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let outer = Directory::open(parent(path))?;
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]

@@ -16,8 +16,8 @@ pub enum FileError {
     Exists(PathBuf),
     /// The file was not written, because of this error of the operating system.
     Write(PathBuf, io::Error),
-    /// The file is complete and has its name, but its directory could not be synced, because of this
-    /// error of the operating system.
+    /// The file is complete and has its name, but its directory could not be synced, because of
+    /// this error of the operating system.
     Unsynced(PathBuf, io::Error),
     /// Several new files are complete and have their names, but this directory could not be synced,
     /// because of this error of the operating system.

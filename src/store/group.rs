@@ -1,8 +1,8 @@
 //! Writes many pairs of files at once.
 //!
-//! A group writes all files without names, and syncs them at the same time. Then it names each file,
-//! the private file of a pair first, and syncs the directory once. So each pair of many costs far less
-//! than a single pair.
+//! A group writes all files without names, and syncs them at the same time. Then it names each
+//! file, the private file of a pair first, and syncs the directory once. So each pair of many costs
+//! far less than a single pair.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,8 @@ pub struct NewPair<'a> {
     pub private_text: &'a str,
 }
 
-/// New pairs of files in a directory. Files that have no name when the group is dropped are removed.
+/// New pairs of files in a directory. Files that have no name when the group is dropped are
+/// removed.
 pub struct Group<'a> {
     directory: Directory<'a>,
     pairs: Vec<Pair>,
@@ -63,8 +64,8 @@ struct Pair {
 }
 
 impl<'a> Group<'a> {
-    /// Returns the most pairs that a group can have before the process has too many open files. This is
-    /// at least 1.
+    /// Returns the most pairs that a group can have before the process has too many open files.
+    /// This is at least 1.
     #[must_use]
     pub fn most() -> usize {
         #[cfg(unix)]
@@ -143,8 +144,8 @@ impl<'a> Group<'a> {
 
     /// Gives every file its name, and syncs the directory. The files must have been synced before.
     ///
-    /// Returns the pairs that are kept and the first error. Each pair comes with the number of pairs
-    /// that were added before it.
+    /// Returns the pairs that are kept and the first error. Each pair comes with the number of
+    /// pairs that were added before it.
     pub fn name(self) -> (Vec<(usize, Kept)>, Result<(), StoreError>) {
         let mut outcome = Ok(());
         let mut named = Vec::new();

@@ -1,8 +1,8 @@
 //! Locks between processes that work in the same directory.
 //!
 //! The locks are optional: no key is lost without them. So a process does not wait long for a lock,
-//! because a suspended process or a stranger may hold it. On a file system without locks, the program
-//! works without them.
+//! because a suspended process or a stranger may hold it. On a file system without locks, the
+//! program works without them.
 
 use std::fs::TryLockError;
 use std::time::{Duration, Instant};

@@ -1,8 +1,9 @@
 //! Durable private files. A file is complete under its final name, or it does not exist.
 //!
 //! The head of `new_file` shows what can happen at each step and why nothing is lost. A
-//! [`Destination`] keeps one pair of files, a [`Group`] many at once. Neither overwrites an existing
-//! file. A [`StoredPair`] is a pair that was opened again, and an [`AppendLog`] grows by whole lines.
+//! [`Destination`] keeps one pair of files, a [`Group`] many at once. Neither overwrites an
+//! existing file. A [`StoredPair`] is a pair that was opened again, and an [`AppendLog`] grows by
+//! whole lines.
 
 mod append_log;
 mod destination;

@@ -12,10 +12,11 @@ const MAX_LABEL: usize = BODY_LEN;
 /// The number of bytes of the key's SHA-256 in a name. Each has two digits.
 const HASHED: usize = 8;
 
-/// Returns the name of a private file: the safe label, and 16 hexadecimal digits of the key's SHA-256.
+/// Returns the name of a private file: the safe label, and 16 hexadecimal digits of the key's
+/// SHA-256.
 ///
-/// Only letters, digits and `_` come from the label. So the name cannot leave its directory, and is not
-/// an option or a hidden file. The digits distinguish names that differ only in case.
+/// Only letters, digits and `_` come from the label. So the name cannot leave its directory, and is
+/// not an option or a hidden file. The digits distinguish names that differ only in case.
 pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
     let mut name = file_label(label);
     name.push('-');
@@ -36,8 +37,8 @@ pub fn file_label(label: &str) -> String {
     if label.is_empty() { "key".to_owned() } else { label }
 }
 
-/// Returns the label and the hexadecimal digits in the name of a private file. Returns `None` for any
-/// other name.
+/// Returns the label and the hexadecimal digits in the name of a private file. Returns `None` for
+/// any other name.
 #[must_use]
 pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
     let (label, digits) = name.strip_suffix(".pem").unwrap_or(name).rsplit_once('-')?;

@@ -12,19 +12,21 @@
 //! | 6. sync the directory | the file exists; the error says so | after a power cut the name may be missing, but the file was not reported |
 //! | 7. report the file | it is on disk | it is on disk |
 //!
-//! The private file of a pair gets its name first: the program can make its public line again, but a
-//! public line alone is worth nothing. So every file with a final name is complete. At worst a public
-//! file or a line of a ledger is missing, and the next run makes it. One file costs two syncs, which
-//! take milliseconds to tens of milliseconds. Many files that are synced together cost far less each.
+//! The private file of a pair gets its name first: the program can make its public line again, but
+//! a public line alone is worth nothing. So every file with a final name is complete. At worst a
+//! public file or a line of a ledger is missing, and the next run makes it. One file costs two
+//! syncs, which take milliseconds to tens of milliseconds. Many files that are synced together cost
+//! far less each.
 //!
-//! Some systems cannot do steps 2 and 5 in this way: they have no `O_TMPFILE` (macOS, NFS, FAT, some
-//! FUSE), no `/proc`, or no hard links. There the file has a temporary name, `.vanity-ed25519-*.tmp`,
-//! and a call that replaces nothing renames it. A process that is killed leaves such a file. A living
-//! process holds a lock on its file, so [`remove_leftovers`](super::temporary::remove_leftovers) removes
-//! only files whose lock it gets. Without locks (some network file systems) it removes nothing.
+//! Some systems cannot do steps 2 and 5 in this way: they have no `O_TMPFILE` (macOS, NFS, FAT,
+//! some FUSE), no `/proc`, or no hard links. There the file has a temporary name,
+//! `.vanity-ed25519-*.tmp`, and a call that replaces nothing renames it. A process that is killed
+//! leaves such a file. A living process holds a lock on its file, so
+//! [`remove_leftovers`](super::temporary::remove_leftovers) removes only files whose lock it gets.
+//! Without locks (some network file systems) it removes nothing.
 //!
-//! Before the search, [`try_directory`](super::directory::try_directory) takes the same steps with a
-//! file of zeros. So no key is lost because the directory refuses one of them.
+//! Before the search, [`try_directory`](super::directory::try_directory) takes the same steps with
+//! a file of zeros. So no key is lost because the directory refuses one of them.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -99,8 +101,8 @@ impl TempKeyFile {
         self.file().sync_all()
     }
 
-    /// Gives the file its name, which must be new. The caller syncs the file before and the directory
-    /// afterwards.
+    /// Gives the file its name, which must be new. The caller syncs the file before and the
+    /// directory afterwards.
     ///
     /// # Errors
     ///
@@ -135,7 +137,8 @@ fn rename(file: io::Result<NamedTempFile>, path: &Path) -> io::Result<()> {
     file?.persist_noclobber(path).map(drop).map_err(|failure| failure.error)
 }
 
-/// Copies an unnamed file that the system cannot name to a temporary file beside `path`, and syncs it.
+/// Copies an unnamed file that the system cannot name to a temporary file beside `path`, and syncs
+/// it.
 #[cfg(target_os = "linux")]
 fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -170,8 +173,8 @@ pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
     })
 }
 
-/// A directory that will get new files. It is opened first, so that a directory that cannot be opened
-/// for a sync fails before it gets a file.
+/// A directory that will get new files. It is opened first, so that a directory that cannot be
+/// opened for a sync fails before it gets a file.
 pub(super) struct Directory<'a> {
     path: &'a Path,
     #[cfg(unix)]
@@ -234,15 +237,16 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// Does nothing. Windows has no sync of a directory; its file systems journal the names themselves.
+    /// Does nothing. Windows has no sync of a directory; its file systems journal the names
+    /// themselves.
     #[cfg(not(unix))]
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Fails if `content` is longer than `RLIMIT_FSIZE`. The write would end the process with a signal and
-/// leave the temporary file.
+/// Fails if `content` is longer than `RLIMIT_FSIZE`. The write would end the process with a signal
+/// and leave the temporary file.
 fn within_size_limit(content: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {

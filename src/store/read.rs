@@ -16,13 +16,13 @@ pub(super) struct KeyFile {
     pub(super) open_to_others: Option<u32>,
 }
 
-/// Reads a key file. A directory of keys can contain other things with such a name. So this function
-/// does not wait for a pipe, and does not read a device or a file that is too large.
+/// Reads a key file. A directory of keys can contain other things with such a name. So this
+/// function does not wait for a pipe, and does not read a device or a file that is too large.
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why it
-/// is not a key file.
+/// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
+/// it is not a key file.
 pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
     let mut options = File::options();
     options.read(true);

@@ -1,8 +1,8 @@
 //! Opens the key pairs of a directory.
 //!
 //! A name proves nothing, so the public key comes from the private file. An encrypted file in the
-//! OpenSSH format shows its public key without the passphrase. An encrypted PKCS#8 file shows it only
-//! with the passphrase.
+//! OpenSSH format shows its public key without the passphrase. An encrypted PKCS#8 file shows it
+//! only with the passphrase.
 //!
 //! If a process was killed, only the public file of a pair can be missing, because it gets its name
 //! second.
@@ -16,8 +16,8 @@ use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
 
-/// A key pair in a directory. Its private file was opened, and its public file, if it exists, belongs
-/// to that.
+/// A key pair in a directory. Its private file was opened, and its public file, if it exists,
+/// belongs to that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredPair {
     /// The name of the private file.
@@ -49,8 +49,8 @@ pub enum Flaw {
     Closed,
     /// The key in the private file is not the one in its name or in the ledger.
     OtherKey,
-    /// The private file cannot be opened without its passphrase, and nothing else shows its public key:
-    /// its name is not that of a PKCS#8 file, or its public file is missing.
+    /// The private file cannot be opened without its passphrase, and nothing else shows its public
+    /// key: its name is not that of a PKCS#8 file, or its public file is missing.
     Unproved,
     /// The public file does not hold the public key.
     PublicFile,
@@ -128,8 +128,8 @@ impl StoredPair {
         names.contains(&self.name)
     }
 
-    /// Returns the public line. Writes the public file first if it is missing, with the comment in the
-    /// private file, or else with `comment`.
+    /// Returns the public line. Writes the public file first if it is missing, with the comment in
+    /// the private file, or else with `comment`.
     ///
     /// # Errors
     ///

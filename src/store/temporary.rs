@@ -1,5 +1,5 @@
-//! Temporary files with names, for file systems without unnamed files. Also removes the temporary files
-//! of killed processes.
+//! Temporary files with names, for file systems without unnamed files. Also removes the temporary
+//! files of killed processes.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,8 +27,8 @@ pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile
     }
 }
 
-/// Locks a new temporary file. Returns whether it still has its name: before the lock, another process
-/// may have removed it as a leftover.
+/// Locks a new temporary file. Returns whether it still has its name: before the lock, another
+/// process may have removed it as a leftover.
 #[cfg(unix)]
 fn is_ours(file: &NamedTempFile) -> io::Result<bool> {
     use std::fs::TryLockError;
@@ -44,8 +44,8 @@ fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the temporary files of killed processes in a directory, which are those with a free lock.
-/// Files that cannot be opened, locked or removed stay.
+/// Removes the temporary files of killed processes in a directory, which are those with a free
+/// lock. Files that cannot be opened, locked or removed stay.
 ///
 /// # Errors
 ///
@@ -74,7 +74,8 @@ fn remove_leftover(path: &Path) {
     }
 }
 
-/// Does nothing. Other systems can remove an open file, so a leftover cannot be told from a file in use.
+/// Does nothing. Other systems can remove an open file, so a leftover cannot be told from a file in
+/// use.
 #[cfg(not(unix))]
 fn remove_leftover(_: &Path) {}
 
