@@ -1,7 +1,8 @@
-//! Every engine of this machine under criterion, in candidate keys per second: one thread, one batch after
-//! the other, a six-letter word anywhere, case ignored.
+//! Measures every engine of this machine with criterion, in candidate keys per second.
 //!
-//! For ratios between engines use `vanity-ed25519 --bench`, which measures whole searches in interleaved rounds.
+//! One thread tries one batch after the other for a six-letter word anywhere, case ignored. For
+//! ratios between engines use `vanity-ed25519 --bench`, which measures whole searches in
+//! interleaved rounds.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_chacha::ChaCha20Rng;
@@ -9,7 +10,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use vanity_ed25519::engine::{self, SeedSource};
 use vanity_ed25519::pattern::{Matcher, Pattern, Style};
 
-/// ChaCha20, as in a search. What key it has is of no concern here.
+/// ChaCha20, as in a search, but with a fixed key.
 struct Seeds(ChaCha20Rng);
 
 impl SeedSource for Seeds {

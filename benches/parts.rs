@@ -1,11 +1,13 @@
-//! The parts of a key under criterion, for every back end, one thread: products, seeds, SHA-512, fingerprints of both signs,
-//! entries of the table, inversion, digits, and the curve's part as a whole, digits included.
+//! Measures the parts of a key with criterion, for every back end, on one thread.
+//!
+//! The parts are products, seeds, SHA-512, fingerprints of both signs, entries of the table,
+//! inversion, digits, and the curve's part as a whole, digits included.
 //!
 //! ```text
 //! cargo bench --bench parts -- avx2
 //! ```
 //!
-//! Each rate is in elements a second: a vector counts as many as it has lanes.
+//! Each rate is in elements per second. A vector counts as one element for each of its lanes.
 
 use std::hint::black_box;
 
@@ -24,13 +26,13 @@ mod back_ends;
 
 use back_ends::{BackEnd, each_back_end};
 
-/// Keys in a batch.
+/// The number of keys in a batch.
 const KEYS: usize = 2048;
 
-/// Windows: tables of 9 MB.
+/// The number of windows. The table has 9 MB.
 const WINDOWS: usize = 18;
 
-/// Vectors for each measurement of a part, which then do not depend on each other.
+/// The number of vectors in each measurement of a part. They do not depend on each other.
 const VECTORS: usize = 64;
 
 struct Parts<'a>(&'a mut Criterion);
@@ -135,7 +137,7 @@ impl BackEnd for Parts<'_> {
     }
 }
 
-/// Does `what` with each of `products`, one after the other.
+/// Measures `what` on each of `products`, one after the other.
 fn measure_each<F: Field>(
     group: &mut BenchmarkGroup<WallTime>,
     name: &str,
@@ -158,7 +160,7 @@ fn measure_each<F: Field>(
     });
 }
 
-/// Takes the seeds for scalars, which is as good here.
+/// Sets all scalars of a batch. The seeds serve as scalars here.
 fn set_all<F: Field>(simd: F::Simd, batch: &mut Batch<F>, seeds: &[[u8; 32]]) {
     simd.run(
         #[inline(always)]

@@ -1,14 +1,15 @@
-//! What looking for a pattern costs: for each kind, the loss of keys a second against a single case-sensitive prefix of six
-//! characters.
+//! Measures the cost of patterns: for each kind, the loss of keys per second against a single
+//! case-sensitive prefix of six characters.
 //!
 //! ```text
 //! cargo bench --bench patterns -- --rounds 41 --seconds 0.05
 //! cargo bench --bench patterns --features gpu -- --engine gpu
 //! ```
 //!
-//! One thread derives keys and matches them, as a worker of a search does; what it finds is not proved. Each list is measured in turn
-//! with the prefix, so that a slow moment of the machine falls on both. The engines are the fastest that is here and the reference; or
-//! the one that is named.
+//! One thread derives keys and matches them, as a worker of a search does. It does not prove its
+//! hits. Each list is measured in turn with the prefix, so that a slow moment of the machine
+//! affects both. The engines are the fastest one of this machine and the reference engine, or the
+//! one that is named.
 
 #[allow(dead_code, reason = "rounds are paired here, not interleaved")]
 mod rounds;
@@ -24,9 +25,10 @@ use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
 use vanity_ed25519::wire::Target;
 use zeroize::Zeroizing;
 
-/// What all other lists are compared with.
+/// The pattern with which all lists are compared.
 const YARDSTICK: &str = "Ab3dEf";
 
+/// ChaCha20, as in a search, but with a fixed key.
 struct Seeds(ChaCha20Rng);
 
 impl SeedSource for Seeds {
@@ -41,7 +43,7 @@ impl SeedSource for Seeds {
     }
 }
 
-/// A list of patterns, and what it is called in the table.
+/// A list of patterns, and its name in the table.
 struct List {
     name: String,
     patterns: Vec<Pattern>,
@@ -52,7 +54,8 @@ fn list(name: impl Into<String>, style: Style, texts: &[impl AsRef<str> + Sync])
     List { name: name.into(), patterns: texts.par_iter().map(|text| pattern(text.as_ref())).collect() }
 }
 
-/// Different words of 5 to 8 random letters.
+/// Returns `count` different words of 5 to 8 random letters. `first` makes the first letter of each
+/// from a random number.
 fn words(count: usize, first: impl Fn(u32) -> u8) -> Vec<String> {
     let mut random = ChaCha20Rng::from_seed([9; 32]);
     let mut words = std::collections::BTreeSet::new();
@@ -65,6 +68,7 @@ fn words(count: usize, first: impl Fn(u32) -> u8) -> Vec<String> {
     words.into_iter().collect()
 }
 
+/// Returns all lists, each with `many` patterns at most.
 fn lists(many: usize) -> Vec<List> {
     let plain = Style::default();
     let of = |kind| Style { kind, ..plain };
@@ -112,7 +116,7 @@ fn lists(many: usize) -> Vec<List> {
     lists
 }
 
-/// Keys per second, after a first batch, with which a device takes the list.
+/// Returns keys per second, after a first batch, in which a device loads the list.
 fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Duration) -> f64 {
     let (mut keys, mut hits) = (0, Vec::new());
     worker.batch(matcher, seeds, &mut hits);
@@ -124,6 +128,7 @@ fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Dur
     keys as f64 / start.elapsed().as_secs_f64()
 }
 
+/// Measures all lists with an engine, and prints the table.
 fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
     let matchers: Vec<Matcher> = lists.iter().map(|list| Matcher::new(&list.patterns)).collect();
     let mut worker = engine.worker();

@@ -1,11 +1,13 @@
-//! Whole searches against the plain program that the reference engine stands for, in interleaved rounds.
+//! Compares whole searches with the plain program that the reference engine stands for, in
+//! interleaved rounds.
 //!
 //! ```text
 //! cargo bench --bench plain -- --rounds 9 --seconds 2
 //! ```
 //!
-//! The plain program is what anyone would write with ed25519-dalek: `SigningKey::generate`, the blob, base64,
-//! a substring test. It has no batches, no proof, no counter, no second pattern, and ignores no case.
+//! The plain program is the obvious one with ed25519-dalek: `SigningKey::generate`, the blob,
+//! base64, a substring test. It has no batches, no proof, no counter and no second pattern, and it
+//! does not ignore case.
 
 mod rounds;
 
@@ -24,13 +26,13 @@ use vanity_ed25519::pattern::{Pattern, Style};
 use vanity_ed25519::search::{Measure, Stop};
 use vanity_ed25519::wire;
 
-/// What all of them look for.
+/// The pattern of all programs.
 const WORD: &str = "vanity";
 
-/// Candidates between two looks at the clock.
+/// The number of candidates between two readings of the clock.
 const CHUNK: u64 = 16;
 
-/// Keys per second of the plain program.
+/// Returns keys per second of the plain program.
 fn plain(time: Duration) -> f64 {
     let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).expect("the system has random bytes");
     let (mut keys, mut found) = (0, 0);

@@ -1,10 +1,11 @@
-//! The states of the published program side by side, in interleaved rounds, as a table for `RESULTS.txt`.
+//! Measures the states of the published program side by side, in interleaved rounds, and prints a
+//! table for `RESULTS.txt`.
 //!
 //! ```text
 //! cargo bench --bench record -- --rounds 9 --seconds 1
 //! ```
 //!
-//! With `--test`, each variant is only shown to run.
+//! With `--test`, it only checks that each variant runs.
 
 mod rounds;
 #[path = "steps/variants.rs"]
@@ -15,10 +16,10 @@ use std::time::{Duration, Instant};
 use rounds::{Args, interleave, median, print_head, ratio};
 use variants::{VARIANTS, Variant, all, check, on_threads};
 
-/// Figures of the published record: keys per second, lowest and highest.
+/// A range of the published record: the lowest and the highest keys per second, if it has figures.
 type Range = Option<(u32, u32)>;
 
-/// What the published record of January 2026 (4-vCPU EPYC Genoa) says of a variant.
+/// The figures of a variant in the published record of January 2026 (4-vCPU EPYC Genoa).
 #[derive(Clone, Copy)]
 struct Published {
     one_thread: Range,
@@ -26,10 +27,10 @@ struct Published {
     gain: &'static str,
 }
 
-/// For [`all`], in its order.
+/// The published figures of the variants, in the order of [`all`].
 ///
-/// Two sets of figures are of one program and stand as one range: "5" and "all of these" (with its gains),
-/// and "6" and the radix-16 table that it uses.
+/// A range has two sets of figures if these are of one program: "5" and "all of these" (with its
+/// gains), and "6" and the radix-16 table that it uses.
 const PUBLISHED: [Published; VARIANTS] = [
     Published { one_thread: Some((51_838, 51_838)), four_threads: Some((153_009, 153_009)), gain: "" },
     Published { one_thread: Some((51_925, 51_925)), four_threads: None, gain: "<1 %" },
@@ -54,7 +55,7 @@ const WIRE: Published = Published {
     gain: "no change",
 };
 
-/// Candidates between two looks at the clock.
+/// The number of candidates between two readings of the clock.
 const CHUNK: u64 = 16;
 
 fn main() -> Result<(), String> {
@@ -75,12 +76,12 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Keys per second of each variant in each round.
+/// Returns keys per second of each variant in each round.
 fn measure(variants: &[Variant; VARIANTS], threads: usize, rounds: usize, seconds: f64) -> Vec<Vec<f64>> {
     interleave(VARIANTS, rounds, |index| rate(&variants[index], threads, Duration::from_secs_f64(seconds)))
 }
 
-/// Keys per second of all threads together, each over its own time.
+/// Returns keys per second of all threads together. The rate of each thread is over its own time.
 fn rate(variant: &Variant, threads: usize, time: Duration) -> f64 {
     let spans = on_threads(variant, threads, |search| {
         let start = Instant::now();

@@ -1,10 +1,11 @@
-//! What a key costs by size of table and size of batch, for every back end: one thread, the curve's part alone, as a table.
+//! Measures the cost of a key by size of table and size of batch, for every back end. One thread
+//! does only the curve's part. The result is a table.
 //!
 //! ```text
 //! cargo bench --bench tables -- [BACK-END]...
 //! ```
 //!
-//! Each figure is the best of many batches, since only the arithmetic and the caches are asked about here.
+//! Each figure is the best of many batches, because only the arithmetic and the caches matter here.
 
 use std::time::Instant;
 
@@ -20,14 +21,14 @@ use back_ends::{BackEnd, each_back_end};
 /// Numbers of windows, from a table for the second-level cache to one of 115 MB.
 const WINDOWS: [usize; 8] = [36, 28, 24, 21, 18, 16, 15, 14];
 
-/// Keys in a batch.
+/// Numbers of keys in a batch.
 const BATCHES: [usize; 5] = [512, 1024, 2048, 4096, 8192];
 
-/// Keys for each figure.
+/// The number of keys for each figure.
 const KEYS: usize = 200_000;
 
 fn main() {
-    // `cargo test --benches` does not say `--bench`.
+    // `cargo test --benches` does not pass `--bench`.
     let test =
         !std::env::args().any(|word| word == "--bench") || std::env::args().any(|word| word == "--test");
     each_back_end(&mut Tables { test });
@@ -62,7 +63,7 @@ impl BackEnd for Tables {
     }
 }
 
-/// The best of `rounds` batches of random scalars, for each key.
+/// Returns the nanoseconds for each key in the best of `rounds` batches of random scalars.
 fn nanoseconds<F: Field>(field: F, table: &Table, keys: usize, rounds: usize) -> f64 {
     let mut scalars = vec![[0; 32]; keys];
     ChaCha20Rng::from_seed([1; 32]).fill_bytes(scalars.as_flattened_mut());

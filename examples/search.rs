@@ -9,7 +9,7 @@ use vanity_ed25519::key::{EncodeError, Format};
 use vanity_ed25519::pattern::{Pattern, Style};
 use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
 
-/// Prints what is found, and how far the search is.
+/// An observer that prints finds and progress.
 struct Printer {
     comment: String,
 }

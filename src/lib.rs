@@ -1,8 +1,8 @@
 //! Ed25519 SSH keys whose public key text carries a word of your choice.
 //!
-//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full fixed-base
-//! multiplication on edwards25519. This library makes candidates, finds those whose text matches a
-//! [`Pattern`](pattern::Pattern), and proves each of them before anyone sees it.
+//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full
+//! fixed-base multiplication on edwards25519. This library makes candidates and finds those whose
+//! text matches a [`Pattern`](pattern::Pattern). It proves each find before it hands the find out.
 //!
 //! ```
 //! use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@
 //! use vanity_ed25519::pattern::{Pattern, Style};
 //! use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
 //!
-//! /// Keeps the key that is found, the last if there are several.
+//! /// An observer that keeps the public line of the last find.
 //! struct Keep(Option<String>);
 //!
 //! impl Observer for Keep {
@@ -55,7 +55,7 @@
 //!
 //! | word | meaning |
 //! | --- | --- |
-//! | seed | 32 secret bytes, what a key file stores |
+//! | seed | the 32 secret bytes that a key file stores |
 //! | scalar | the first half of SHA-512(seed), clamped (RFC 8032, section 5.1.5) |
 //! | public key | 32 bytes: y, with the sign of x as the highest bit |
 //! | blob | the 51 bytes of a public key in SSH's wire form |
@@ -63,39 +63,40 @@
 //! | body | the last 43 of them, which depend on the key |
 //! | line | the line of `authorized_keys`: algorithm, text, comment |
 //! | target | what is searched: the body of the text, or the 43 characters of the fingerprint |
-//! | pattern | what was typed; a *matcher* is many patterns, compiled |
+//! | pattern | the text or expression to search for; a *matcher* is many patterns, compiled |
 //! | odds | the exact chance that a random key matches |
 //! | engine | a way of searching; a *back end* is an instruction set that an engine works with |
 //! | lane | one key in a vector; a *batch* is the keys that share one inversion |
 //! | window, digit | bits of the scalar that one table serves, and their signed value |
-//! | limb, radix | a word of a field element, and how many bits it stands for; *tight* limbs are carried, *loose* ones not yet |
+//! | limb, radix | a word of a field element, and the number of its bits; *tight* limbs are carried, *loose* limbs are not yet |
 //! | hit | an engine's claim; a *find* is a proved hit |
-//! | ledger | the file that says which key of a directory was made for which pattern |
+//! | ledger | the file that lists the keys of a directory with their patterns |
 //!
 //! # Rooms
 //!
-//! Each module uses only modules on lower floors. The first five are the library; the others serve the command of the
-//! same name, are in the library to be tested with it, and promise nothing to others.
+//! Each module uses only modules on lower floors. The first five modules are the library. The
+//! others serve the command; they are here so that tests can use them, and their interface can
+//! change at any time.
 //!
 //! | floor | module | its duty |
 //! | --- | --- | --- |
 //! | 5 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
-//! | 4 | [`engine`] | ways of searching behind two small traits; a new one is entered in `engine/registry.rs` |
-//! | 3 | [`pattern`] | text becomes exact odds (`pattern/odds`) and a matcher, whose stages `pattern/matcher/mod.rs` draws |
-//! | 2 | [`key`] | seed, public key, the certain derivation; the text of key files |
-//! | 1 | [`wire`] | the blob, its text, and which key bits make which character |
-//! | 8 | `cli` | what was typed becomes a plan; words every complaint about it |
-//! | 8 | `report` | what people and scripts see: text, JSON, the live line |
+//! | 4 | [`engine`] | ways of searching behind two small traits; `engine/registry.rs` lists them |
+//! | 3 | [`pattern`] | makes exact odds (`pattern/odds`) and a matcher from text; `pattern/matcher/mod.rs` draws its stages |
+//! | 2 | [`key`] | seed, public key, the trusted derivation; the text of key files |
+//! | 1 | [`wire`] | the blob, its text, and the key bits of each character |
+//! | 8 | `cli` | makes a plan from the command line, and words all complaints about it |
+//! | 8 | `report` | the output for people and scripts: text, JSON, the live line |
 //! | 7 | `job` | opens a plan, runs the search, delivers finds |
-//! | 6 | `plan` | the request, as data |
-//! | 6 | `ledger` | which keys a directory has, for which patterns |
+//! | 6 | `plan` | the request as data |
+//! | 6 | `ledger` | the keys of a directory, and their patterns |
 //! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
-//! | 3 | `curve` | scalars to public keys, many at a time, sharing one inversion |
-//! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that have graphics processors run them |
+//! | 3 | `curve` | computes public keys from scalars, many at a time, with one shared inversion |
+//! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on graphics processors |
 //! | 2 | `hash` | SHA-512, SHA-256 and ChaCha20, one key in each lane |
-//! | 1 | `simd` | instruction sets, and the lanes that they have; with `gpu`, the only `unsafe` |
+//! | 1 | `simd` | instruction sets and their lanes; with `gpu`, the only `unsafe` |
 //! | 1 | `sys` | randomness, caches, limits, huge pages, wiping |
-//! | 1 | `escape`, `notice` | foreign text made harmless; lines for people |
+//! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
 
 #[doc(hidden)]
 pub mod cli;
@@ -130,7 +131,7 @@ pub mod store;
 pub mod sys;
 pub mod wire;
 
-// `tests/require` speaks of this library by its name.
+// `tests/require` uses this library by its name.
 #[cfg(test)]
 extern crate self as vanity_ed25519;
 #[cfg(test)]

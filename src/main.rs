@@ -1,4 +1,4 @@
-//! The command: arguments become a plan, the plan a job, and how the job ends the exit status.
+//! The command: makes a plan from the arguments, runs it as a job, and returns the exit status.
 
 use std::io;
 use std::panic::UnwindSafe;
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
 /// Carries out a plan, and returns the exit status.
 pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u8 {
     let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or_else(|_| {
-        // The panic's own message is on stderr by now.
+        // The panic has already printed its own message on stderr.
         Err(JobError::Panic)
     });
     if let Err(error) = &ended {
@@ -29,7 +29,7 @@ pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u
 
 fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> Result<End, JobError> {
     if let Err(error) = forbid_core_dumps() {
-        report::text(&format!("warning: core dumps could not be switched off: {error}\n"));
+        report::text(&format!("warning: cannot disable core dumps: {error}\n"));
     }
     check_randomness().map_err(JobError::Randomness)?;
     #[cfg(all(unix, feature = "gpu"))]

@@ -3,13 +3,13 @@
 use vanity_ed25519::curve::{Field, Portable};
 use vanity_ed25519::simd::Scalar;
 
-/// What is done with a back end.
+/// A measurement that works with any back end.
 pub trait BackEnd {
-    /// Does it.
+    /// Measures one back end.
     fn measure<F: Field>(&mut self, name: &str, field: F);
 }
 
-/// Does it with all that the processor has.
+/// Measures every back end that the processor has.
 pub fn each_back_end(what: &mut impl BackEnd) {
     what.measure("portable", Portable(Scalar::detect()));
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,5 @@
-//! What every device derives, and how fast: the curve's part of the GPU engine, without patterns.
+//! Checks and measures the keys that every device derives: the curve's part of the GPU engine,
+//! without patterns.
 //!
 //! ```text
 //! cargo bench --features gpu --bench gpu -- compare [KEYS]     all encodings against the processor's, by a checksum a launch
@@ -21,24 +22,24 @@ mod back_ends;
 
 use back_ends::{BackEnd, each_back_end};
 
-/// Numbers of windows: digits of 18 to 10 bits.
+/// Numbers of windows. The digits have from 18 down to 10 bits.
 const WINDOWS: [usize; 7] = [14, 15, 16, 17, 18, 21, 25];
 
-/// Keys that share an inversion.
+/// Depths: numbers of keys that share an inversion.
 const DEPTHS: [u32; 4] = [8, 16, 32, 64];
 
-/// Those with which every other parameter is tried.
+/// The windows with which every depth is tried, and the depth with which all windows are tried.
 const USUAL: (usize, u32) = (16, 32);
 
-/// Keys in a launch.
+/// The number of keys in a launch.
 const LAUNCH: usize = 1 << 21;
 
-/// Keys in a batch of the processor.
+/// The number of keys in a batch of the processor.
 const BATCH: usize = 4096;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    // `cargo test --benches` does not say `--bench`.
+    // `cargo test --benches` does not pass `--bench`.
     let test = !std::env::args().any(|word| word == "--bench");
     let devices = gpu::devices().unwrap_or_else(|error| {
         println!("skipped: {error}");
@@ -59,12 +60,13 @@ fn main() {
     }
 }
 
-/// Sums of encodings over each launch, by the device and by the fastest back end of the processor.
+/// Compares the checksum of each launch by the device with that by the processor's fastest back
+/// end.
 fn compare(device: &dyn Device, keys: usize, launch: usize) {
     each_back_end(&mut Compare { device, keys, launch, fastest: fastest() });
 }
 
-/// What is compared.
+/// A comparison of a device with one back end.
 struct Compare<'a> {
     device: &'a dyn Device,
     keys: usize,
@@ -105,7 +107,7 @@ impl BackEnd for Compare<'_> {
     }
 }
 
-/// The sum of digests over one of the processor's batches.
+/// Returns the sum of the digests of the keys in one batch of the processor.
 fn sum<F: Field>(field: F, table: &Table, mut stream: ChaCha20) -> u64 {
     let mut seeds = vec![[0; 32]; BATCH];
     stream.fill(field.simd(), &mut seeds);
@@ -128,7 +130,7 @@ fn sum<F: Field>(field: F, table: &Table, mut stream: ChaCha20) -> u64 {
     keys.iter().map(digest_of).fold(0, u64::wrapping_add)
 }
 
-/// The name of the fastest back end.
+/// Returns the name of the fastest back end.
 fn fastest() -> &'static str {
     struct Last(&'static str);
     impl BackEnd for Last {
@@ -142,7 +144,7 @@ fn fastest() -> &'static str {
     last.0
 }
 
-/// Keys per second by windows with the usual depth, then by depth with the usual windows.
+/// Prints keys per second by windows with the usual depth, then by depth with the usual windows.
 fn rates(device: &dyn Device, time: Duration, launch: usize) {
     println!("windows  depth   table MiB   ready s      keys/s   of bound  registers  local bytes");
     let by_windows = WINDOWS.into_iter().map(|windows| (windows, USUAL.1));
@@ -159,7 +161,8 @@ fn rates(device: &dyn Device, time: Duration, launch: usize) {
         };
         let ready = began.elapsed().as_secs_f64();
         let rate = rate(&pipeline, time, launch);
-        // Seven products for all windows but the first and the last, three for that, four for the shared inversion.
+        // The products of a key: seven for each window except the first and the last, three for the
+        // last, four for the shared inversion, and the part of the inversion itself.
         let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / f64::from(depth);
         let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
         let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
@@ -175,6 +178,7 @@ fn rates(device: &dyn Device, time: Duration, launch: usize) {
     }
 }
 
+/// Returns keys per second, after a first launch.
 fn rate(pipeline: &Pipeline, time: Duration, launch: usize) -> f64 {
     let mut line = pipeline.line(launch).expect("a device that works");
     let mut next = |first| {

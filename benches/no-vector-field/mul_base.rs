@@ -1,7 +1,8 @@
-//! Two scalar multiplications of curve25519-dalek under names that a disassembly can be searched for.
+//! Gives two scalar multiplications of curve25519-dalek names that can be found in a disassembly.
 //!
-//! `cargo run --manifest-path benches/no-vector-field/Cargo.toml <seed in hex>` prints the public key of the seed by either. What
-//! instructions each of them reaches is what `check.sh` counts.
+//! `cargo run --manifest-path benches/no-vector-field/Cargo.toml <seed in hex>` computes the public
+//! key of the seed with both, and prints it. `check.sh` counts the instructions that each of them
+//! reaches.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -10,13 +11,13 @@ use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
 use curve25519_dalek::edwards::EdwardsPoint;
 use sha2::{Digest as _, Sha512};
 
-/// The fixed-base multiplication of key generation.
+/// Multiplies the base point, as key generation does.
 #[inline(never)]
 fn fixed_base_of_key_generation(scalar: [u8; 32]) -> EdwardsPoint {
     EdwardsPoint::mul_base_clamped(scalar)
 }
 
-/// The same point by the variable-base multiplication, for which dalek has a vector back end.
+/// Multiplies any point. dalek has a vector back end for this.
 #[inline(never)]
 fn variable_base_for_control(point: EdwardsPoint, scalar: [u8; 32]) -> EdwardsPoint {
     point.mul_clamped(scalar)

@@ -1,8 +1,9 @@
 //! Draws the pictures in `docs` from recorded measurements and a recorded search.
 //!
-//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in `benches/recorded`
-//! and `search.txt` beside this file. It writes `engines.svg`, `threads.svg` and `search.svg` in `docs`. The same data
-//! gives the same bytes: text is placed by its anchor or its column, so that no font is measured.
+//! `cargo run --manifest-path benches/pictures/Cargo.toml` reads `engines.csv` and `threads.csv` in
+//! `benches/recorded`, and `search.txt` beside this file. It writes `engines.svg`, `threads.svg`
+//! and `search.svg` in `docs`. The same data gives the same bytes, because the place of a text is
+//! its anchor or its column, and no font is measured.
 
 mod recorded;
 mod search;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the directory of the program, which this package lies in.
+/// Returns the directory of the program, which has this package inside.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -47,7 +48,7 @@ fn write(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The name and the text of each picture.
+/// Returns the name and the text of each picture.
 fn pictures(root: &Path) -> Result<[(&'static str, String); 3]> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
     let [engines, threads, search] =
@@ -59,21 +60,22 @@ fn pictures(root: &Path) -> Result<[(&'static str, String); 3]> {
     ])
 }
 
+/// The width of a picture in pixels.
 const WIDTH: u32 = 760;
-/// Between the picture's edge and anything in it.
+/// The distance from the edge of a picture to its content.
 const PAD: i32 = 24;
-/// Where the first bar or the chart begins, under the title.
+/// The top of the first bar or of the chart, below the title.
 const TOP: i32 = 60;
-/// From one bar to the next.
+/// The distance from one bar to the next.
 const STEP: i32 = 40;
-/// From one line of text to the next.
+/// The distance from one line of text to the next.
 const LINE: i32 = 20;
 
 const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 const PALE_INK: RGBColor = RGBColor(0x59, 0x63, 0x6e);
 const GRID: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
 const BAR: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
-/// Of Okabe and Ito, told apart by people of every colour vision.
+/// The colours of Okabe and Ito, which people with any colour vision can distinguish.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -88,7 +90,8 @@ fn draw_engines(engines: &Engines) -> Result<String> {
     let rows = &engines.rows;
     let bottom = TOP + STEP * rows.len() as i32;
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default() as i32;
-    // A character of the names is at most 9 pixels wide on average; the greatest ratio leaves 70 for its text.
+    // A character of the names is at most 9 pixels wide on average; the greatest ratio leaves 70
+    // for its text.
     let left = PAD + 9 * longest + 12;
     let room = f64::from(WIDTH as i32 - PAD - 70 - left);
     let greatest = rows.iter().map(|row| row.to).fold(0.0, f64::max);
@@ -164,7 +167,7 @@ fn draw_threads(threads: &Threads) -> Result<String> {
     })
 }
 
-/// What line is whose, and how far it goes, from the pixel `left` on.
+/// Draws the name of each line and its last ratio, to the right of the pixel `left`.
 fn draw_legend(area: &Area, engines: &[Scaling], left: i32) -> Result<()> {
     area.draw(&PathElement::new([(left, TOP + 10), (left + 30, TOP + 10)], INK))?;
     area.draw_text("ideal", &label(HPos::Left), (left + 40, TOP + 10))?;
@@ -181,7 +184,7 @@ fn draw_legend(area: &Area, engines: &[Scaling], left: i32) -> Result<()> {
     Ok(())
 }
 
-/// The text of a picture on white, which looks the same in light and in dark mode.
+/// Returns the text of a picture on white, which looks the same in light and in dark mode.
 fn picture(height: i32, draw: impl FnOnce(&Area) -> Result<()>) -> Result<String> {
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (WIDTH, height.unsigned_abs())).into_drawing_area();
@@ -192,12 +195,12 @@ fn picture(height: i32, draw: impl FnOnce(&Area) -> Result<()>) -> Result<String
     Ok(svg)
 }
 
-/// The `n`th engine's line.
+/// Draws the line of the engine `n`.
 fn draw_line(area: &Area, n: usize, line: Vec<Pixel>) -> Result<()> {
     Ok(area.draw(&PathElement::new(line, COLOURS[n % COLOURS.len()].stroke_width(3)))?)
 }
 
-/// The `n`th engine's marks. Colours and shapes repeat together only after 28 engines.
+/// Draws the marks of the engine `n`. Colours and shapes repeat together only after 28 engines.
 fn draw_marks(area: &Area, n: usize, marks: impl IntoIterator<Item = Pixel>) -> Result<()> {
     let fill = COLOURS[n % COLOURS.len()].filled();
     for (x, y) in marks {
@@ -211,7 +214,8 @@ fn draw_marks(area: &Area, n: usize, marks: impl IntoIterator<Item = Pixel>) -> 
     Ok(())
 }
 
-/// The greatest and the least number of threads, and of the others those that have room for their digits.
+/// Returns the numbers of threads to print: the greatest, the least, and the others if their digits
+/// have room.
 fn spread(mut counts: Vec<u32>) -> Vec<u32> {
     counts.sort_unstable();
     let most = counts.last().copied().unwrap_or_default();
@@ -225,7 +229,7 @@ fn spread(mut counts: Vec<u32>) -> Vec<u32> {
     kept
 }
 
-/// At most seven round numbers from 0 to `top`.
+/// Returns at most seven round numbers from 0 to `top`.
 fn round_numbers(top: f64) -> Vec<f64> {
     let mut step = 1.0;
     for factor in [2.0, 2.5, 2.0].into_iter().cycle() {
@@ -257,7 +261,7 @@ fn small(side: HPos) -> TextStyle<'static> {
     style(12.0, FontStyle::Normal, &PALE_INK, side)
 }
 
-/// Text of `pixels`, which the back end divides by 1.24 when it writes a size.
+/// Returns the style of text of this size in pixels. The back end divides sizes by 1.24.
 fn style(pixels: f64, weight: FontStyle, colour: &'static RGBColor, side: HPos) -> TextStyle<'static> {
     let font = FontDesc::new(FontFamily::SansSerif, pixels * 1.24, weight);
     TextStyle::from(font).color(colour).pos(Pos::new(side, VPos::Center))

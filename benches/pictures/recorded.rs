@@ -1,19 +1,20 @@
-//! The recordings that the pictures are drawn from: CSV under a head of `#` lines.
+//! Reads the recordings for the pictures: CSV below a head of `#` lines.
 //!
-//! Whatever is wrong in one is told with the file, the line and the reason.
+//! An error names the file, the line and the reason.
 
 use std::error::Error;
 use std::num::NonZeroU32;
 
 use crate::Result;
 
-/// Engines side by side on one thread, as recorded.
+/// A recording of engines side by side on one thread.
 pub struct Engines {
     pub about: String,
     pub rows: Vec<Engine>,
 }
 
-/// The rate of an engine as ratio to the reference engine: the median over the rounds, the least and the greatest.
+/// The rate of an engine as a ratio to the reference engine: the median over the rounds, the least
+/// and the greatest.
 pub struct Engine {
     pub name: String,
     pub ratio: f64,
@@ -49,7 +50,7 @@ impl Engines {
     }
 }
 
-/// Engines on more and more threads, as recorded.
+/// A recording of engines on different numbers of threads.
 pub struct Threads {
     pub about: String,
     pub engines: Vec<Scaling>,
@@ -83,7 +84,7 @@ impl Threads {
     }
 }
 
-/// What a cell holds, and where it stands.
+/// The content of a cell, and its place.
 struct Cell {
     text: String,
     column: &'static str,
@@ -110,11 +111,11 @@ impl Cell {
     }
 }
 
-/// A line on what was measured, out of the head, and the rows of a recording.
+/// Returns a line about the measurement, from the head, and the rows of a recording.
 ///
 /// # Errors
 ///
-/// The file, the line and the reason: the head, the columns or the rows are not all there.
+/// Returns the file, the line and the reason if the head, the columns or the rows are incomplete.
 fn parse<const N: usize>(
     file: &str,
     text: &str,
@@ -126,7 +127,8 @@ fn parse<const N: usize>(
             head.push(comment.trim());
             continue;
         }
-        // One line at a time, because the position that a reader of the whole file tells is off after comments.
+        // A reader of the whole file would report wrong positions after comments, so it gets one
+        // line.
         let mut line =
             csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(line.as_bytes());
         let place = format!("{file}:{number}");

@@ -1,20 +1,20 @@
-//! A search in a terminal: from what the terminal received to a picture of its window.
+//! Draws the window of a terminal from the bytes that it received during a search.
 //!
-//! `record.sh` writes the recording, in which `cat -v` has made text of the control characters. The
-//! picture shows what is left on the screen at the end, so lines that were erased are not in it.
+//! `record.sh` writes the recording. In it, `cat -v` has replaced control characters with text. The
+//! picture shows the screen at the end, without the lines that were erased.
 
 use std::fmt::Write as _;
 
 use crate::Result;
 
-/// What a terminal shows of a recorded command.
+/// The screen of a terminal after a recorded command.
 pub struct Screen {
     command: String,
     about: String,
     lines: Vec<Vec<Cell>>,
 }
 
-/// A character and how it looks.
+/// A character and its style.
 #[derive(Clone, Copy)]
 struct Cell {
     character: char,
@@ -56,7 +56,8 @@ impl Screen {
     ///
     /// # Errors
     ///
-    /// The file, the line and the reason: the head is not complete, or the terminal received something that is not known here.
+    /// Returns the file, the line and the reason if the head is incomplete, or if the terminal
+    /// received an unknown sequence.
     pub fn parse(file: &str, text: &str) -> Result<Self> {
         let head = text.lines().take_while(|line| line.starts_with("# "));
         let count = head.clone().count();
@@ -79,7 +80,7 @@ impl Screen {
         Ok(Self { command: said("command")?, about, lines })
     }
 
-    /// Draws the window. It is dark in light and in dark mode.
+    /// Draws the window, which is dark in light and in dark mode.
     pub fn draw(&self) -> String {
         let prompt = [("$ ", Style { faint: true, ..Style::default() }), (&self.command, Style::default())];
         let prompt = prompt
@@ -117,7 +118,7 @@ impl Screen {
         );
         for (line, row) in lines.iter().zip(1..) {
             let y = BAR + PAD + LINE * row - LINE / 2;
-            // Whatever font there is, a line has the width of its characters.
+            // With any font, a line has the width of its characters.
             let _ = write!(
                 svg,
                 "<text x=\"{PAD}\" y=\"{y}\" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\">",
@@ -135,10 +136,13 @@ impl Screen {
     }
 }
 
-/// Pixels: around the text, the width of a character, from line to line, the title bar.
+/// The pixels around the text.
 const PAD: usize = 16;
+/// The width of a character in pixels.
 const CHARACTER: usize = 8;
+/// The pixels from one line to the next.
 const LINE: usize = 20;
+/// The height of the title bar in pixels.
 const BAR: usize = 30;
 
 const BACKGROUND: &str = "#161B22";
@@ -147,11 +151,11 @@ const INK: &str = "#E6EDF3";
 const FAINT: &str = "#9198A1";
 const GREEN: &str = "#3FB950";
 
-/// Returns what is left of a line that a terminal received.
+/// Returns the cells that a terminal shows at the end of a received line.
 ///
 /// # Errors
 ///
-/// What is not known here.
+/// Returns an unknown sequence.
 fn show(line: &str, style: &mut Style) -> std::result::Result<Vec<Cell>, String> {
     let (mut cells, mut column, mut rest) = (Vec::<Cell>::new(), 0, line);
     while let Some(character) = rest.chars().next() {
@@ -167,7 +171,7 @@ fn show(line: &str, style: &mut Style) -> std::result::Result<Vec<Cell>, String>
             let end = rest.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest.len());
             let (sequence, after) = rest.split_at((end + 1).min(rest.len()));
             let unknown = || format!("'^{sequence}' is not known");
-            // ESC is written as ^[, and a bracket follows.
+            // The recording has ^[ for ESC, and a bracket follows.
             match sequence.strip_prefix("[[").ok_or_else(unknown)? {
                 "2K" => cells.clear(),
                 codes => {

@@ -1,29 +1,29 @@
-//! Measuring in interleaved rounds: what the benches that print tables have in common.
+//! Measures in interleaved rounds, for the benches that print tables.
 //!
-//! A round measures every contender once. Ratios are medians of the ratios within each round, so that a slow
-//! minute of the machine falls on both sides. The contender that begins moves on by one each round.
+//! A round measures every contender once. A ratio is the median of the ratios within each round, so
+//! a slow minute of the machine affects both sides. Each round begins with the next contender.
 
 use std::env;
 use std::process::Command;
 
-/// What the command line of such a bench says.
+/// The command line of such a bench.
 pub struct Args {
-    /// How often each contender is measured.
+    /// The number of measurements of each contender.
     pub rounds: usize,
-    /// For how long each time.
+    /// The length of each measurement, in seconds.
     pub seconds: f64,
-    /// The engine that is named.
+    /// The name of the engine, if there is one.
     pub engine: Option<String>,
-    /// Only show that everything runs.
+    /// Whether the bench only checks that everything runs.
     pub test: bool,
 }
 
 impl Args {
-    /// Takes what it knows and ignores the rest, which cargo and criterion's other benches use.
+    /// Reads the command line. Ignores other arguments, which cargo and criterion's benches use.
     ///
     /// # Errors
     ///
-    /// A number is missing, malformed or out of range.
+    /// Returns an error if a number is missing, malformed or out of range.
     pub fn parse() -> Result<Self, String> {
         let mut args = Self { rounds: 9, seconds: 1.0, engine: None, test: true };
         let mut words = env::args().skip(1);
@@ -33,7 +33,8 @@ impl Args {
                 "--rounds" => args.rounds = number(&value()?)?,
                 "--seconds" => args.seconds = number(&value()?)?,
                 "--engine" => args.engine = Some(value()?),
-                // `cargo test --benches` says neither; `cargo bench -- --test` says both, `--test` first.
+                // `cargo test --benches` passes neither; `cargo bench -- --test` passes both,
+                // `--test` first.
                 "--bench" => args.test = env::args().any(|word| word == "--test"),
                 _ => {}
             }
@@ -49,7 +50,7 @@ fn number<N: std::str::FromStr>(word: &str) -> Result<N, String> {
     word.parse().map_err(|_| format!("not a number: {word}"))
 }
 
-/// The rate of each contender in each round: `[contender][round]`.
+/// Measures the rate of each contender in each round. The result is `[contender][round]`.
 pub fn interleave(contenders: usize, rounds: usize, mut rate: impl FnMut(usize) -> f64) -> Vec<Vec<f64>> {
     let mut rates = vec![Vec::new(); contenders];
     for round in 0..rounds {
@@ -61,7 +62,7 @@ pub fn interleave(contenders: usize, rounds: usize, mut rate: impl FnMut(usize) 
     rates
 }
 
-/// The middle of `values`; of an even number, the mean of the two in the middle.
+/// Returns the median of `values`.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -69,13 +70,13 @@ pub fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
 }
 
-/// The median over the rounds of the ratio within a round.
+/// Returns the median of the ratios within each round.
 pub fn ratio(over: &[f64], under: &[f64]) -> f64 {
     let ratios: Vec<f64> = over.iter().zip(under).map(|(over, under)| over / under).collect();
     median(&ratios)
 }
 
-/// Date, commit, command, processor and compiler, as they stand above every table.
+/// Prints the lines above every table: date, commit, command, processor and compiler.
 pub fn print_head(bench: &str, args: &Args) {
     let said = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().ok()?;

@@ -1,7 +1,7 @@
-//! The states of the published program under criterion, in candidate keys per second.
+//! Measures the states of the published program with criterion, in candidate keys per second.
 //!
-//! Criterion measures one variant after the other, so a slow minute of the machine falls on one of
-//! them. For a comparison of variants use the interleaved rounds of `cargo bench --bench record`.
+//! Criterion measures one variant after the other, so a slow minute of the machine affects only one
+//! of them. To compare variants, use the interleaved rounds of `cargo bench --bench record`.
 
 mod variants;
 
@@ -23,7 +23,8 @@ fn steps(criterion: &mut Criterion) {
     }
 }
 
-/// The time from the first thread's start to the last one's end, for `keys` candidates in each.
+/// Returns the time from the start of the first thread to the end of the last. Each thread tries
+/// `keys` candidates.
 fn wall(variant: &Variant, threads: usize, keys: u64) -> Duration {
     let spans = on_threads(variant, threads, |search| {
         search.run(keys);

@@ -1,9 +1,9 @@
-//! The states of the published program, each the previous one plus one change.
+//! The states of the published program. Each is the previous one plus one change.
 //!
-//! The published record of January 2026 (4-vCPU EPYC Genoa) gives a figure for each state. The states
-//! are rebuilt here from their description, with the crates of today. [`Loop`] is the one search loop;
-//! its pieces are chosen by type, so that each state compiles to a loop of its own with no choice left
-//! in it. [`all`] lists the states, [`check`] proves that they search for the same thing.
+//! The published record of January 2026 (4-vCPU EPYC Genoa) gives a figure for each state. The
+//! states are rebuilt here from their description, with current crates. [`Loop`] is the search loop
+//! of all states. Types choose its pieces, so each state compiles to its own loop without choices
+//! at run time. [`all`] lists the states, and [`check`] checks that they search for the same thing.
 
 use std::hint::black_box;
 use std::marker::PhantomData;
@@ -29,26 +29,27 @@ use vanity_ed25519::wire::{self, KEY_LEN};
 /// 32 secret bytes.
 pub type Seed = [u8; 32];
 
-/// y, with the sign of x on top.
+/// The public key: y, with the sign of x as the highest bit.
 pub type PublicKey = [u8; KEY_LEN];
 
-/// What every measurement looks for: so long that it is not found.
+/// The word of every measurement. It is too long to be found.
 const WORD: &str = "vanity";
 
-/// One state of the published program, or one question put to it.
+/// One state of the published program, or a further variant of it.
 pub struct Variant {
-    /// The number that the published record gives to the change, and the change.
+    /// The number of the change in the published record, and the change.
     pub name: &'static str,
     search: fn(&str, &Arc<AtomicU64>) -> Box<dyn Search>,
 }
 
-/// How many variants there are.
+/// The number of variants.
 pub const VARIANTS: usize = 8;
 
-/// Every variant, in the order of the published record.
+/// Returns every variant, in the order of the published record.
 ///
-/// Number 4 changed no code. Number 6 is the plain loop of today. The last two change its fixed-base
-/// multiplication: first the same radix-16 table, called without `SigningKey`, then radix 256.
+/// Number 4 changed no code. Number 6 is the plain loop of today. The last two change its
+/// fixed-base multiplication: the first calls the same radix-16 table without `SigningKey`, the
+/// second uses radix 256.
 #[rustfmt::skip]
 pub fn all() -> [Variant; VARIANTS] {
     [
@@ -87,7 +88,7 @@ where
     }
 }
 
-/// What one thread found out about one seed.
+/// The result for one seed.
 pub struct Candidate {
     public: PublicKey,
     text: String,
@@ -138,7 +139,7 @@ trait Seeds {
     fn next(&mut self) -> Seed;
 }
 
-/// A call of the operating system for each seed.
+/// Seeds from the operating system, with a call for each seed.
 struct FromOs;
 
 impl Seeds for FromOs {
@@ -153,7 +154,7 @@ impl Seeds for FromOs {
     }
 }
 
-/// ChaCha20 in the process, keyed once by the operating system.
+/// Seeds from ChaCha20 in the process, with a key from the operating system.
 struct ChaCha20(ChaCha20Rng);
 
 impl Seeds for ChaCha20 {
@@ -174,7 +175,7 @@ trait Keys {
     fn public(&self, seed: &Seed) -> PublicKey;
 }
 
-/// `SigningKey`, which multiplies by `EdwardsPoint::mul_base`.
+/// Keys by `SigningKey`, which calls `EdwardsPoint::mul_base`.
 struct Signing;
 
 impl Keys for Signing {
@@ -187,13 +188,13 @@ impl Keys for Signing {
     }
 }
 
-/// The half of SHA-512 of the seed which, clamped, is the scalar.
+/// Returns the half of SHA-512 of the seed that becomes the scalar when it is clamped.
 fn scalar_bytes(seed: &Seed) -> [u8; 32] {
     let hash: [u8; 64] = Sha512::digest(seed).into();
     *hash.first_chunk().expect("64 bytes begin with 32")
 }
 
-/// The radix-16 table that is part of the program: 64 additions, 30 KB.
+/// Keys by the radix-16 table that is part of dalek: 64 additions, 30 KB.
 struct Radix16;
 
 impl Keys for Radix16 {
@@ -206,7 +207,7 @@ impl Keys for Radix16 {
     }
 }
 
-/// A radix-256 table, built once: 33 additions, 480 KB.
+/// Keys by a radix-256 table, built once: 33 additions, 480 KB.
 struct Radix256(&'static EdwardsBasepointTableRadix256);
 
 impl Keys for Radix256 {
@@ -226,21 +227,21 @@ trait Private {
     const EVERY_KEY: bool;
 }
 
-/// For every candidate.
+/// The private key is encoded for every candidate.
 struct EveryKey;
 
 impl Private for EveryKey {
     const EVERY_KEY: bool = true;
 }
 
-/// For a match.
+/// The private key is encoded only for a match.
 struct MatchOnly;
 
 impl Private for MatchOnly {
     const EVERY_KEY: bool = false;
 }
 
-/// PKCS#8, as `SigningKey::to_pkcs8_der` makes it.
+/// Returns the PKCS#8 form that `SigningKey::to_pkcs8_der` makes.
 fn private_der(seed: &Seed, public: PublicKey) -> SecretDocument {
     let pair = KeypairBytes { secret_key: *seed, public_key: Some(PublicKeyBytes(public)) };
     pair.to_pkcs8_der().expect("32 bytes of seed and 32 of public key have a DER form")
@@ -251,7 +252,7 @@ trait Text {
     fn text(public: PublicKey) -> String;
 }
 
-/// DER SubjectPublicKeyInfo in base64: what a public PEM file holds.
+/// DER SubjectPublicKeyInfo in base64, the content of a public PEM file.
 struct DerText;
 
 impl Text for DerText {
@@ -261,7 +262,7 @@ impl Text for DerText {
     }
 }
 
-/// The SSH blob in base64: what a public line holds.
+/// The SSH blob in base64, the text of a public line.
 struct WireText;
 
 impl Text for WireText {
@@ -276,7 +277,7 @@ trait Rule {
     fn matches(&self, text: &str) -> bool;
 }
 
-/// The four forms of the word that a text in lower case can hold.
+/// Returns the four forms of the word in a text in lower case.
 fn patterns(word: &str) -> [String; 4] {
     let word = word.to_lowercase();
     [format!("+{word}+"), format!("+{word}/"), format!("/{word}+"), format!("/{word}/")]
@@ -287,7 +288,7 @@ fn holds_any(text: &str, patterns: &[String; 4]) -> bool {
     patterns.iter().any(|pattern| text.contains(pattern.as_str()))
 }
 
-/// Patterns made for every candidate.
+/// A rule that makes the patterns for every candidate.
 struct MadeAnew(String);
 
 impl Rule for MadeAnew {
@@ -300,7 +301,7 @@ impl Rule for MadeAnew {
     }
 }
 
-/// Patterns made before the loop.
+/// A rule that makes the patterns before the loop.
 struct MadeOnce([String; 4]);
 
 impl Rule for MadeOnce {
@@ -319,7 +320,7 @@ trait Counter {
     fn add_one(&mut self);
 }
 
-/// A shared addition for every candidate.
+/// A counter with a shared addition for every candidate.
 struct PerKey(Arc<AtomicU64>);
 
 impl Counter for PerKey {
@@ -332,7 +333,7 @@ impl Counter for PerKey {
     }
 }
 
-/// A shared addition for every 256 candidates, and one for the rest at the end.
+/// A counter with a shared addition for every 256 candidates, and one for the rest at the end.
 struct PerBatch {
     total: Arc<AtomicU64>,
     pending: u64,
@@ -362,22 +363,22 @@ impl Drop for PerBatch {
     }
 }
 
-/// What one thread did, and when.
+/// The work of one thread.
 pub struct Span {
-    /// Candidates tried.
+    /// The number of candidates tried.
     pub keys: u64,
-    /// Before the first.
+    /// The time before the first candidate.
     pub from: Instant,
-    /// After the last.
+    /// The time after the last candidate.
     pub to: Instant,
 }
 
-/// Lets `work` drive a search in each of `threads` threads, started together, with one shared count.
+/// Runs `work` on a search in each of `threads` threads, which start together and share one count.
 /// `work` returns how many candidates it tried.
 ///
 /// # Panics
 ///
-/// If the shared count is not the number of candidates.
+/// Panics if the shared count is not the number of candidates.
 pub fn on_threads(
     variant: &Variant,
     threads: usize,
@@ -411,13 +412,14 @@ const KNOWN_PUBLIC: PublicKey = [
     0xe1, 0x72, 0xf3, 0xda, 0xa6, 0x23, 0x25, 0xaf, 0x02, 0x1a, 0x68, 0xf7, 0x07, 0x51, 0x1a,
 ];
 
-/// Checks that all variants make the same key of a seed, and decide alike on a word that is there.
+/// Checks that all variants make the same key from a seed, and that each finds exactly the words
+/// that its text has.
 ///
-/// A key's DER text and its wire text differ in their bit alignment, so a word is planted in each.
+/// The DER text and the wire text of a key differ in their bit alignment, so each has its own word.
 ///
 /// # Panics
 ///
-/// If they do not.
+/// Panics if a variant makes another key or decides wrongly about a word.
 pub fn check() {
     let variants = all();
     let planted = [planted(&variants[0]), planted(&variants[VARIANTS - 1])];
@@ -440,7 +442,8 @@ pub fn check() {
     }
 }
 
-/// A seed, and a word bounded by `+` or `/` in the text of its key, with the case of its letters changed.
+/// Returns a seed, and a word between `+` or `/` in the text of its key, with the case of its
+/// letters changed.
 fn planted(variant: &Variant) -> (Seed, String) {
     let search = (variant.search)(WORD, &Arc::default());
     let bounded = |text: &str| {
@@ -457,7 +460,7 @@ fn planted(variant: &Variant) -> (Seed, String) {
         .expect("one text in three holds a bounded word")
 }
 
-/// The match rule, too simple to be wrong.
+/// Applies the match rule in the simplest way.
 fn holds_word(text: &str, word: &str) -> bool {
     let bound = |byte: u8| byte == b'+' || byte == b'/';
     text.as_bytes().windows(word.len() + 2).any(|window| {

@@ -1,14 +1,14 @@
-//! What to do about a pattern that cannot be searched, in the words of the command line.
+//! Hints about patterns that cannot be searched for, in the words of the command line.
 
 use crate::pattern::{PatternError, Remedy, last_characters};
 use crate::wire::{self, Target};
 
-/// Where the pattern stands.
+/// Where a pattern comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// On the command line, or in a file whose lines have the kind that an option says.
+    /// The command line, or a file in which an option sets the kind of the lines.
     Options,
-    /// In a line of a file, which can say its kind itself.
+    /// A line of a file. It can name its kind itself.
     Line,
 }
 
@@ -16,7 +16,7 @@ pub(super) enum Origin {
 pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
     let searched = error.searched();
     let (make_regex, regex, move_it) = match origin {
-        Origin::Options => ("add --regex", "--regex", "search --anywhere"),
+        Origin::Options => ("add --regex", "--regex", "use --anywhere"),
         Origin::Line => ("begin the line with `regex:`", "`regex:`", "begin the line with `anywhere:`"),
     };
     match (error.remedy(), error.target()) {
@@ -31,22 +31,22 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
             format!("{searched} has `+` and `/` where URL-safe base64 has `-` and `_`")
         }
         (Remedy::SplitAtBlanks, _) => {
-            "write several patterns as separate arguments; a pattern holds no blanks".into()
+            "write several patterns as separate arguments; a pattern cannot contain whitespace".into()
         }
         (Remedy::MakeRegex, _) => format!("{make_regex} to search for a regular expression"),
         (Remedy::LeaveOutHeader, Target::Key) => format!(
-            "every key text begins with {} {}; write only what shall follow",
+            "every key text begins with {} {}; write only the part after it",
             wire::ALGORITHM,
             wire::FIXED
         ),
         (Remedy::LeaveOutHeader, Target::Fingerprint) => {
             format!(
-                "every fingerprint begins with {}; write only what shall follow",
+                "every fingerprint begins with {}; write only the part after it",
                 wire::FINGERPRINT_HEADER
             )
         }
         (Remedy::FitLength, Target::Key) => format!(
-            "the searchable part of a key text has {} characters, the last of its {}",
+            "the searchable part of a key text is the last {} of its {} characters",
             wire::BODY_LEN,
             wire::TEXT_LEN
         ),
@@ -65,7 +65,7 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
         ),
         (Remedy::MakeLiteral, _) => format!("leave out {regex} to search for the text itself"),
         (Remedy::ResolveContradiction, _) => {
-            "it contradicts itself; `^` and `$` are the two ends of the body".into()
+            "the expression contradicts itself; `^` and `$` are the two ends of the body".into()
         }
         (Remedy::Simplify, _) => "use fewer or smaller repetitions, or split it into several patterns".into(),
         (Remedy::UseAlphabet, _) => format!("{searched} is made of A-Z, a-z, 0-9, `+` and `/`"),

@@ -1,4 +1,4 @@
-//! What was typed, as it was typed: every value still text, nothing yet understood.
+//! The command line as typed. All values are still text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,20 +15,20 @@ const EXAMPLES: &str = "\
 Examples:
   vanity-ed25519 abc > key.pem             one key, PKCS#8 PEM on stdout
   vanity-ed25519 -o ~/.ssh/id_alice alice  ~/.ssh/id_alice and ~/.ssh/id_alice.pub
-  vanity-ed25519 --word bob --estimate     what it would take
+  vanity-ed25519 --word bob --estimate     the odds, without a search
   vanity-ed25519 -d keys -n 5 ann bob      five pairs of files for each name
-  vanity-ed25519 --regex '^A.*99$' --json  one JSON object a line
+  vanity-ed25519 --regex '^A.*99$' --json  one JSON object per line
 
 Exit status: 0 all found; 1 a failure; 2 an unusable request; 3 ended by --timeout;
-130, 143 or 129 ended by a signal, within a second. What was found before is kept; a key
-whose encryption takes much longer is given up, and named.";
+130, 143 or 129 ended by a signal, within a second. Keys found before that are kept. A key
+whose encryption takes much longer is given up and reported.";
 
 const LONG_ABOUT: &str = "\
 Finds Ed25519 SSH keys whose public key text carries a word of your choice.
 
 The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters \
-never change; the 43 after them, the body, are searched. Every key that is found is derived a second time, by \
-ed25519-dalek, and compared a second time with the pattern before it is shown or written.";
+never change. The program searches the 43 after them, which are the body. Before it prints or writes a key, \
+it derives the key a second time, with ed25519-dalek, and compares it with the pattern a second time.";
 
 /// The command line.
 #[derive(Parser)]
@@ -43,55 +43,56 @@ ed25519-dalek, and compared a second time with the pattern before it is shown or
 pub(super) struct Args {
     /// What to look for
     ///
-    /// The 43 characters that are searched (--in) are made of A-Z, a-z, 0-9, + and /. Several patterns are searched in the same
-    /// pass, until each has its keys.
+    /// The program searches 43 characters (see --in), which are A-Z, a-z, 0-9, + and /. It searches
+    /// for several patterns at the same time, until each has its keys.
     #[arg(value_name = "PATTERN", help_heading = "What to look for")]
     pub patterns: Vec<OsString>,
 
-    /// Read patterns from FILE, one a line (- is stdin)
+    /// Read patterns from FILE, one per line (- is stdin)
     ///
-    /// Blank lines and lines that begin with # are left out. A line may say the kind of its pattern in a word and a colon:
-    /// anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. For other lines the options count. A pattern that
-    /// occurs more than once is searched once.
+    /// Blank lines and lines that begin with # are ignored. A line can begin with the kind of its
+    /// pattern and a colon: anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. The
+    /// options set the kind for all other lines. A pattern that occurs more than once is searched
+    /// for once.
     #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
     pub files: Vec<PathBuf>,
 
-    /// What is searched: key (default) or fingerprint
+    /// Where to search: key (default) or fingerprint
     ///
-    /// The key is the body of the public key's text; the fingerprint, the 43 characters after SHA256: that ssh-keygen -l and
-    /// ssh show. All options below apply to either.
+    /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256:
+    /// that ssh-keygen -l and ssh show. All options below apply to both.
     #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
     pub target: Option<String>,
 
-    /// The text stands anywhere in the body (default)
+    /// Match the text anywhere in the body (default)
     #[arg(long, help_heading = "What to look for")]
     pub anywhere: bool,
 
-    /// The text begins the body
+    /// Match the text at the beginning of the body
     #[arg(long, help_heading = "What to look for")]
     pub prefix: bool,
 
-    /// The text ends the body
+    /// Match the text at the end of the body
     #[arg(long, help_heading = "What to look for")]
     pub suffix: bool,
 
-    /// The text stands between two of + and /
+    /// Match the text with + or / on both sides
     #[arg(long, help_heading = "What to look for")]
     pub word: bool,
 
-    /// PATTERN is a regular expression over the body
+    /// Match PATTERN as a regular expression
     ///
-    /// It has the syntax of the Rust regex crate; ^ and $ are the ends of the body.
+    /// The syntax is that of the Rust regex crate. ^ and $ are the two ends of the body.
     #[arg(long, help_heading = "What to look for", conflicts_with = "leet")]
     pub regex: bool,
 
-    /// Tell upper from lower case
+    /// Distinguish upper and lower case
     #[arg(short = 's', long, help_heading = "What to look for")]
     pub case_sensitive: bool,
 
-    /// A letter also matches its usual digit
+    /// Let a letter also match its usual digit
     ///
-    /// These are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
+    /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
     #[arg(long, help_heading = "What to look for")]
     pub leet: bool,
 
@@ -99,7 +100,7 @@ pub(super) struct Args {
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
     pub count: Option<String>,
 
-    /// Stop after --count keys in all, whichever patterns they match
+    /// Stop after --count keys in total, whichever patterns they match
     #[arg(long, help_heading = "How to search")]
     pub any: bool,
 
@@ -107,42 +108,45 @@ pub(super) struct Args {
     #[arg(short = 't', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
     pub threads: Option<String>,
 
-    /// The way of searching [default: auto]
+    /// Engine to search with [default: auto]
     ///
-    /// auto takes the fastest that works on this machine; gpu is all graphics processors, if the program was built with
-    /// them; avx512ifma, avx512f, avx2 and portable derive keys in batches by these instructions, in variable time;
-    /// reference is curve25519-dalek, one key at a time, in constant time.
+    /// auto is the fastest engine that works on this machine. gpu uses all graphics processors, if
+    /// the program was built with support for them. avx512ifma, avx512f, avx2 and portable derive
+    /// keys in batches with these instructions, in variable time. reference is curve25519-dalek,
+    /// one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 
     /// Graphics processors to use: 0, or 0,2, or list [default: all]
     ///
-    /// `list` prints all of them with their numbers, and exits.
+    /// `list` prints all of them with their numbers and exits.
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
     pub gpu_device: Option<String>,
 
-    /// The most memory for tables: 64KiB, 30MiB [default: by caches and odds]
+    /// Maximum memory for tables: 64KiB, 30MiB [default: by caches and odds]
     ///
-    /// The tables are those of the engines that work in batches, for all threads together. Larger tables make a faster
-    /// search, up to about 30MiB. Without this option they have at most the size of the processor's last-level cache, and
-    /// less for a short search.
+    /// The engines that work in batches have tables, which all threads share. Larger tables make
+    /// the search faster, up to about 30MiB. Without this option, the tables are at most as large
+    /// as the processor's last-level cache, and smaller for a short search.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
     pub table_memory: Option<String>,
 
-    /// Stop after so long: 90s, 15min, 2h
+    /// Stop after this time: 90s, 15min, 2h
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search")]
     pub timeout: Option<String>,
 
-    /// Private key to PATH, public line to PATH.pub (- is stdout)
+    /// Write the key to PATH and its public line to PATH.pub (- is stdout)
     ///
-    /// Without this option and --output-dir, the private key goes to stdout, which must be open and not the null device. An existing file is never overwritten.
+    /// Without this option and --output-dir, the private key goes to stdout, which must be open and
+    /// not the null device. An existing file is never overwritten.
     #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes")]
     pub output: Option<PathBuf>,
 
-    /// One pair of files for each key, in DIR
+    /// Write a pair of files for each key into DIR
     ///
-    /// They are named after the pattern and the key. DIR is made if it is missing. A ledger in it, vanity-ed25519.jsonl, says
-    /// what is there and for which pattern: the same command again makes only what is missing.
+    /// The files are named after the pattern and the key. DIR is created if it does not exist. A
+    /// ledger in DIR, vanity-ed25519.jsonl, lists the keys and their patterns. So the same command,
+    /// run again, makes only the keys that are missing.
     #[arg(
         short = 'd',
         long,
@@ -152,42 +156,44 @@ pub(super) struct Args {
     )]
     pub output_dir: Option<PathBuf>,
 
-    /// Form of the private key: pkcs8 or openssh
+    /// Format of the private key: pkcs8 or openssh
     ///
-    /// Without this option it is PKCS#8 PEM on stdout and in files named *.pem, and OpenSSH's form in all others. OpenSSH
-    /// reads PKCS#8 from version 9.8 on.
+    /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, and the
+    /// OpenSSH format in all other files. OpenSSH reads PKCS#8 from version 9.8 on.
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
     pub format: Option<String>,
 
     /// Encrypt the private key: ask for a passphrase on the terminal
     ///
-    /// It is asked for twice, before the search, once for all keys.
+    /// The program asks twice, before the search. All keys get the same passphrase.
     #[arg(long, help_heading = "Where the key goes", conflicts_with = "passphrase_file")]
     pub passphrase: bool,
 
     /// Encrypt the private key: the passphrase is the first line of FILE (- is stdin)
     ///
-    /// FILE may be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3.
+    /// FILE can be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3.
     #[arg(long, value_name = "FILE", help_heading = "Where the key goes")]
     pub passphrase_file: Option<PathBuf>,
 
     /// With a passphrase: aes256-ctr (default) or aes256-gcm
     ///
-    /// This is the cipher of an encrypted key in OpenSSH's form, which calls the second one aes256-gcm@openssh.com. PKCS#8
-    /// always has AES-256-CBC.
+    /// This is the cipher of an encrypted key in the OpenSSH format, which calls the second one
+    /// aes256-gcm@openssh.com. PKCS#8 always uses AES-256-CBC.
     #[arg(long, value_name = "NAME", help_heading = "Where the key goes")]
     pub cipher: Option<String>,
 
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
-    /// They stand between the passphrase and the key in OpenSSH's form, as many as ssh-keygen takes: each makes guessing
-    /// dearer, and opening the key slower. PKCS#8 always has 600,000 iterations of PBKDF2.
+    /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of
+    /// ssh-keygen. More rounds make guessing the passphrase more expensive and opening the key
+    /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
     pub rounds: Option<String>,
 
     /// Comment on the public line [default: the pattern]
     ///
-    /// Control and formatting characters are refused here; those of a pattern become spaces in the comment.
+    /// Control and formatting characters are refused. If the comment is the pattern, they become
+    /// spaces.
     #[arg(
         short = 'C',
         long,
@@ -197,7 +203,7 @@ pub(super) struct Args {
     )]
     pub comment: Option<OsString>,
 
-    /// One JSON object a line on stdout
+    /// Print one JSON object per line to stdout
     #[arg(long, help_heading = "What is shown")]
     pub json: bool,
 
@@ -207,8 +213,9 @@ pub(super) struct Args {
 
     /// Measure every engine side by side and exit
     ///
-    /// Each has SECONDS in five rounds [default: 5]; with --engine only that one is measured, beside the reference engine.
-    /// Searches for PATTERN, or for a six-letter word if there is none.
+    /// Each engine runs for SECONDS in five rounds [default: 5]. With --engine, only that one is
+    /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter
+    /// word if no PATTERN is given.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -219,13 +226,13 @@ pub(super) struct Args {
     )]
     pub bench: Option<String>,
 
-    /// Show nothing on stderr but errors
+    /// Print only errors to stderr
     #[arg(short = 'q', long, help_heading = "What is shown")]
     pub quiet: bool,
 
     /// Colours: auto, always or never
     ///
-    /// auto is never where NO_COLOR is set, TERM is dumb, or the output is no terminal.
+    /// auto means never if NO_COLOR is set, TERM is dumb, or the output is not a terminal.
     #[arg(
         long,
         value_name = "WHEN",
@@ -236,11 +243,11 @@ pub(super) struct Args {
     )]
     pub color: clap::ColorChoice,
 
-    /// Print help (-h: in short)
+    /// Print help (-h: short form)
     #[arg(short = 'h', long, action = ArgAction::Help, help_heading = "About")]
     help: Option<bool>,
 
-    /// Print the version (-V: in short)
+    /// Print the version (-V: short form)
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "About")]
     version: Option<bool>,
 
@@ -254,16 +261,20 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// Reads the command line. The error is clap's, which also stands for `--help` and `--version`.
+    /// Reads the command line.
+    ///
+    /// # Errors
+    ///
+    /// Returns clap's error, which also stands for `--help` and `--version`.
     pub fn read(args: &[OsString]) -> Result<Self, clap::Error> {
         use clap::FromArgMatches as _;
-        // Without a name, clap shows that by which the program was called.
+        // Without this name, clap shows the name by which the program was called.
         let command = Self::command().long_version(long_version()).bin_name(NAME);
         Self::from_arg_matches(&command.try_get_matches_from(args)?)
     }
 }
 
-/// The value of `--color`, for complaints about a command line that is not understood.
+/// Returns the value of `--color` from a command line that clap may refuse.
 pub(super) fn color(args: &[OsString]) -> ColorChoice {
     use clap::ValueEnum as _;
     let args = args.iter().take_while(|arg| *arg != "--").map(|arg| arg.to_string_lossy());
@@ -286,7 +297,7 @@ impl From<clap::ColorChoice> for ColorChoice {
     }
 }
 
-/// Version, engines, and what the processor can do.
+/// Returns the version, the engines and the features of the processor.
 fn long_version() -> String {
     let features = simd::detected();
     format!(
@@ -298,17 +309,17 @@ fn long_version() -> String {
     )
 }
 
-/// The completion script of a shell.
+/// Returns the completion script of a shell.
 pub(super) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), NAME, &mut script);
     script
 }
 
-/// The manual page, in roff.
+/// Returns the manual page, in roff.
 pub(super) fn man() -> Vec<u8> {
     let mut page = Vec::new();
-    // Writing to memory does not fail.
+    // A write to memory does not fail.
     let _ = clap_mangen::Man::new(Args::command()).render(&mut page);
     page
 }

@@ -1,4 +1,4 @@
-//! Patterns that occur more than once are searched once.
+//! Removal of patterns that occur more than once.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::pattern::Pattern;
 
 use super::values::shortened;
 
-/// Where a pattern stands.
+/// The place of a pattern on the command line or in a file.
 pub(super) struct Place {
     /// The index of a file's name in the list of names; `None` for the command line.
     pub file: Option<usize>,
@@ -15,7 +15,10 @@ pub(super) struct Place {
     pub number: usize,
 }
 
-/// Removes every pattern that has occurred before, and tells of the first. `places` are theirs, `files` the names.
+/// Removes every pattern that has occurred before.
+///
+/// `places` has the place of each pattern, and `files` the names of the files. Returns a note with
+/// the first repetition as an example.
 pub(super) fn remove(patterns: &mut Vec<Pattern>, places: &[Place], files: &[String]) -> Option<Notice> {
     let again = repetitions(patterns);
     let &(second, first) = again.first()?;
@@ -36,14 +39,15 @@ pub(super) fn remove(patterns: &mut Vec<Pattern>, places: &[Place], files: &[Str
     repeated.sort_unstable();
     repeated.dedup();
     Some(Notice::note(match repeated.len() {
-        1 => format!("1 pattern occurs more than once and is searched once: {example}"),
+        1 => format!("1 pattern occurs more than once and is searched for once: {example}"),
         many => {
-            format!("{many} patterns occur more than once and are searched once, the first of them {example}")
+            format!("{many} patterns occur more than once and are searched for once, such as {example}")
         }
     }))
 }
 
-/// Returns the index of every pattern that has occurred before, in ascending order, and of its first occurrence.
+/// Returns every pattern that has occurred before, as its index and the index of its first
+/// occurrence. The indexes of the repetitions ascend.
 fn repetitions(patterns: &[Pattern]) -> Vec<(usize, usize)> {
     let mut first = HashMap::with_capacity(patterns.len());
     let mut again = Vec::new();
@@ -56,7 +60,7 @@ fn repetitions(patterns: &[Pattern]) -> Vec<(usize, usize)> {
     again
 }
 
-/// `words.txt:7`, or `line 7` to someone who is in that file, or `argument 7`.
+/// Returns a place in words: `argument 7`, `words.txt:7`, or `line 7` if the file is `in_file`.
 fn shown(place: &Place, files: &[String], in_file: Option<usize>) -> String {
     let number = place.number;
     match place.file {

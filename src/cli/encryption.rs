@@ -1,4 +1,4 @@
-//! The options about passphrases.
+//! Options about passphrases.
 
 use std::path::Path;
 
@@ -10,24 +10,25 @@ use super::args::Args;
 use super::values;
 
 const WHERE_FROM: &str =
-    "--passphrase asks for it on the terminal, --passphrase-file FILE takes the first line of a file";
+    "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
 
-/// clap's error, if it is that a passphrase was typed as a value of `--passphrase`: clap would show it.
+/// Returns a complaint if `error` is about a value of `--passphrase`. That value may be a
+/// passphrase, and clap would print it.
 pub(super) fn typed(error: &clap::Error) -> Option<Complaint> {
     let option = ContextValue::String("--passphrase".to_owned());
     let is_ours =
         error.kind() == ErrorKind::TooManyValues && error.get(ContextKind::InvalidArg) == Some(&option);
     is_ours.then(|| {
-        Complaint::new("--passphrase takes no value: what stands on the command line, other users can see")
+        Complaint::new("--passphrase takes no value, because other users can see the command line")
             .hint(WHERE_FROM)
     })
 }
 
-/// Returns how private keys of this form are encrypted, if they are.
+/// Returns how private keys in this format are encrypted, or `None` if they are not.
 ///
 /// # Errors
 ///
-/// Options contradict each other.
+/// Returns a complaint if options contradict each other.
 pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryption>, Complaint> {
     let (cipher, rounds) = (values::cipher(args.cipher.as_deref())?, values::rounds(args.rounds.as_deref())?);
     check(args, format)?;
@@ -40,14 +41,14 @@ pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryptio
     Ok(Some(Encryption { passphrase, cipher, rounds }))
 }
 
-/// Refuses options that contradict each other. Nothing is read.
+/// Refuses options that contradict each other. Reads no file.
 fn check(args: &Args, format: Format) -> Result<(), Complaint> {
     let is_stdin = |path: &Path| path == Path::new("-");
     if args.passphrase_file.as_deref().is_some_and(is_stdin) && args.files.iter().any(|file| is_stdin(file)) {
         return Err(Complaint::new(
-            "stdin can be read only once, and both -f - and --passphrase-file - read it",
+            "stdin can be read only once, but both -f - and --passphrase-file - read it",
         )
-        .hint("give one of them a file"));
+        .hint("use a file for one of them"));
     }
     let is_asked_for = args.passphrase || args.passphrase_file.is_some();
     for (option, value) in [("--cipher", &args.cipher), ("--rounds", &args.rounds)] {
@@ -55,13 +56,13 @@ fn check(args: &Args, format: Format) -> Result<(), Complaint> {
             continue;
         }
         if !is_asked_for {
-            return Err(Complaint::new(format!("{option} is of use only with a passphrase")).hint(WHERE_FROM));
+            return Err(Complaint::new(format!("{option} needs a passphrase")).hint(WHERE_FROM));
         }
         if format == Format::Pkcs8 {
             return Err(Complaint::new(format!(
-                "{option} is for OpenSSH's form, and the private key will be PKCS#8"
+                "{option} applies to the OpenSSH format, but the private key will be PKCS#8"
             ))
-            .hint("add --format openssh; without it, stdout and files named *.pem have PKCS#8"));
+            .hint("add --format openssh; without it, keys on stdout and in files named *.pem are PKCS#8"));
         }
     }
     Ok(())

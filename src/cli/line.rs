@@ -1,7 +1,7 @@
-//! A line of a pattern file: the pattern, and before it perhaps a word and a colon that say its kind.
+//! Lines of a pattern file. A line is a pattern, or the word for a kind, a colon and a pattern.
 //!
-//! A colon never occurs in key text, so no literal is taken for such a word. A regular expression may well hold
-//! colons: only the five words count.
+//! A colon never occurs in key text, so a literal cannot begin with such a word and a colon. A
+//! regular expression can contain colons, but only the five words name a kind.
 
 use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
@@ -9,15 +9,17 @@ use super::advice::{Origin, advice};
 use super::values::quoted;
 use crate::plan::Complaint;
 
-/// The longest line that is read, in bytes: far more than any pattern needs, and little enough to be copied.
+/// The length of the longest line that is read, in bytes. No pattern needs more, and a copy is
+/// cheap.
 const LONGEST: usize = 64 << 10;
 
-/// How much is shown of a longer one, in characters: more than an excerpt holds.
+/// How much of a longer line a complaint gets, in characters. This is more than an excerpt shows.
 const SHOWN: usize = 100;
 
-const WHAT_A_LINE_HOLDS: &str = "a line holds one pattern without blanks, or a comment that begins with #";
+const WHAT_A_LINE_HOLDS: &str = "a line is one pattern without whitespace, or a comment that begins with #";
 
-/// The word with which `text` begins, the kind that it names, and what follows its colon.
+/// Returns the word before the colon in `text`, the kind that it names, and the text after the
+/// colon. Returns `None` if `text` does not begin with the word for a kind.
 pub(super) fn kind(text: &str) -> Option<(&str, Kind, &str)> {
     let (word, rest) = text.split_once(':')?;
     KINDS.iter().find(|(name, _)| *name == word).map(|(_, kind)| (word, *kind, rest))
@@ -25,26 +27,28 @@ pub(super) fn kind(text: &str) -> Option<(&str, Kind, &str)> {
 
 /// A line that is neither blank nor a comment.
 pub(super) struct Line<'a> {
-    /// Counted from 1.
+    /// The number of the line, from 1.
     pub number: usize,
-    /// The line without the blanks at its end.
+    /// The line without the whitespace at its end.
     written: &'a str,
-    /// The end of it that is the pattern.
+    /// The part of the line that is the pattern; the line ends with it.
     pattern: &'a str,
-    /// Whether the line says its kind itself.
+    /// Whether the line names its kind itself.
     names_kind: bool,
     pub style: Style,
 }
 
-/// Why a line is no pattern.
+/// Why a line is not a pattern.
 pub(super) enum Fault {
-    /// It is longer than what is read.
+    /// The line is longer than [`LONGEST`].
     Long,
+    /// The pattern cannot be searched for.
     Pattern(PatternError),
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; `style` counts where the line says nothing else. `None` for blanks and comments.
+    /// Reads a line. `style` applies unless the line names a kind. Returns `None` for a blank line
+    /// and for a comment.
     pub fn read(number: usize, line: &'a str, style: Style) -> Option<Self> {
         let written = line.trim_end();
         let text = written.trim_start();
@@ -60,6 +64,7 @@ impl<'a> Line<'a> {
         })
     }
 
+    /// Returns the pattern of the line.
     pub fn pattern(&self) -> Result<Pattern, Fault> {
         if self.written.len() > LONGEST {
             return Err(Fault::Long);
@@ -67,14 +72,15 @@ impl<'a> Line<'a> {
         Pattern::new(self.pattern, self.style).map_err(Fault::Pattern)
     }
 
-    /// What is wrong with the line of `file`; places are those in the line as written.
+    /// Returns the complaint about this line of `file`. Its columns count from the start of the
+    /// line.
     pub fn complaint(&self, file: &str, fault: &Fault) -> Complaint {
         let number = self.number;
         let error = match fault {
             Fault::Pattern(error) => error,
             Fault::Long => {
                 let len = self.written.len();
-                let problem = format!("{file}:{number}: the line has {len} bytes; {LONGEST} are the most");
+                let problem = format!("{file}:{number}: the line has {len} bytes; the limit is {LONGEST}");
                 let shown: String = self.written.chars().take(SHOWN).collect();
                 return Complaint::new(problem).place(&shown, 0..SHOWN).hint(WHAT_A_LINE_HOLDS);
             }
@@ -93,7 +99,7 @@ impl<'a> Line<'a> {
             .hint(self.hint(error))
     }
 
-    /// What to do about an error of the pattern.
+    /// Returns the hint about an error of the pattern.
     fn hint(&self, error: &PatternError) -> String {
         let ends_a_word = || !self.names_kind && self.pattern.chars().nth(error.at().start) == Some(':');
         match error.reason() {
@@ -102,7 +108,7 @@ impl<'a> Line<'a> {
                 let [others @ .., last] = KINDS.map(|(word, _)| format!("`{word}:`"));
                 format!("a line may begin with {} or {last}", others.join(", "))
             }
-            // What an option would say for all lines, a word says for this one.
+            // An option applies to all lines, a word only to this one.
             _ if self.names_kind || self.style.kind != Kind::Regex => advice(error, Origin::Line),
             _ => advice(error, Origin::Options),
         }
@@ -113,7 +119,7 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
 
-    /// What a line says, where `--suffix` stands on the command line.
+    /// Returns the kind and the pattern of a line, with `--suffix` on the command line.
     fn read(line: &str) -> Option<(Kind, &str)> {
         let style = Style { kind: Kind::Suffix, ..Style::default() };
         Line::read(1, line, style).map(|line| (line.style.kind, line.pattern))

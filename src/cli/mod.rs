@@ -1,5 +1,7 @@
-//! What was typed becomes a [`Plan`]. Every complaint about the command line and about patterns is made here, before the
-//! first seed. Nothing is written, and nobody is asked.
+//! Turns the command line into a [`Plan`].
+//!
+//! This module makes every complaint about the command line and about patterns, before the first
+//! seed. It writes nothing and does not ask the user.
 
 mod advice;
 mod args;
@@ -28,10 +30,10 @@ use args::Args;
 use patterns::Patterns;
 use values::quoted_os;
 
-/// What `--bench` searches for when nothing is typed: six letters, anywhere, case ignored.
+/// The pattern of `--bench` if the command line has none: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
 
-/// Returns the value of `--color`, whatever else is wrong with the command line.
+/// Returns the value of `--color`, even if the rest of the command line is wrong.
 #[must_use]
 pub fn color() -> ColorChoice {
     args::color(&std::env::args_os().collect::<Vec<_>>())
@@ -41,7 +43,7 @@ pub fn color() -> ColorChoice {
 ///
 /// # Errors
 ///
-/// What is wrong with it, or with the patterns.
+/// Returns what is wrong with the command line or with the patterns.
 pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let typed: Vec<OsString> = typed.collect();
     let args = match Args::read(&typed) {
@@ -73,7 +75,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         check_output(&destination, args.json)?;
     }
     let encryption = encryption::encryption(&args, destination.format(format))?;
-    // Who names a device wants it used.
+    // A user who names a device wants to use it.
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
@@ -104,7 +106,11 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     Ok(Plan::Search(plan))
 }
 
-/// Returns what clap prints in the place of a plan, or why there is none.
+/// Returns the plan to print what clap answered: help or the version.
+///
+/// # Errors
+///
+/// Returns the refusal if `error` is about a wrong command line.
 fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
     if !error.use_stderr() {
         let text = error.render();
@@ -138,8 +144,8 @@ fn read_patterns(
         let style = Style { target, ..Style::default() };
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
     }
-    Err(Complaint::new("there is no pattern: say what the key text shall carry")
-        .hint("for example `vanity-ed25519 abc > key.pem`; --help shows everything")
+    Err(Complaint::new("no pattern was given: write the text that the key must contain")
+        .hint("for example `vanity-ed25519 abc > key.pem`; --help lists all options")
         .into())
 }
 
@@ -151,7 +157,7 @@ fn destination(args: &Args) -> Destination {
     }
 }
 
-/// Refuses where keys cannot go, as far as the command line and stdout tell.
+/// Refuses a destination that cannot take keys. Looks only at the command line and at stdout.
 fn check_output(destination: &Destination, json: bool) -> Result<(), Complaint> {
     let (option, path) = match destination {
         Destination::Stream => return streams::check(),
@@ -175,7 +181,7 @@ fn check_count(plan: &SearchPlan) -> Result<(), Complaint> {
         Quota::Left(counts) => counts.iter().sum(),
     };
     if matches!(plan.destination, Destination::File(_)) && keys > 1 {
-        return Err(Complaint::new(format!("--output names one file, and {keys} keys are asked for"))
+        return Err(Complaint::new(format!("--output names one file, but you asked for {keys} keys"))
             .hint("--output-dir DIR writes a pair of files for each key"));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Patterns from arguments and files; of the bad ones, all are known before anything is said.
+//! Reads patterns from arguments and files. Checks all of them before it complains about any.
 
 use std::ffi::OsStr;
 use std::io::Read as _;
@@ -16,34 +16,36 @@ use super::values::{quoted, quoted_os, shortened};
 use crate::notice::Notice;
 use crate::plan::{Complaint, Refusal};
 
-/// How many bad patterns are shown; the others are counted.
+/// The most bad patterns that are shown. The others are only counted.
 const SHOWN: usize = 10;
 
-/// How many lines are compiled together. They bound what is held beside the file and its patterns.
+/// How many lines are compiled together. This bounds the memory beside the file and its patterns.
 const LINES: usize = 256;
 
-/// The largest file that is read, in bytes: some millions of words, and little enough to be held.
+/// The size of the largest file that is read, in bytes. It has room for millions of words and fits
+/// in memory.
 const LARGEST_FILE: u64 = 64 << 20;
 
-/// The most that all regular expressions may need, in bytes.
+/// The most memory that all regular expressions together can need, in bytes.
 const MOST_MEMORY: usize = 256 << 20;
 
-/// The size from which on a file is worth threads: compiling it takes longer than they take to start.
+/// The size in bytes from which several threads compile a file: it takes longer than their start.
 const LONG_FILE: usize = 64 << 10;
 
-/// Patterns, and what is printed about them.
+/// Patterns, and the notices about them.
 pub struct Patterns {
-    /// The patterns, each once.
+    /// The patterns, without repetitions.
     pub patterns: Vec<Pattern>,
-    /// What is printed about them.
+    /// The notices about them.
     pub notices: Vec<Notice>,
 }
 
-/// Reads every pattern of the arguments and of the files. A list is compiled by as many threads.
+/// Reads every pattern of the arguments and of the files. Compiles a long file with `threads`
+/// threads.
 ///
 /// # Errors
 ///
-/// What cannot be read, or is no pattern.
+/// Returns a complaint about what cannot be read or is not a pattern.
 pub fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
@@ -52,7 +54,7 @@ pub fn read(
 ) -> Result<Patterns, Refusal> {
     let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
     if stdin > 1 {
-        return Err(Complaint::new(format!("stdin can be read only once, and -f - is given {stdin} times"))
+        return Err(Complaint::new(format!("stdin can be read only once, but -f - is given {stdin} times"))
             .hint("one -f - reads all of it")
             .into());
     }
@@ -66,18 +68,19 @@ pub fn read(
     list.finish()
 }
 
-/// What was read so far.
+/// The patterns read so far.
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
-    /// Where each of them stands.
+    /// The place of each pattern.
     places: Vec<Place>,
     /// The names of the files.
     files: Vec<String>,
-    /// What the regular expressions among them need, in bytes.
+    /// The memory that the regular expressions need, in bytes.
     needed: usize,
-    /// About the first bad patterns.
+    /// Complaints about the first bad patterns.
     complaints: Vec<Complaint>,
+    /// The number of bad patterns.
     bad: usize,
 }
 
@@ -102,7 +105,7 @@ impl List {
         if let Some(at) = text.find('\0') {
             return Err(not_text(&name, &bytes[..=at]));
         }
-        // Without threads it takes longer; why there are none is the search's to say.
+        // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
         let compile = |lines: &[Line]| -> Vec<Result<Pattern, Fault>> {
@@ -114,8 +117,8 @@ impl List {
         let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, style)).peekable();
         if lines.peek().is_none() {
-            return Err(Complaint::new(format!("{name} holds no patterns"))
-                .hint("write one a line; blank lines and lines that begin with # do not count"));
+            return Err(Complaint::new(format!("{name} contains no patterns"))
+                .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
         let file = Some(self.files.len());
         while lines.peek().is_some() {
@@ -125,8 +128,8 @@ impl List {
                 if self.needed > MOST_MEMORY {
                     let (most, number) = (MOST_MEMORY >> 20, line.number);
                     let problem =
-                        format!("{name}:{number}: the expressions so far need more than {most} MiB");
-                    return Err(Complaint::new(problem).hint("use fewer, or smaller repetitions"));
+                        format!("{name}:{number}: the expressions up to here need more than {most} MiB");
+                    return Err(Complaint::new(problem).hint("use fewer expressions, or smaller repetitions"));
                 }
                 let place = Place { file, number: line.number };
                 self.add(place, pattern, |fault| line.complaint(&name, &fault));
@@ -159,18 +162,21 @@ impl List {
         }
         Complaint::say_hints_once(&mut self.complaints);
         if bad > SHOWN {
-            let rest = format!("{bad} patterns cannot be searched; the first {SHOWN} are shown");
+            let rest = format!("{bad} patterns cannot be searched for; the first {SHOWN} are shown");
             self.complaints.push(Complaint::new(rest));
         }
         Err(Refusal::Complaints(self.complaints))
     }
 }
 
-/// What to do about an argument that is no pattern.
+/// Returns the hint about an argument that is not a pattern.
 fn hint(text: &str, error: &PatternError) -> String {
     match (error.reason(), line::kind(text)) {
         (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
-            format!("write --{word} {}; a line of a file for -f may begin with `{word}:`", shortened(rest))
+            format!(
+                "write --{word} {}; only a line of a file for -f can begin with `{word}:`",
+                shortened(rest)
+            )
         }
         _ => advice(error, Origin::Options),
     }
@@ -180,9 +186,10 @@ fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }
 
+/// Reads a file of at most [`LARGEST_FILE`] bytes.
 fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
     let mut bytes = Vec::new();
-    // One byte too many shows that there are more.
+    // The extra byte shows that the file is larger than the limit.
     let read = if is_stdin(file) {
         std::io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes)
     } else {
@@ -190,15 +197,15 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
     };
     match read {
         Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
-            let problem = format!("{name} holds more than {} MiB", LARGEST_FILE >> 20);
-            Err(Complaint::new(problem).hint("give it in parts, each with a -f of its own"))
+            let problem = format!("{name} is larger than {} MiB", LARGEST_FILE >> 20);
+            Err(Complaint::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),
         Err(error) => Err(Complaint::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
     }
 }
 
-/// Says where `bytes` stop being text.
+/// Returns the complaint that names the first place where `bytes` are not text.
 fn not_text(origin: &str, bytes: &[u8]) -> Complaint {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |text| text.len() - 1);
     let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();

@@ -1,10 +1,10 @@
-//! A private key that nobody would get is not searched for.
+//! Refuses a search whose private key would be lost.
 
 use std::io;
 
 use crate::plan::Complaint;
 
-/// Refuses a stdout that throws the private key away.
+/// Refuses a stdout that discards what is written to it.
 pub(super) fn check() -> Result<(), Complaint> {
     if !is_null(&io::stdout()) {
         return Ok(());
@@ -13,13 +13,13 @@ pub(super) fn check() -> Result<(), Complaint> {
         .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
 }
 
-/// Whether what is written to `stream` is thrown away.
+/// Whether `stream` is the null device.
 #[cfg(unix)]
 fn is_null(stream: &impl std::os::fd::AsFd) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let device = |file: std::fs::File| file.metadata().map(|metadata| metadata.rdev());
     let stream = stream.as_fd().try_clone_to_owned().and_then(|fd| device(fd.into()));
-    // The null device replaced a closed stdout before the program began.
+    // Rust's runtime opens the null device for a stdout that is closed at the start of the program.
     matches!((stream, std::fs::File::open("/dev/null").and_then(device)), (Ok(a), Ok(b)) if a == b)
 }
 

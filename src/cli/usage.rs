@@ -1,18 +1,19 @@
-//! clap's complaints about the command line.
+//! clap's complaints about the command line, with dangerous characters escaped.
 //!
-//! clap repeats what was typed as it is, among colours of its own. So a command line that clap refuses is given to it
-//! once more, with a stand-in for every character that has to be escaped; the stand-ins in its answer become escapes.
+//! clap repeats what was typed unchanged, between its own colours. So clap reads a refused command
+//! line a second time. There a stand-in replaces every character that must be escaped. The
+//! stand-ins in the answer then become escapes.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::escape::{escaped, escaped_char, is_active};
 use crate::plan::Usage;
 
-/// The first stand-in, and how many there are: plane 15 of Unicode, which is for private use.
+/// The first stand-in and the number of stand-ins: plane 15 of Unicode, which is for private use.
 const FIRST: u32 = 0xf_0000;
 const MOST: usize = 0xfffe;
 
-/// Returns what clap says of the command line `typed`, which `read` refuses with `error`.
+/// Returns clap's message about the command line `typed`, which `read` refuses with `error`.
 pub(super) fn usage<T>(
     error: &clap::Error,
     typed: &[OsString],
@@ -28,7 +29,8 @@ pub(super) fn usage<T>(
                 painted: stand_ins.restore(&said.ansi().to_string()),
             }
         }
-        // With stand-ins it is understood: bytes that are no text were what was wrong.
+        // clap accepts the command line with stand-ins, so the error was about bytes that are not
+        // text.
         _ => {
             let said = error.render().to_string();
             let plain: String = said.lines().map(|line| format!("{}\n", escaped(line))).collect();
@@ -42,7 +44,8 @@ pub(super) fn usage<T>(
 struct StandIns(Vec<char>);
 
 impl StandIns {
-    /// Returns an argument in which stand-ins have replaced what has to be escaped.
+    /// Returns an argument with a stand-in for every character that must be escaped. Bytes that are
+    /// not text become `\x..` escapes.
     fn replace(&mut self, typed: &OsStr) -> String {
         let mut harmless = String::new();
         for chunk in typed.as_encoded_bytes().utf8_chunks() {
@@ -52,7 +55,8 @@ impl StandIns {
         harmless
     }
 
-    /// Returns the character, or what stands for it. Those of plane 15 that were typed have stand-ins, too.
+    /// Returns the character or its stand-in. Characters above [`FIRST`] that were typed get
+    /// stand-ins, too.
     fn stand_in(&mut self, char: char) -> char {
         if !is_active(char) && u32::from(char) < FIRST {
             return char;
@@ -61,11 +65,11 @@ impl StandIns {
             self.0.push(char);
             self.0.len() - 1
         });
-        // Nobody types more different ones.
+        // No command line has more different characters of this sort.
         char::from_u32(FIRST + number.min(MOST - 1) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    /// Returns what clap says with escapes for stand-ins.
+    /// Returns clap's message with escapes in place of the stand-ins.
     fn restore(&self, said: &str) -> String {
         let original = |char: char| self.0.get(u32::from(char).checked_sub(FIRST)? as usize);
         said.chars().map(|char| original(char).map_or(char.into(), |char| escaped_char(*char))).collect()

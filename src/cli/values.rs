@@ -1,4 +1,4 @@
-//! The values of options: numbers, durations, names.
+//! Reads the values of options: numbers, durations, names.
 
 use std::ffi::OsStr;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -16,13 +16,17 @@ use crate::plan::Complaint;
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
 
-/// The most rounds of bcrypt: minutes for each key, and again whenever it is opened.
+/// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
 const MOST_ROUNDS: u32 = 10_000;
 
 pub(super) fn count(typed: Option<&str>) -> Result<u64, Complaint> {
     let Some(typed) = typed else { return Ok(1) };
     typed.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
-        Complaint::new(format!("--count is a whole number from 1 to {}, not {}", u64::MAX, quoted(typed)))
+        Complaint::new(format!(
+            "--count must be a whole number from 1 to {}, not {}",
+            u64::MAX,
+            quoted(typed)
+        ))
     })
 }
 
@@ -32,8 +36,11 @@ pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
         return Ok(available.min(NonZeroUsize::new(MAX_THREADS).unwrap_or(NonZeroUsize::MIN)));
     };
     typed.parse().ok().filter(|&threads: &NonZeroUsize| threads.get() <= MAX_THREADS).ok_or_else(|| {
-        Complaint::new(format!("--threads is a whole number from 1 to {MAX_THREADS}, not {}", quoted(typed)))
-            .hint("without --threads, every processor that is available works")
+        Complaint::new(format!(
+            "--threads must be a whole number from 1 to {MAX_THREADS}, not {}",
+            quoted(typed)
+        ))
+        .hint("without --threads, the program uses all available processors")
     })
 }
 
@@ -42,7 +49,7 @@ pub(super) fn timeout(typed: Option<&str>) -> Result<Option<Duration>, Complaint
     let bare_seconds = typed.bytes().all(|byte| byte.is_ascii_digit());
     let duration = humantime::parse_duration(&if bare_seconds { format!("{typed}s") } else { typed.into() });
     duration.ok().filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
-        Complaint::new(format!("--timeout is a duration above 0, not {}", quoted(typed)))
+        Complaint::new(format!("--timeout must be a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
     })
 }
@@ -51,7 +58,7 @@ pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complai
     let Some(typed) = typed else { return Ok(None) };
     let size = typed.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
     size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).map(Some).ok_or_else(|| {
-        Complaint::new(format!("--table-memory is a size of at least 16KiB, not {}", quoted(typed)))
+        Complaint::new(format!("--table-memory must be a size of at least 16KiB, not {}", quoted(typed)))
             .hint("write a number and a unit, such as 64KiB or 30MiB")
     })
 }
@@ -61,7 +68,7 @@ pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
     let numbers: Option<Vec<usize>> = typed.split(',').map(|number| number.parse().ok()).collect();
     numbers.and_then(Devices::of).ok_or_else(|| {
         Complaint::new(format!(
-            "--gpu-device is a number from 0 to {}, or several with commas, not {}",
+            "--gpu-device must be a number from 0 to {}, or several separated by commas, not {}",
             Devices::END - 1,
             quoted(typed)
         ))
@@ -73,8 +80,11 @@ pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> 
     let Some(typed) = typed else { return Ok(None) };
     let seconds = typed.parse().ok().filter(|seconds| (0.1..=LONGEST_BENCH).contains(seconds));
     seconds.map(|seconds| Some(Duration::from_secs_f64(seconds))).ok_or_else(|| {
-        Complaint::new(format!("--bench takes seconds from 0.1 to {LONGEST_BENCH}, not {}", quoted(typed)))
-            .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
+        Complaint::new(format!(
+            "--bench must be a number of seconds from 0.1 to {LONGEST_BENCH}, not {}",
+            quoted(typed)
+        ))
+        .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
     })
 }
 
@@ -82,7 +92,7 @@ pub(super) fn target(typed: Option<&str>) -> Result<Target, Complaint> {
     match typed {
         None | Some("key") => Ok(Target::Key),
         Some("fingerprint") => Ok(Target::Fingerprint),
-        Some(other) => Err(Complaint::new(format!("--in is key or fingerprint, not {}", quoted(other)))),
+        Some(other) => Err(Complaint::new(format!("--in must be key or fingerprint, not {}", quoted(other)))),
     }
 }
 
@@ -91,7 +101,9 @@ pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {
         None => Ok(None),
         Some("pkcs8") => Ok(Some(Format::Pkcs8)),
         Some("openssh") => Ok(Some(Format::Openssh)),
-        Some(other) => Err(Complaint::new(format!("--format is pkcs8 or openssh, not {}", quoted(other)))),
+        Some(other) => {
+            Err(Complaint::new(format!("--format must be pkcs8 or openssh, not {}", quoted(other))))
+        }
     }
 }
 
@@ -101,7 +113,7 @@ pub(super) fn cipher(typed: Option<&str>) -> Result<Cipher, Complaint> {
         Some("aes256-ctr") => Ok(Cipher::Aes256Ctr),
         Some("aes256-gcm" | "aes256-gcm@openssh.com") => Ok(Cipher::Aes256Gcm),
         Some(other) => {
-            Err(Complaint::new(format!("--cipher is aes256-ctr or aes256-gcm, not {}", quoted(other))))
+            Err(Complaint::new(format!("--cipher must be aes256-ctr or aes256-gcm, not {}", quoted(other))))
         }
     }
 }
@@ -109,10 +121,11 @@ pub(super) fn cipher(typed: Option<&str>) -> Result<Cipher, Complaint> {
 pub(super) fn rounds(typed: Option<&str>) -> Result<NonZeroU32, Complaint> {
     let Some(typed) = typed else { return Ok(BCRYPT_ROUNDS) };
     typed.parse().ok().filter(|&rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS).ok_or_else(|| {
-        Complaint::new(format!("--rounds is a whole number from 1 to {MOST_ROUNDS}, not {}", quoted(typed)))
-            .hint(format!(
-                "without --rounds there are {BCRYPT_ROUNDS}, as ssh-keygen has them; each costs about 10 ms"
-            ))
+        Complaint::new(format!(
+            "--rounds must be a whole number from 1 to {MOST_ROUNDS}, not {}",
+            quoted(typed)
+        ))
+        .hint(format!("without --rounds, {BCRYPT_ROUNDS} are used, as in ssh-keygen; each takes about 10 ms"))
     })
 }
 
@@ -124,28 +137,28 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
     match text.chars().position(is_active) {
         None => Ok(Some(text.to_owned())),
         Some(at) => Err(Complaint::new(format!(
-            "--comment {} has a control or formatting character at {}",
+            "--comment {} has a control or formatting character at position {}",
             quoted(text),
             at + 1
         ))
-        .hint("the comment stands at the end of a single line, and is shown on terminals: leave it out")),
+        .hint("leave it out: the comment is the end of a single line, and terminals show it")),
     }
 }
 
-/// Returns text in quotes, as it may go to a terminal.
+/// Returns text in quotes, escaped for a terminal.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", escaped(text))
 }
 
-/// Returns the same of what may be no text.
+/// Returns an argument in quotes, escaped for a terminal. It need not be text.
 pub(super) fn quoted_os(text: &OsStr) -> String {
     format!("'{}'", escaped_os(text))
 }
 
-/// How much of a long text is shown, in characters.
+/// The most characters of a text that are shown.
 const SHOWN: usize = 48;
 
-/// Returns text in quotes, cut off where it would fill the screen.
+/// Returns the first [`SHOWN`] characters of a text in quotes.
 pub(super) fn shortened(text: &str) -> String {
     quoted_start(text, SHOWN)
 }

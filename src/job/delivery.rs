@@ -1,4 +1,4 @@
-//! Finds go to their destination first; only then are they reported.
+//! Delivers finds: writes each to its destination, and then reports it.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::notice::Notice;
 use crate::search::{Find, Observer, Preparation, Progress};
 use crate::store::{Group, Kept, NewPair};
 
-/// Keeps finds as the plan says, and has them reported.
+/// Writes finds to the destination of the plan, and then reports them.
 pub(super) struct Delivery<'a, R> {
     pub(super) search: &'a OpenSearch,
     pub(super) reporter: &'a mut R,
@@ -31,7 +31,8 @@ impl<R: Reporter> Delivery<'_, R> {
         self.reporter.found(find, comment, Delivered::Stdout(&text)).map_err(JobError::Lost)
     }
 
-    /// Returns what is written of a find whose private text is `text`. The files are named after the first pattern.
+    /// Returns the key pair of a find whose private text is `text`. Its files get their names from
+    /// the first pattern.
     fn pair<'b>(&'b self, find: &'b Find, text: &'b str) -> NewPair<'b> {
         NewPair {
             seed: &find.seed,
@@ -43,7 +44,7 @@ impl<R: Reporter> Delivery<'_, R> {
         }
     }
 
-    /// Returns the private key's text: encrypted by now, if it has to be.
+    /// Returns the text of the private key, encrypted if the plan asks for it.
     fn private_text<'b>(&self, find: &'b Find) -> Result<Cow<'b, Zeroizing<String>>, JobError> {
         match &find.prepared {
             Some(text) => Ok(Cow::Borrowed(text)),
@@ -51,8 +52,8 @@ impl<R: Reporter> Delivery<'_, R> {
         }
     }
 
-    /// Delivers all of them at once: files, then the ledger, then the report. Where something fails, those that are
-    /// kept are still reported.
+    /// Delivers several finds at once: writes their files, then their lines of the ledger, then
+    /// reports them. After a failure, it still reports the finds that are kept.
     fn deliver_together(&mut self, finds: &[Find], ledger: &Ledger) -> Result<(), JobError> {
         let mut group = Group::new(ledger.directory()).map_err(JobError::Store)?;
         let added = finds.iter().try_for_each(|find| {
@@ -107,7 +108,7 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
     }
 }
 
-/// Returns the work that makes a find's private text. With a passphrase it takes long.
+/// Returns the work that makes the private text of a find. With a passphrase it takes long.
 pub(super) fn prepare(search: &OpenSearch, find: &Find) -> Preparation {
     let format = search.format;
     let comment = search.comment(find).to_owned();

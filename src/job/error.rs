@@ -1,4 +1,4 @@
-//! Why a job ends without its result.
+//! Errors of jobs.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use crate::sys::RandomnessError;
 /// Why a job failed.
 #[derive(Debug)]
 pub enum JobError {
-    /// The request is not carried out. Nothing was searched.
+    /// The request was refused before the search.
     Refused(Refusal),
-    /// A signal came before there was a result.
+    /// A signal arrived before there was a result.
     Signal(Signal),
-    /// Signals cannot be taken.
+    /// The handlers of signals cannot be installed.
     Signals(io::Error),
     /// The operating system's random generator failed.
     Randomness(RandomnessError),
-    /// The program panicked, and has said so.
+    /// The program panicked, and the panic has printed its message.
     Panic,
     /// The search itself failed.
     Search(SearchError<Infallible>),
@@ -33,18 +33,18 @@ pub enum JobError {
     Encode(EncodeError),
     /// A find is kept, but not in the ledger at this path.
     Unentered(io::Error, PathBuf),
-    /// stdout takes no more.
+    /// A write to stdout failed.
     Stdout(io::Error),
-    /// stdout takes no more; the private key is in this file.
+    /// A write to stdout failed; the private key is in this file.
     Unreported(io::Error, PathBuf),
-    /// stdout takes no more; so many private keys are in this directory.
+    /// A write to stdout failed; this number of private keys is in this directory.
     SeveralUnreported(io::Error, usize, PathBuf),
-    /// stdout, where the private key should have gone, takes no more.
+    /// A write of the private key to stdout failed, and the key is lost.
     Lost(io::Error),
 }
 
 impl JobError {
-    /// Returns the error of a search whose finds are delivered.
+    /// Converts the error of a search whose observer delivers finds.
     pub(super) fn of_search(error: SearchError<Self>) -> Self {
         match error {
             SearchError::Observer(error) => error,
@@ -56,7 +56,7 @@ impl JobError {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -70,8 +70,7 @@ impl JobError {
             | Self::Stdout(_)
             | Self::Search(_) => return None,
             Self::Unentered(..) => {
-                "every key that was reported is kept; the next search into this directory enters \
-                                    the missing lines"
+                "every reported key is kept; the next search into this directory adds the missing lines"
                     .to_owned()
             }
             Self::Unreported(_, file) => {
@@ -81,7 +80,9 @@ impl JobError {
                 let keys = counted(*keys as u64, "key");
                 format!("the {keys} that were just found are kept in '{}'", escaped_path(directory))
             }
-            Self::Lost(_) => "the key that was just found is lost; --output PATH writes to a file".to_owned(),
+            Self::Lost(_) => {
+                "the key that was just found is lost; use --output PATH to write to a file".to_owned()
+            }
         })
     }
 }
@@ -90,8 +91,8 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(_) => f.write_str("the request is refused"),
-            Self::Signal(_) => f.write_str("a signal came"),
-            Self::Signals(error) => write!(f, "signals cannot be taken: {error}"),
+            Self::Signal(_) => f.write_str("a signal ended the program"),
+            Self::Signals(error) => write!(f, "cannot handle signals: {error}"),
             Self::Randomness(error) => SearchError::<Infallible>::Randomness(*error).fmt(f),
             Self::Panic => f.write_str("the program panicked"),
             Self::Search(error) => error.fmt(f),

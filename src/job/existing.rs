@@ -1,4 +1,4 @@
-//! Keys that exist already are not searched again.
+//! Subtracts the keys that exist already from the keys that are wanted.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,38 @@ use crate::pattern::Pattern;
 use crate::plan::Complaint;
 use crate::search::{Quota, Stop};
 
-/// How many patterns or files are listed by name; of more, only the first so many.
+/// The most patterns or files that are listed by name.
 const LISTED: usize = 10;
 
-/// How much of a long pattern is shown, in characters.
+/// The most characters of a pattern that are shown.
 const SHOWN: usize = 48;
 
-/// What was asked for.
+/// The keys that the plan asks for.
 pub(super) struct Wanted<'a> {
+    /// The patterns of the plan.
     pub(super) patterns: Vec<Pattern>,
+    /// How many keys of these patterns are wanted.
     pub(super) quota: Quota,
     /// The comment, if it is not the pattern.
     pub(super) comment: Option<&'a str>,
 }
 
-/// What is missing of it.
+/// The keys that are missing, and the number of those that exist.
 pub(super) struct Existing {
-    /// Patterns that want keys.
+    /// The patterns that still need keys.
     pub(super) patterns: Vec<Pattern>,
-    /// How many they want.
+    /// How many keys these patterns still need.
     pub(super) quota: Quota,
-    /// How many keys exist already.
+    /// How many of the wanted keys exist already.
     pub(super) existing: u64,
-    /// What is printed about these.
+    /// The notices about the existing keys.
     pub(super) notices: Vec<Notice>,
 }
 
-/// Subtracts from what is wanted what the directory has. Patterns that have all their keys leave the list.
+/// Subtracts the keys of a directory from the wanted keys. Removes the patterns that have all their
+/// keys.
 ///
-/// If a passphrase has to be typed, that is done here only if files have to be opened with it.
+/// Asks for a passphrase on the terminal only if existing files cannot be opened without it.
 pub(super) fn subtract(
     wanted: Wanted,
     ledger: &Ledger,
@@ -70,21 +73,23 @@ fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Resul
         encrypted: source.is_some(),
     };
     let inventory = ledger.reconcile(&wanted).map_err(|error| {
-        Complaint::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path())))
-            .hint("move it away, and a new one is made of the keys that exist; or choose another directory")
+        Complaint::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
+            "move it away, and the same command makes a new one from the existing keys; \
+                 or choose another directory",
+        )
     })?;
     if inventory.in_the_clear.is_empty() {
         return Ok(inventory);
     }
-    let keys = counted(inventory.in_the_clear.len() as u64, "key");
+    let keys = counted(inventory.in_the_clear.len() as u64, "existing key");
     let are = if inventory.in_the_clear.len() == 1 { "is" } else { "are" };
     let files = names(&inventory.in_the_clear);
-    Err(Complaint::new(format!("{keys} that would count {are} not encrypted: {files}")).hint(
+    Err(Complaint::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE` and run the same command again, or choose another directory",
     ))
 }
 
-/// Returns the first paths, in quotes.
+/// Returns the first [`LISTED`] paths in quotes, and the number of the others.
 fn names(paths: &[PathBuf]) -> String {
     let mut names: Vec<String> =
         paths.iter().take(LISTED).map(|path| format!("'{}'", escaped_path(path))).collect();
@@ -94,22 +99,22 @@ fn names(paths: &[PathBuf]) -> String {
     names.join(", ")
 }
 
-/// Returns what is printed about the keys and the ledger that were found.
+/// Returns the notices about the keys and the ledger of the directory.
 fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice> {
     let ledger = escaped_path(ledger.path());
     let mut notices = Vec::new();
     match inventory.broken {
         0 => {}
-        1 => notices.push(Notice::note(format!("1 line of '{ledger}' is not whole and is left out"))),
+        1 => notices.push(Notice::note(format!("1 line of '{ledger}' is not valid and is ignored"))),
         lines => {
-            notices.push(Notice::note(format!("{lines} lines of '{ledger}' are not whole and are left out")))
+            notices.push(Notice::note(format!("{lines} lines of '{ledger}' are not valid and are ignored")))
         }
     }
     match inventory.entered {
         0 => {}
-        1 => notices.push(Notice::note(format!("1 key that was not in '{ledger}' is entered there"))),
+        1 => notices.push(Notice::note(format!("1 key was missing from '{ledger}' and is now in it"))),
         keys => {
-            notices.push(Notice::note(format!("{keys} keys that were not in '{ledger}' are entered there")))
+            notices.push(Notice::note(format!("{keys} keys were missing from '{ledger}' and are now in it")))
         }
     }
     let flawed = inventory.flawed.iter().take(LISTED);
@@ -121,14 +126,16 @@ fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice
     }
     if !inventory.unopened.is_empty() {
         let files = names(&inventory.unopened);
-        notices.push(Notice::note(format!("without their passphrase these count unopened: {files}")));
+        notices.push(Notice::note(format!(
+            "these keys count although they cannot be checked without their passphrase: {files}"
+        )));
     }
     match inventory.encrypted {
         0 => {}
         _ if encrypts => {}
-        1 => notices.push(Notice::note("1 key that exists already is encrypted; new keys will not be")),
+        1 => notices.push(Notice::note("1 existing key is encrypted; new keys will not be")),
         keys => {
-            let text = format!("{keys} keys that exist already are encrypted; new keys will not be");
+            let text = format!("{keys} existing keys are encrypted; new keys will not be");
             notices.push(Notice::note(text));
         }
     }
@@ -136,6 +143,7 @@ fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice
 }
 
 impl Existing {
+    /// Subtracts from a quota of `count` keys for each pattern.
     fn without_each(mut self, count: u64, inventory: &Inventory) -> Self {
         let had = || inventory.each.iter().map(|had| *had.min(&count));
         self.existing = had().sum();
@@ -144,15 +152,14 @@ impl Existing {
         }
         let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
         let lines = there.clone().take(LISTED).map(|(pattern, had)| {
-            let (these, are) = if count == 1 { ("key", "is") } else { ("keys", "are") };
-            Notice::info(format!("{had} of {count} {these} for {} {are} there already", shortened(pattern)))
+            Notice::info(format!("{} already has {had} of {}", shortened(pattern), keys(count)))
         });
         self.notices.extend(lines);
         match there.count().saturating_sub(LISTED) {
             0 => {}
             more => {
                 self.notices
-                    .push(Notice::info(format!("... and for {}", counted(more as u64, "more pattern"))));
+                    .push(Notice::info(format!("... and keys for {}", counted(more as u64, "more pattern"))));
             }
         }
         self.quota = Quota::Left(had().map(|had| count - had).filter(|left| *left > 0).collect());
@@ -161,13 +168,13 @@ impl Existing {
         self
     }
 
+    /// Subtracts from a quota of `count` keys of any patterns.
     fn without_any(mut self, count: u64, inventory: &Inventory) -> Self {
         self.existing = inventory.keys.min(count);
         if self.existing == 0 {
             return self;
         }
-        let (these, are) = if count == 1 { ("key", "is") } else { ("keys", "are") };
-        let text = format!("{} of {count} {these} {are} there already", self.existing);
+        let text = format!("the directory already has {} of {}", self.existing, keys(count));
         self.notices.push(Notice::info(text));
         self.quota = Quota::Any(count - self.existing);
         if self.existing == count {
@@ -177,7 +184,12 @@ impl Existing {
     }
 }
 
-/// Returns a pattern in quotes, cut off where it would fill the screen.
+/// Returns a number of keys in words: `1 key`, `5000 keys`.
+fn keys(count: u64) -> String {
+    if count == 1 { "1 key".to_owned() } else { format!("{count} keys") }
+}
+
+/// Returns the first [`SHOWN`] characters of a pattern in quotes.
 fn shortened(pattern: &Pattern) -> String {
     quoted_start(pattern.text(), SHOWN)
 }

@@ -1,9 +1,10 @@
-//! How much work a quota is.
+//! The expected work of a search.
 
 use crate::pattern::Pattern;
 use crate::search::Quota;
 
-/// Returns how many keys the search is expected to try, to within what a choice of tables needs.
+/// Returns how many keys the search is expected to try. The figure is a rough one: it serves to
+/// choose the size of tables.
 pub(super) fn expected_attempts(patterns: &[Pattern], quota: &Quota) -> f64 {
     let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
     match quota {

@@ -1,4 +1,4 @@
-//! Jobs that search nothing: the list of devices, the rate behind an estimate, and the comparison of engines.
+//! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
 
 use std::time::Duration;
 
@@ -14,35 +14,35 @@ use crate::search::{Measure, Measured, Quota, Stop};
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(300);
 
-/// What an estimate is made of.
+/// The parts of an estimate.
 pub struct Estimate {
-    /// What would be looked for.
+    /// The patterns of the search.
     pub patterns: Vec<Pattern>,
-    /// How many keys would be wanted.
+    /// How many keys the search would find.
     pub quota: Quota,
     /// How many keys per second this machine tries.
     pub keys_per_second: f64,
-    /// What is printed before it.
+    /// The notices that are printed before the estimate.
     pub notices: Vec<Notice>,
-    /// What is shown.
+    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
-/// What engines were measured to do.
+/// The measured rates of engines.
 pub struct Benchmark {
-    /// Each engine; the last is the yardstick.
+    /// The figures of each engine; the last engine is the yardstick.
     pub figures: Vec<Measured>,
-    /// What is printed before them.
+    /// The notices that are printed before the figures.
     pub notices: Vec<Notice>,
-    /// What is shown.
+    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
-/// Returns the devices that the engine `gpu` can use: a line each, its number and its name.
+/// Returns the devices that the engine `gpu` can use. Each has a line with its number and its name.
 ///
 /// # Errors
 ///
-/// There is none.
+/// Returns an error if there is no such device.
 pub fn list_devices() -> Result<String, JobError> {
     let line = |(number, name): (usize, String)| format!("{number}: {}\n", escaped(&name));
     Ok((0..).zip(engine::device_names()?).map(line).collect())
@@ -52,7 +52,7 @@ pub fn list_devices() -> Result<String, JobError> {
 ///
 /// # Errors
 ///
-/// The plan cannot be carried out, a signal came, or the search failed.
+/// Returns an error if the plan cannot be carried out, a signal arrives, or the search fails.
 pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = plan;
     let engine = engine.select(expected_attempts(&patterns, &quota))?;
@@ -67,7 +67,7 @@ pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
 ///
 /// # Errors
 ///
-/// The plan cannot be carried out, a signal came, or a search failed.
+/// Returns an error if the plan cannot be carried out, a signal arrives, or a search fails.
 pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
     let engines = engines(engine)?;
@@ -78,7 +78,7 @@ pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     Ok(Benchmark { figures, notices, output })
 }
 
-/// Returns the engine that was asked for and the yardstick; for `auto`, every engine of this machine.
+/// Returns the chosen engine and the yardstick, or for `auto` every engine of this machine.
 fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, Refusal> {
     let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {

@@ -1,8 +1,8 @@
-//! Carries out a plan: opens what it names, searches, and delivers what is found.
+//! Carries out a plan: opens its files and its engine, searches, and delivers the finds.
 //!
-//! [`OpenSearch::open`] does everything that can be refused before the first seed: it tries the destination, counts the
-//! keys that exist already, asks for the passphrase and builds the engine. [`OpenSearch::run`] searches. What happens
-//! goes up to a [`Reporter`].
+//! [`OpenSearch::open`] does everything that can fail before the first seed. It tries the
+//! destination, counts the keys that exist already, asks for the passphrase and builds the engine.
+//! [`OpenSearch::run`] searches. Both report to a [`Reporter`].
 
 mod delivery;
 mod error;

@@ -1,4 +1,4 @@
-//! A plan whose destination, ledger, passphrase and engine are open.
+//! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,44 +17,44 @@ use crate::plan::{Complaint, OutputOptions, SearchPlan};
 use crate::search::{Find, Quota, Stop};
 use crate::store::{Destination, StoreError};
 
-/// A search that can begin.
+/// A search that is ready to begin.
 pub struct OpenSearch {
-    /// What to look for; nothing if every key exists already.
+    /// The patterns to search for; none if every key exists already.
     pub patterns: Vec<Pattern>,
-    /// What is printed before the search.
+    /// The notices that are printed before the search.
     pub notices: Vec<Notice>,
     /// How many keys are missing.
     pub quota: Quota,
-    /// How many of those that were asked for exist already. They are not in the quota.
+    /// How many of the wanted keys exist already. The quota does not include them.
     pub existing: u64,
-    /// The way of searching, which has passed its self-test.
+    /// The engine, which has passed its self-test.
     pub engine: Box<dyn Engine>,
-    /// Worker threads that were asked for.
+    /// The number of worker threads in the plan.
     pub threads: NonZeroUsize,
-    /// When to give up.
+    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where keys go.
     pub destination: Destination,
-    /// The form of the private keys.
+    /// The format of the private keys.
     pub format: Format,
-    /// The ledger of the directory where they go.
+    /// The ledger, if the destination is a directory.
     pub ledger: Option<Ledger>,
-    /// What private keys are encrypted with.
+    /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
-    /// What is shown.
+    /// What is printed, and how.
     pub output: OutputOptions,
-    /// The signals that end it.
+    /// The signals that end the search.
     pub(super) stop: Stop,
 }
 
 impl OpenSearch {
-    /// Opens what the plan names.
+    /// Opens the destination, the ledger, the passphrase and the engine of a plan.
     ///
     /// # Errors
     ///
-    /// Why the plan cannot be carried out. Nothing was searched then.
+    /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
         let SearchPlan { destination, format, encryption, comment, output, .. } = plan;
@@ -109,14 +109,14 @@ impl OpenSearch {
         self.comment.as_deref().unwrap_or_else(|| self.patterns[find.patterns[0]].text())
     }
 
-    /// Returns the number of threads that the engine takes.
+    /// Returns the number of threads that the engine uses.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.engine.workers(self.threads.get())
     }
 }
 
-/// Returns a destination's error as a complaint.
+/// Converts an error of the destination into a complaint.
 fn with_hint(error: &StoreError) -> Complaint {
     let complaint = Complaint::new(error.to_string());
     match error.hint() {

@@ -1,4 +1,7 @@
-//! The passphrase of the private keys: typed twice on the terminal, or the first line of a file. One for a whole run.
+//! Reads the passphrase of the private keys: twice from the terminal, or from the first line of a
+//! file.
+//!
+//! All private keys of a run have the same passphrase.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,28 +17,29 @@ use crate::notice::Notice;
 use crate::plan::{Complaint, Encryption, PassphraseSource};
 use crate::search::Stop;
 
-/// How often a passphrase is asked for.
+/// How often the program asks for a passphrase.
 const TRIES: usize = 3;
 
 const PROMPT: &str = "Passphrase for the private keys: ";
 const AGAIN: &str = "The same passphrase again: ";
 
-/// What some editors write before UTF-8 text. Nobody can type it.
+/// The bytes that some editors write before UTF-8 text. Nobody can type them.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 const WHERE_FROM: &str =
-    "--passphrase asks for it on the terminal, --passphrase-file FILE takes the first line of a file";
+    "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
 
-/// A passphrase that is known, or will be.
+/// A passphrase that is known, or the terminal that it will come from.
 pub(super) enum Source {
-    /// It will be asked for.
+    /// The program has not asked for the passphrase yet.
     Terminal(Terminal),
-    /// It was read or typed.
+    /// The passphrase was read or typed.
     Known(Passphrase),
 }
 
 impl Source {
-    /// Reads the file, or opens the terminal. Returns beside it what is printed about the file.
+    /// Reads the file, or opens the terminal. Also returns a warning if other users can access the
+    /// file.
     pub(super) fn open(encryption: &Encryption) -> Result<(Self, Option<Notice>), Complaint> {
         let first_line =
             |path| first_line(path).map(|(passphrase, notice)| (Self::Known(passphrase), notice));
@@ -44,8 +48,8 @@ impl Source {
             PassphraseSource::Stdin => first_line(None),
             PassphraseSource::Terminal => {
                 let terminal = Terminal::open().map_err(|error| {
-                    Complaint::new(format!("there is no terminal to ask for the passphrase on: {error}"))
-                        .hint("--passphrase-file FILE takes the first line of a file, and of stdin if FILE is -")
+                    Complaint::new(format!("cannot open the terminal to ask for the passphrase: {error}"))
+                        .hint("--passphrase-file FILE reads the first line of FILE, or of stdin if FILE is -")
                 })?;
                 Ok((Self::Terminal(terminal), None))
             }
@@ -60,7 +64,7 @@ impl Source {
         }
     }
 
-    /// Asks for the passphrase if that is still to be done, until a signal comes.
+    /// Asks for the passphrase if it is not known yet. A signal interrupts this.
     pub(super) fn ask(&mut self, stop: &mut Option<Stop>) -> Result<(), JobError> {
         if let Self::Terminal(terminal) = self {
             let signals = Stop::on_signals().map_err(JobError::Signals)?;
@@ -69,7 +73,7 @@ impl Source {
         Ok(())
     }
 
-    /// Returns what private keys are encrypted with.
+    /// Returns the protection for private keys. Asks for the passphrase if it is not known yet.
     pub(super) fn protection(
         mut self,
         encryption: &Encryption,
@@ -85,6 +89,7 @@ impl Source {
     }
 }
 
+/// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
 fn ask(terminal: &mut Terminal, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
         terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
@@ -95,30 +100,32 @@ fn ask(terminal: &mut Terminal, stop: &Stop) -> Result<Passphrase, JobError> {
             },
         })
     };
-    let tell = |terminal: &mut Terminal, what: &str| terminal.tell(what).map_err(|error| no_answer(&error));
+    let show = |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error));
     for _ in 0..TRIES {
         let passphrase = match Passphrase::new(line(terminal, PROMPT)?) {
             Ok(passphrase) => passphrase,
             Err(error) => {
-                tell(terminal, &format!("This does not do: {error}."))?;
+                show(terminal, &format!("Not accepted: {error}."))?;
                 continue;
             }
         };
         if line(terminal, AGAIN)?.as_slice() == passphrase.bytes() {
             return Ok(passphrase);
         }
-        tell(terminal, "The two differ.")?;
+        show(terminal, "The two passphrases are not the same.")?;
     }
-    Err(Complaint::new(format!("there is no passphrase after {TRIES} tries; nothing was searched"))
-        .hint("type the same line twice, at least one character")
+    Err(Complaint::new(format!("no usable passphrase after {TRIES} tries; nothing was searched"))
+        .hint("type the same passphrase twice, with at least one character")
         .into())
 }
 
 fn no_answer(error: &io::Error) -> Complaint {
-    Complaint::new(format!("no passphrase came from the terminal: {error}")).hint(WHERE_FROM)
+    Complaint::new(format!("cannot read the passphrase from the terminal: {error}")).hint(WHERE_FROM)
 }
 
-/// Returns the passphrase that a file, or stdin, begins with, and what is printed about the file.
+/// Reads a passphrase from the first line of a file, or of stdin if `path` is `None`.
+///
+/// Also returns a warning if other users can access the file.
 fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Complaint> {
     let name = path.map_or_else(|| "stdin".into(), escaped_path);
     let read = || -> io::Result<_> {
@@ -131,7 +138,7 @@ fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Compl
     })?;
     let unusable = |problem: String| {
         Complaint::new(format!("{}: {problem}", format_args!("'{name}'")))
-            .hint("its first line, without the line's end, is the passphrase")
+            .hint("the first line, without its line ending, is the passphrase")
     };
     if line.starts_with(BYTE_ORDER_MARK) {
         return Err(unusable("the passphrase begins with a byte order mark, which nobody can type".into()));
@@ -140,7 +147,7 @@ fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Compl
     Ok((passphrase, note))
 }
 
-/// stdin without the standard library's buffer, which is never wiped.
+/// Opens stdin without the buffer of the standard library, which is never wiped.
 #[cfg(unix)]
 fn stdin() -> io::Result<File> {
     use std::os::fd::AsFd as _;
@@ -152,9 +159,10 @@ fn stdin() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// The first line without its end. Of one that is too long for a passphrase, so much that this shows.
+/// Reads the first line, without its line ending. Of a line that is too long for a passphrase,
+/// reads at least one byte more than a passphrase can have.
 fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
-    // One byte too many, and the line's end.
+    // Room for one byte too many and for the line ending.
     let mut line = Zeroizing::new(vec![0; Passphrase::LONGEST + 1 + b"\r\n".len()]);
     let mut len = 0;
     while len < line.len() && !line[..len].contains(&b'\n') {
@@ -172,7 +180,7 @@ fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(line)
 }
 
-/// A warning, if others than its owner can get at what is in the file.
+/// Returns a warning if users other than the owner can access the file.
 #[cfg(unix)]
 fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -181,7 +189,7 @@ fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
     let mode = metadata.mode() & 0o777;
     Ok(is_open.then(|| {
         Notice::warning(format!(
-            "the passphrase file '{name}' is open to other users (mode {mode:04o}); chmod 600 it"
+            "other users can access the passphrase file '{name}' (mode {mode:04o}); run chmod 600 on it"
         ))
     }))
 }

@@ -1,13 +1,13 @@
-//! A secret line, typed on the terminal and not shown there.
+//! Reads a secret line from the terminal, which does not show it.
 //!
-//! The terminal itself edits the line, as it does for ssh and openssl: what is typed here is, byte for byte, what
-//! they will read. The bytes are held in one place, which is wiped.
+//! The terminal itself edits the line, as it does for ssh and openssl. So this program reads the
+//! same bytes as they do. One buffer holds these bytes, and it is wiped.
 
 use std::io;
 
 use zeroize::Zeroizing;
 
-/// The controlling terminal, whatever stdin, stdout and stderr are.
+/// The controlling terminal, even if stdin, stdout and stderr are redirected.
 pub struct Terminal {
     #[cfg(unix)]
     file: std::fs::File,
@@ -15,9 +15,9 @@ pub struct Terminal {
 
 /// Why no line was read.
 pub enum Interrupted {
-    /// The caller wanted no more of it.
+    /// The caller stopped the prompt.
     Stopped,
-    /// The operating system's answer; also that the terminal has hung up or end of file was typed.
+    /// The operating system reported an error, the terminal hung up, or the user typed end of file.
     Failed(io::Error),
 }
 
@@ -38,13 +38,15 @@ mod unix {
 
     use super::{Interrupted, Terminal, Zeroizing, io};
 
-    /// How often the caller is asked whether to go on.
+    /// The time between two questions to the caller whether to stop.
     const TICK: Duration = Duration::from_millis(50);
 
-    /// More than the line that a terminal edits can hold: 4095 bytes and its end on Linux, less elsewhere.
+    /// The size of the buffer in bytes. It is more than a line of a terminal can have: 4095 bytes
+    /// and the line ending on Linux, fewer elsewhere.
     const LONGEST_LINE: usize = 8192;
 
-    /// The value of a special character that is switched off (`_POSIX_VDISABLE` of Linux; harmless elsewhere).
+    /// The value that disables a special character (`_POSIX_VDISABLE` of Linux; harmless
+    /// elsewhere).
     const DISABLED: u8 = 0;
 
     impl Terminal {
@@ -52,16 +54,17 @@ mod unix {
         ///
         /// # Errors
         ///
-        /// What the operating system answers: mostly that there is none.
+        /// Returns the error of the operating system, usually because there is no terminal.
         pub fn open() -> io::Result<Self> {
             File::options().read(true).write(true).open("/dev/tty").map(|file| Self { file })
         }
 
-        /// Shows `prompt` and reads a line, without its end. `is_stopped` is asked every now and then.
+        /// Shows `prompt` and reads a line, without its line ending. Calls `is_stopped` after each
+        /// [`TICK`] at the latest.
         ///
         /// # Errors
         ///
-        /// [`Interrupted`]. The terminal is in every case as it was.
+        /// Returns [`Interrupted`]. The modes of the terminal are restored in every case.
         pub fn ask(
             &mut self,
             prompt: &str,
@@ -69,7 +72,7 @@ mod unix {
         ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
             let _hidden = Hidden::new(&self.file)?;
             (&self.file).write_all(prompt.as_bytes())?;
-            // Never reallocated, so that no copy is left behind.
+            // The buffer is never reallocated, so no copy remains.
             let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
             let mut len = 0;
             while len < line.len() {
@@ -97,13 +100,13 @@ mod unix {
         ///
         /// # Errors
         ///
-        /// What the operating system answers.
-        pub fn tell(&mut self, line: &str) -> io::Result<()> {
+        /// Returns the error of the operating system.
+        pub fn show(&mut self, line: &str) -> io::Result<()> {
             self.file.write_all(format!("{line}\n").as_bytes())
         }
     }
 
-    /// Whether there is something to read, after a tick at most.
+    /// Waits for input, at most one tick. Returns whether there is some.
     fn is_ready(file: &File) -> io::Result<bool> {
         let mut polled = [PollFd::new(file, PollFlags::IN)];
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
@@ -114,9 +117,10 @@ mod unix {
         }
     }
 
-    /// A terminal that shows nothing of what is typed but the line's end, until this is dropped.
+    /// Hides what is typed, except the line ending, until it is dropped.
     struct Hidden<'a> {
         terminal: &'a File,
+        /// The modes to restore.
         before: Termios,
     }
 
@@ -126,14 +130,14 @@ mod unix {
             let mut modes = before.clone();
             modes.local_modes.remove(LocalModes::ECHO);
             modes.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHONL);
-            // These would leave the terminal as it is now to the next program.
+            // After these keys the next program would find the terminal in this mode.
             for key in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
                 modes.special_codes[key] = DISABLED;
             }
             let hidden = Self { terminal, before };
-            // What was typed ahead was shown, so it is thrown away.
+            // The terminal has shown what was typed before, so this discards it.
             tcsetattr(terminal, OptionalActions::Flush, &modes)?;
-            // That call succeeds, too, where only some of it was done.
+            // The call also succeeds if it has made only some of the changes.
             if tcgetattr(terminal)?.local_modes.contains(LocalModes::ECHO) {
                 return Err(io::Error::other("the terminal cannot hide what is typed"));
             }
@@ -143,7 +147,7 @@ mod unix {
 
     impl Drop for Hidden<'_> {
         fn drop(&mut self) {
-            // What was typed and not read is thrown away, too: nobody else shall read it.
+            // This also discards what was typed and not read, so that no other program reads it.
             let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
         }
     }
@@ -151,11 +155,11 @@ mod unix {
 
 #[cfg(not(unix))]
 impl Terminal {
-    /// Fails: it is done for Unix alone.
+    /// Fails, because prompts exist only for Unix.
     ///
     /// # Errors
     ///
-    /// Always.
+    /// Always returns [`io::ErrorKind::Unsupported`].
     pub fn open() -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -164,7 +168,7 @@ impl Terminal {
     ///
     /// # Errors
     ///
-    /// Always.
+    /// Always returns [`io::ErrorKind::Unsupported`].
     pub fn ask(&mut self, _: &str, _: impl FnMut() -> bool) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
         Err(io::Error::from(io::ErrorKind::Unsupported).into())
     }
@@ -173,8 +177,8 @@ impl Terminal {
     ///
     /// # Errors
     ///
-    /// Always.
-    pub fn tell(&mut self, _: &str) -> io::Result<()> {
+    /// Always returns [`io::ErrorKind::Unsupported`].
+    pub fn show(&mut self, _: &str) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

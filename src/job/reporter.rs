@@ -1,4 +1,4 @@
-//! What a job says while it runs.
+//! The interface through which a job reports what happens.
 
 use std::io;
 
@@ -8,45 +8,45 @@ use crate::store::Kept;
 
 /// Where a private key went.
 pub enum Delivered<'a> {
-    /// Into files, by now durable.
+    /// To files, which are durable.
     Files(Kept),
-    /// Into no file: its text goes to stdout with the report.
+    /// To stdout, as part of the report. This is its text.
     Stdout(&'a str),
 }
 
-/// Shows what a job does. An error means that a result could not be written to stdout.
+/// A receiver of the events of a job. An error means that a result could not be written to stdout.
 pub trait Reporter {
-    /// The search is about to begin, on a machine that tried so many keys per second just now.
+    /// Reports the odds before the search, on a machine that tries `keys_per_second`.
     ///
     /// # Errors
     ///
-    /// A result cannot be written.
+    /// Returns an error if a result cannot be written.
     fn odds(&mut self, keys_per_second: f64) -> io::Result<()>;
 
-    /// There is nothing to search for: every key exists already.
+    /// Reports that every key exists already.
     ///
     /// # Errors
     ///
-    /// A result cannot be written.
+    /// Returns an error if a result cannot be written.
     fn nothing_missing(&mut self) -> io::Result<()>;
 
-    /// A key was found and is where it belongs, with this comment.
+    /// Reports a find, its comment, and where its private key went.
     ///
     /// # Errors
     ///
-    /// A result cannot be written.
+    /// Returns an error if a result cannot be written.
     fn found(&mut self, find: &Find, comment: &str, delivered: Delivered) -> io::Result<()>;
 
-    /// The search goes on.
+    /// Reports the progress of the search.
     fn progress(&mut self, progress: &Progress);
 
-    /// Something happened that people should know.
+    /// Reports a line for people.
     fn notice(&mut self, notice: &Notice);
 
-    /// The search is over.
+    /// Reports the end of the search.
     ///
     /// # Errors
     ///
-    /// A result cannot be written.
+    /// Returns an error if a result cannot be written.
     fn summary(&mut self, summary: &Summary) -> io::Result<()>;
 }

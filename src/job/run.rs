@@ -1,4 +1,4 @@
-//! A search that is open, carried out.
+//! Runs an open search.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use super::open::OpenSearch;
 use super::reporter::Reporter;
 use crate::search::{End, Find, Goal, Measure, Search, Unmeasured};
 
-/// How long this machine's rate is measured before a search: some batches of every thread.
+/// How long the rate of this machine is measured before a search. Each thread tries some batches.
 const CALIBRATION_TIME: Duration = Duration::from_millis(10);
 
 impl OpenSearch {
-    /// Searches, and delivers what is found.
+    /// Searches, and delivers the finds.
     ///
     /// # Errors
     ///
-    /// The search failed, or a find could not be kept or reported.
+    /// Returns an error if the search fails, or if a find cannot be kept or reported.
     pub fn run(&self, reporter: &mut impl Reporter) -> Result<End, JobError> {
         for notice in &self.notices {
             reporter.notice(notice);
@@ -29,7 +29,7 @@ impl OpenSearch {
             let measure = Measure { patterns: &self.patterns, threads: self.threads, stop: &self.stop };
             match measure.rate(&*self.engine, CALIBRATION_TIME) {
                 Ok(rate) => reporter.odds(rate).map_err(JobError::Stdout)?,
-                // The search meets the same signal at once, and reports it.
+                // The search sees the same signal at once, and reports it.
                 Err(Unmeasured::Signal(_)) => {}
                 Err(Unmeasured::Failed(error)) => return Err(JobError::Search(error)),
             }

@@ -1,6 +1,6 @@
-//! A line of the ledger: a JSON object, written and read.
+//! Writes and reads lines of the ledger, which are JSON objects.
 //!
-//! The fields are typed, so that a line which holds something else costs no more memory than it has bytes.
+//! The fields are typed. So a line with other values needs no more memory than it has bytes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,29 +15,31 @@ use crate::search::Find;
 use crate::store::Kept;
 use crate::wire::Target;
 
-/// The longest line in bytes, without its end. A longer one is not read, and none is written.
+/// The length of the longest line in bytes, without its line ending. Longer lines are neither read
+/// nor written.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// What the ledger says of a key.
+/// The entry of a key in the ledger.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The patterns that it was made for, as typed; at least one. The files are named after the first.
+    /// The patterns that the key was made for, as typed; at least one. The files have their names
+    /// from the first.
     pub patterns: Vec<(String, Kind)>,
-    /// How they were read. The kind is that of the first.
+    /// The style of the patterns. The kind is that of the first pattern.
     pub style: Style,
     /// The public line.
     pub line: String,
     /// The fingerprint, as `ssh-keygen -l` shows it.
     pub fingerprint: String,
-    /// The name of the private file; that of the public one has `.pub` added.
+    /// The name of the private file. The name of the public file has `.pub` added.
     pub file: String,
-    /// When it was made; the ledger holds whole seconds.
+    /// The time when the key was made. The ledger has whole seconds.
     pub time: SystemTime,
-    /// Keys tried by that search until then, if they were counted.
+    /// The number of keys that the search had tried, or `None` if it is not known.
     pub attempts: Option<u64>,
 }
 
-/// The words of `--in`.
+/// The words of `--in`, and their meanings.
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
@@ -65,6 +67,7 @@ struct Record<'a> {
     also: Vec<Named<'a>>,
 }
 
+/// A further pattern of a line.
 #[derive(Serialize, Deserialize)]
 struct Named<'a> {
     #[serde(borrow)]
@@ -73,13 +76,13 @@ struct Named<'a> {
     kind: Cow<'a, str>,
 }
 
-/// Reads a field that may be missing, but not null.
+/// Reads a field that can be missing, but not null.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Count>, D::Error> {
     Count::deserialize(deserializer).map(Some)
 }
 
 impl Entry {
-    /// Returns the entry of a find that is kept in these files.
+    /// Returns the entry of a find that is kept in the files `kept`.
     pub fn of(find: &Find, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
         let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].style().kind);
         Self {
@@ -93,7 +96,8 @@ impl Entry {
         }
     }
 
-    /// Returns the entry as lines with their ends: one, or several if the patterns do not fit into one.
+    /// Returns the entry as lines with line endings: one line, or several if the patterns do not
+    /// fit into one.
     pub(super) fn lines(&self) -> String {
         let line = self.line(&self.patterns);
         if line.len() <= LONGEST || self.patterns.len() < 2 {
@@ -128,7 +132,7 @@ impl Entry {
         escaped_json(&json).into_owned()
     }
 
-    /// Reads a line. Returns `None` if it is not whole, or is none at all.
+    /// Reads a line. Returns `None` if it is incomplete or is not a line of the ledger.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
         let kind = meaning(&KINDS, &record.kind)?;
@@ -150,30 +154,32 @@ impl Entry {
     }
 }
 
-/// The last second that RFC 3339 can write, counted from 1970.
+/// The last second that RFC 3339 can express, counted from 1970.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// A time in UTC. A clock may be wrong, and so may be the time of a file: what cannot be written becomes the nearest time
-/// that can.
+/// Returns a time as text, in UTC. A time that RFC 3339 cannot express, from a wrong clock or a
+/// file, becomes the nearest time that it can.
 fn moment(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = Duration::from_secs(since.as_secs().min(LAST_SECOND));
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
+/// Returns the word for a meaning.
 fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
     words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
 }
 
+/// Returns the meaning of a word.
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(one, _)| *one == word).map(|(_, meaning)| *meaning)
 }
 
-/// The largest whole number that is written as one. Up to it a 64-bit float, which is all that many readers of JSON
-/// have, holds every whole number; larger ones are written as text.
+/// The largest whole number that is written as a number. Larger ones are written as text, because
+/// many readers of JSON have only 64-bit floats, which are not exact above this.
 const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
 
-/// A whole number that every reader of JSON gets exactly.
+/// A whole number that every reader of JSON reads exactly.
 #[derive(Clone, Copy)]
 pub struct Count(pub u64);
 

@@ -1,11 +1,12 @@
-//! The ledger: which keys a directory has, for which patterns they were made, and what is still missing.
+//! The ledger of a directory: its keys, and the patterns that they were made for.
 //!
-//! It is a file of JSON lines in the directory, one for each key, and holds nothing secret. A line is appended when the
-//! key's files are durable and before the key is reported. So a missing line is all that a killed process can leave
-//! behind, and [`Ledger::reconcile`] enters it when the next search begins.
+//! The ledger is a file of JSON lines in the directory, one for each key. It has nothing secret. A
+//! line is appended after the files of the key are durable and before the key is reported. So a
+//! killed process can leave at most a missing line, and [`Ledger::reconcile`] adds it when the next
+//! search begins.
 //!
-//! A line proves nothing: a key counts when its private file was opened and its public key is the line's, shows the
-//! pattern, and was not counted before.
+//! A line proves nothing. A key counts only if its private file was opened, its public key is that
+//! of the line and matches the pattern, and it was not counted before.
 
 mod entry;
 
@@ -21,7 +22,7 @@ use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_na
 
 pub use entry::{Count, Entry};
 
-/// The ledger's name in its directory.
+/// The name of the ledger in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";
 
 /// The ledger of a directory.
@@ -30,36 +31,37 @@ pub struct Ledger {
     log: AppendLog,
 }
 
-/// What is looked for in a directory.
+/// The keys that are wanted in a directory.
 pub struct Wanted<'a> {
+    /// The patterns of the keys.
     pub patterns: &'a [Pattern],
-    /// The comment of public files that are made again, if it is not the pattern.
+    /// The comment for public files that are written again, if it is not the pattern.
     pub comment: Option<&'a str>,
-    /// What opens encrypted files that do not show their public key.
+    /// The passphrase for encrypted files that do not show their public key.
     pub passphrase: Option<&'a Passphrase>,
-    /// Whether keys have to be encrypted to count.
+    /// Whether keys must be encrypted to count.
     pub encrypted: bool,
 }
 
-/// What a directory has of what is wanted.
+/// The wanted keys that a directory has.
 #[derive(Default)]
 pub struct Inventory {
-    /// Keys of each pattern; empty if there are none at all.
+    /// The number of keys of each pattern; empty if the directory has no keys and no ledger.
     pub each: Vec<u64>,
-    /// Keys of any pattern.
+    /// The number of keys of any pattern.
     pub keys: u64,
-    /// Those of them that are encrypted.
+    /// How many of these keys are encrypted.
     pub encrypted: u64,
-    /// Those whose encrypted files were not opened, since there is no passphrase.
+    /// The encrypted files that count although they were not opened, for lack of a passphrase.
     pub unopened: Vec<PathBuf>,
-    /// Private files in the clear that would count if keys did not have to be encrypted. If there is one, nothing was
-    /// written.
+    /// Private files in the clear that would count if keys need not be encrypted. If there is one,
+    /// nothing was written.
     pub in_the_clear: Vec<PathBuf>,
-    /// Private files that do not count, and why.
+    /// Private files that do not count, and the reasons.
     pub flawed: Vec<(PathBuf, String)>,
-    /// Lines of the ledger that are not whole.
+    /// The number of lines of the ledger that are not valid.
     pub broken: u64,
-    /// Keys without a line, which have one now.
+    /// The number of keys that had no line and have one now.
     pub entered: u64,
 }
 
@@ -76,27 +78,30 @@ impl Ledger {
         self.log.path()
     }
 
-    /// Holds the ledger against other processes, from before a key has its names until it is entered.
+    /// Opens and locks the ledger. The lock lasts from before a key's files get their names until
+    /// its line is appended.
     pub fn hold(&self) -> io::Result<HeldLog> {
         self.log.hold()
     }
 
-    /// Appends entries, durably.
+    /// Appends entries and syncs the ledger.
     ///
     /// # Errors
     ///
-    /// What the operating system answers. Some of the entries may be in the ledger then.
+    /// Returns the error of the operating system. Some of the entries may be in the ledger then.
     pub fn append(held: &mut HeldLog, entries: &[Entry]) -> io::Result<()> {
         held.append(&entries.iter().map(Entry::lines).collect::<String>())
     }
 
-    /// Counts what the directory has of what is wanted: keys in the ledger that were made for the same patterns, and keys
-    /// without a line whose files are named after one of the patterns. The latter are entered. A missing public file of
-    /// either is made again.
+    /// Counts the wanted keys in the directory.
+    ///
+    /// These are the keys in the ledger that were made for the same patterns, and the keys without
+    /// a line whose files are named after one of the patterns. This adds the missing lines and
+    /// writes the missing public files.
     ///
     /// # Errors
     ///
-    /// The directory or the ledger cannot be read or written.
+    /// Returns an error if the directory or the ledger cannot be read or written.
     pub fn reconcile(&self, wanted: &Wanted) -> io::Result<Inventory> {
         let names: HashSet<String> = StoredPair::names(&self.directory)?.into_iter().collect();
         if names.is_empty() && fs::symlink_metadata(self.path()).is_err() {
@@ -116,7 +121,7 @@ impl Ledger {
             .collect();
         let open =
             |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, wanted.passphrase);
-        // Without threads it takes longer.
+        // Without threads this takes longer.
         let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
             Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),
             Err(_) => candidates.iter().map(open).collect(),
@@ -156,7 +161,7 @@ impl Ledger {
         Ok(inventory)
     }
 
-    /// Returns those of the names that begin as files of `patterns` do, sorted.
+    /// Returns the names whose label is that of one of `patterns`, sorted.
     fn unlisted<'a>(&self, names: impl Iterator<Item = &'a String>, patterns: &[Pattern]) -> Vec<&'a String> {
         let mut by_label: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
         for name in names {
@@ -193,9 +198,9 @@ impl Ledger {
     }
 }
 
-const COPY: &str = "it is a copy of a key that counts already";
+const COPY: &str = "it is a copy of another key in the directory";
 
-/// What a line of the ledger says of a file.
+/// The claim of a line of the ledger about a file.
 struct Claim {
     public_key: PublicKey,
     comment: String,
@@ -203,7 +208,7 @@ struct Claim {
     ids: Vec<PatternId>,
 }
 
-/// Reads what the ledger says of the files with these names, sorted by name.
+/// Reads the claims of the ledger about the files with these names, by name.
 fn claims(
     held: &mut HeldLog,
     names: &HashSet<String>,
@@ -232,12 +237,13 @@ fn claims(
     Ok(claims)
 }
 
-/// Returns the patterns that a pair counts for: those that the ledger says, or without a line those that it shows, beginning
-/// with the one that it is named after.
+/// Returns the patterns that a pair counts for. With a line in the ledger, these are the patterns
+/// of the line that the key matches. Without one, they are all patterns that the key matches, and
+/// the pattern that the files are named after comes first.
 ///
 /// # Errors
 ///
-/// Why it counts for none.
+/// Returns why the pair counts for no pattern.
 fn judge(
     pair: &StoredPair,
     claims: &[Claim],
@@ -250,7 +256,7 @@ fn judge(
         let mut ids = matcher.find(&pair.public_key.bytes(matcher.target()));
         ids.retain(shows);
         let first = ids.iter().position(|id| pair.is_named_after(patterns[*id].text()));
-        let first = first.ok_or("it does not show the pattern that it is named after")?;
+        let first = first.ok_or("it does not match the pattern in its name")?;
         ids[..=first].rotate_right(1);
         return Ok(ids);
     }
@@ -263,10 +269,11 @@ fn judge(
     if claims.iter().all(|claim| claim.public_key != pair.public_key) {
         return Err(Flaw::OtherKey.to_string());
     }
-    if ids.is_empty() { Err("it does not show the pattern that the ledger says".to_owned()) } else { Ok(ids) }
+    if ids.is_empty() { Err("it does not match the pattern in the ledger".to_owned()) } else { Ok(ids) }
 }
 
 impl Inventory {
+    /// Counts a pair for the patterns `ids`.
     fn count(&mut self, directory: &Path, pair: &StoredPair, ids: &[PatternId]) {
         self.keys += 1;
         for &id in ids {
@@ -279,7 +286,7 @@ impl Inventory {
     }
 }
 
-/// The patterns that are wanted, to be found by what the ledger says of them.
+/// The wanted patterns by their identity, to find them from an entry of the ledger.
 struct Requests<'a>(HashMap<Identity<'a>, PatternId>);
 
 impl<'a> Requests<'a> {

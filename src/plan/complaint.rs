@@ -1,14 +1,14 @@
-//! What is wrong with the request: the problem, the place, the remedy.
+//! Complaints about a request: the problem, its place, and a hint.
 
 use std::fmt;
 use std::ops::Range;
 
 use crate::escape::{escaped, escaped_char};
 
-/// How much of a long pattern is shown around the place that is meant.
+/// The most characters of a text that an excerpt shows.
 const EXCERPT: usize = 60;
 
-/// One thing that makes a request unusable. Whatever it repeats is escaped when it is shown.
+/// One thing that makes a request unusable. Text that it repeats is escaped when it is shown.
 #[derive(Debug)]
 pub struct Complaint {
     problem: String,
@@ -17,24 +17,24 @@ pub struct Complaint {
 }
 
 impl Complaint {
-    /// A problem, in one line, without a place or a remedy that it does not name itself.
+    /// Returns a complaint about a problem, in one line, without a place and without a hint.
     pub fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), place: None, hint: None }
     }
 
-    /// Adds what to do.
+    /// Adds a hint about what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Shows `text`, with carets under the characters `at` of it.
+    /// Adds an excerpt of `text`, with carets under its characters `at`.
     pub fn place(mut self, text: &str, at: Range<usize>) -> Self {
         self.place = (!text.is_empty()).then(|| (text.to_owned(), at));
         self
     }
 
-    /// Leaves out the hint where the next complaint has the same.
+    /// Removes the hint of a complaint if the next complaint has the same hint.
     pub fn say_hints_once(complaints: &mut [Self]) {
         for at in 1..complaints.len() {
             if complaints[at - 1].hint == complaints[at].hint {
@@ -58,8 +58,8 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// The part of `text` around the characters `at`, and carets to stand under them. What would not print is
-/// escaped.
+/// Returns the part of `text` around the characters `at`, and the line of carets under them.
+/// Escapes characters that a terminal would not print.
 fn excerpt(text: &str, at: &Range<usize>) -> (String, String) {
     let long = text.chars().nth(EXCERPT).is_some();
     let start = if long { at.start.saturating_sub(EXCERPT / 2) } else { 0 };

@@ -1,6 +1,7 @@
-//! The request, as data: what to look for, how many keys, by which engine, where they go, and what is shown.
+//! The request as data: the patterns, the number of keys, the engine, the destination, the output.
 //!
-//! A plan is checked as far as the command line tells. It opens nothing: [`crate::job`] does.
+//! A plan has passed all checks that need only the command line. It has opened nothing;
+//! [`crate::job`] opens what a plan names.
 
 mod complaint;
 mod output;
@@ -21,11 +22,11 @@ pub use complaint::Complaint;
 pub use output::{ColorChoice, OutputOptions};
 pub use refusal::{Refusal, Usage};
 
-/// What to do.
+/// What the program does.
 pub enum Plan {
-    /// Print this and exit.
+    /// Print these bytes and exit.
     Print(Vec<u8>),
-    /// Print the help or the version, coloured so, and exit.
+    /// Print the help or the version, in colour or not, and exit.
     Help(Usage, ColorChoice),
     /// List the devices that the engine `gpu` can use, and exit.
     ListDevices,
@@ -39,63 +40,64 @@ pub enum Plan {
 
 /// Which engines are measured, and how.
 pub struct BenchPlan {
-    /// What they search for.
+    /// The patterns that the engines search for.
     pub patterns: Vec<Pattern>,
-    /// What is printed about the patterns.
+    /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// One engine, which is measured beside the yardstick, or `auto` for all of this machine.
+    /// One engine, which is measured beside the yardstick, or `auto` for all engines of this
+    /// machine.
     pub engine: EngineChoice,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: NonZeroUsize,
-    /// For how long each.
+    /// The time for each engine.
     pub time: Duration,
-    /// What is shown.
+    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
-/// What to search for, how, and what becomes of it.
+/// A search: the patterns, the engine, and the destination of the keys.
 pub struct SearchPlan {
-    /// What to look for; at least one pattern.
+    /// The patterns to search for; at least one.
     pub patterns: Vec<Pattern>,
-    /// What is printed about the patterns.
+    /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// How many keys.
+    /// How many keys to find.
     pub quota: Quota,
-    /// The way of searching.
+    /// The engine to search with.
     pub engine: EngineChoice,
-    /// Worker threads.
+    /// The number of worker threads.
     pub threads: NonZeroUsize,
-    /// When to give up.
+    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where keys go.
     pub destination: Destination,
-    /// The form of private keys, if one was asked for.
+    /// The format of private keys, if the user chose one.
     pub format: Option<Format>,
-    /// How private keys are encrypted, if they are.
+    /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
-    /// What is shown.
+    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
-/// The way of searching.
+/// The engine to search with.
 pub enum EngineChoice {
     /// The engine of this name.
     Named {
         /// One of [`engine::names`], or [`engine::AUTO`].
         name: String,
-        /// The most bytes for tables, if there is a bound.
+        /// The most bytes for tables, if the user set a limit.
         table_memory: Option<usize>,
-        /// The graphics processors that may be used.
+        /// The graphics processors that the engine can use.
         devices: Devices,
     },
-    /// An engine of the caller's.
+    /// An engine that the caller has built.
     Given(Box<dyn Engine>),
 }
 
 impl EngineChoice {
-    /// Returns what an engine is built for that is expected to try so many keys.
+    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys.
     #[must_use]
     pub fn sizing(&self, expected_attempts: f64) -> Sizing {
         match *self {
@@ -104,11 +106,12 @@ impl EngineChoice {
         }
     }
 
-    /// Returns the engine, after its self-test, for a search that is expected to try so many keys.
+    /// Builds the engine for a search that is expected to try `expected_attempts` keys, and runs
+    /// its self-test.
     ///
     /// # Errors
     ///
-    /// The reasons of [`engine::select`].
+    /// Returns the errors of [`engine::select`].
     pub fn select(self, expected_attempts: f64) -> Result<Box<dyn Engine>, Refusal> {
         let sizing = self.sizing(expected_attempts);
         match self {
@@ -122,19 +125,19 @@ impl EngineChoice {
 pub struct Encryption {
     /// Where the passphrase comes from.
     pub passphrase: PassphraseSource,
-    /// What encrypts OpenSSH's form.
+    /// The cipher of the OpenSSH format.
     pub cipher: Cipher,
-    /// Rounds of bcrypt in OpenSSH's form.
+    /// The rounds of bcrypt of the OpenSSH format.
     pub rounds: NonZeroU32,
 }
 
 /// Where a passphrase comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PassphraseSource {
-    /// It is typed on the terminal, twice.
+    /// The terminal, where the user types it twice.
     Terminal,
-    /// It is the first line of stdin.
+    /// The first line of stdin.
     Stdin,
-    /// It is the first line of this file.
+    /// The first line of this file.
     File(PathBuf),
 }

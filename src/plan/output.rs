@@ -1,20 +1,20 @@
-//! What is shown, and in which form.
+//! Options of the output.
 
-/// What is shown.
+/// What is printed, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputOptions {
-    /// Results as JSON.
+    /// Whether results are JSON.
     pub json: bool,
-    /// Nothing on stderr but errors.
+    /// Whether stderr gets only errors.
     pub quiet: bool,
-    /// Colours.
+    /// When the output is coloured.
     pub color: ColorChoice,
 }
 
-/// When output is coloured.
+/// When the output is coloured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ColorChoice {
-    /// On terminals, unless the surroundings ask for none.
+    /// On terminals, unless the environment asks for no colours.
     #[default]
     Auto,
     /// Always.

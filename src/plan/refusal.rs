@@ -1,25 +1,25 @@
-//! Why a request is not carried out.
+//! Reasons to refuse a request.
 
 use super::complaint::Complaint;
 use crate::engine::EngineError;
 
-/// Why a request is not carried out.
+/// Why a request is refused.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The command line is not understood.
+    /// The parser refuses the command line.
     Usage(Usage),
-    /// The request is unusable. At least one complaint.
+    /// The request is unusable. The list has at least one complaint.
     Complaints(Vec<Complaint>),
     /// An engine computed a wrong key.
     SelfTest(EngineError),
 }
 
-/// What the parser of the command line says: help, or what it does not understand.
+/// A message of the parser of the command line: the help, the version, or an error.
 #[derive(Debug)]
 pub struct Usage {
-    /// Without colours.
+    /// The message without colours.
     pub plain: String,
-    /// With the parser's colours.
+    /// The message with the parser's colours.
     pub painted: String,
 }
 

@@ -1,4 +1,4 @@
-//! The figures of engines.
+//! Prints the figures of engines.
 
 use std::io;
 
@@ -8,11 +8,11 @@ use super::streams::{self, print};
 use crate::job::Benchmark;
 use crate::search::Measured;
 
-/// The figures of every engine on stdout, as `--bench` prints them.
+/// Prints the figures of every engine on stdout, for `--bench`.
 ///
 /// # Errors
 ///
-/// stdout cannot be written to.
+/// Returns an error if a write to stdout fails.
 pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
     let Benchmark { figures, notices, output } = benchmark;
     streams::notices(notices, *output);

@@ -1,20 +1,20 @@
-//! What stderr says where a job ends without its result, and the exit status of each end.
+//! The message of a job that fails, and the exit status of every job.
 
 use super::paint::Paint;
 use crate::job::JobError;
 use crate::plan::{Complaint, Refusal};
 use crate::search::End;
 
-/// A failure: of input or output, of the machine, or of a self-check.
+/// The status of a failure of input or output, of the machine, or of a self-check.
 const FAILURE: u8 = 1;
 
-/// The request cannot be carried out.
+/// The status of a request that cannot be carried out.
 const UNUSABLE: u8 = 2;
 
-/// A limit ended the search.
+/// The status of a search that a limit ended.
 const LIMIT: u8 = 3;
 
-/// Returns the exit status of how a job ended.
+/// Returns the exit status of a job.
 #[must_use]
 pub fn status(ended: &Result<End, JobError>) -> u8 {
     match ended {
@@ -27,7 +27,8 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
     }
 }
 
-/// Returns what is printed about a job that failed, with line ends: nothing about a signal, whose sender knows.
+/// Returns the message about a failed job, with line endings. It is empty after a signal, because
+/// the sender knows the reason, and after a panic, which has printed a message itself.
 #[must_use]
 pub fn failure(error: &JobError, paint: Paint) -> String {
     match error {
@@ -40,7 +41,7 @@ pub fn failure(error: &JobError, paint: Paint) -> String {
     }
 }
 
-/// Returns what is printed about a refusal, with line ends.
+/// Returns the message about a refusal, with line endings.
 #[must_use]
 pub fn refusal(refusal: &Refusal, paint: Paint) -> String {
     match refusal {
@@ -50,7 +51,7 @@ pub fn refusal(refusal: &Refusal, paint: Paint) -> String {
     }
 }
 
-/// Returns what is printed about one thing that is wrong, with line ends.
+/// Returns the message about one complaint, with line endings.
 fn complaint(complaint: &Complaint, paint: Paint) -> String {
     let text = complaint.to_string();
     match text.strip_prefix("error:") {

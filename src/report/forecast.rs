@@ -1,25 +1,28 @@
-//! What is still to come: how many keys, and how likely it was that the next one, or the last, is here by now.
+//! The forecast: how many keys are missing, and the chance that the next or the last would have
+//! been found by now.
 
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{Quota, Remaining};
 
-/// The finds so far, and the odds of those that are missing.
+/// The finds so far, and the odds of the missing ones.
 pub(super) struct Forecast<'a> {
     patterns: &'a [Pattern],
     remaining: Remaining,
     wanted: u64,
     found: u64,
-    /// The chance of the next find, if anything is missing.
+    /// The chance that a key is the next find, or `None` if no key is missing or it is not shown.
     next: Option<Bounds>,
-    /// The number of attempts at the last find of any pattern, and of each.
+    /// The number of attempts at the last find of any pattern.
     last_find: u64,
+    /// The number of attempts at the last find of each pattern.
     last_of_each: Vec<u64>,
-    /// The patterns that want keys of their own, the least likely last.
+    /// The patterns that each still need keys, the least likely last.
     order: Vec<PatternId>,
 }
 
 impl<'a> Forecast<'a> {
-    /// `existing` keys were there before, of all that are wanted. Common odds are computed only if they will be shown.
+    /// Returns the forecast before the first find. `existing` of the wanted keys existed before the
+    /// search. Computes the odds of all patterns together only if `is_shown`.
     pub(super) fn new(patterns: &'a [Pattern], quota: &Quota, existing: u64, is_shown: bool) -> Self {
         let remaining = Remaining::new(quota, patterns.len());
         let mut order = Vec::new();
@@ -54,31 +57,35 @@ impl<'a> Forecast<'a> {
             self.next = self.next.and_then(|next| without(next, self.patterns[id].odds()));
         }
         while self.order.pop_if(|id| !self.remaining.wants(*id)).is_some() {}
-        // Now and then anew, so that the bounds stay narrow.
+        // The bounds are computed again now and then, so that they stay narrow.
         if self.next.is_some() && (self.remaining.is_due() || self.remaining.is_complete()) {
             let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
             self.next = any_of(missing.map(|(_, pattern)| pattern));
         }
     }
 
-    /// Keys found and keys wanted; a key counts for each pattern that wanted it.
+    /// Returns the numbers of keys found and wanted. A key counts once for each pattern that wanted
+    /// it.
     pub(super) fn found_of(&self) -> (u64, u64) {
         (self.found, self.wanted)
     }
 
-    /// The chance that a key is the next find.
+    /// Returns the chance that a key is the next find.
     pub(super) fn next(&self) -> Option<Bounds> {
         self.next
     }
 
-    /// The chance that the next find would have been made by now; whether it is exact, or at least so much.
+    /// Returns the chance that the next find would have been made by now, and whether the figure is
+    /// exact. If not, it is a lower bound.
     pub(super) fn chance_of_next(&self, attempts: u64) -> Option<(f64, bool)> {
         let next = self.next?;
         let tried = attempts.saturating_sub(self.last_find) as f64;
         Some((next.at_least.chance_after(tried), next.is_exact()))
     }
 
-    /// The chance that the least likely pattern of several that are missing would have been found by now. The last find comes no sooner.
+    /// Returns the chance that the least likely of several missing patterns would have been found
+    /// by now. The last find comes no sooner. Returns `None` if fewer than two patterns are
+    /// missing.
     pub(super) fn chance_of_last(&self, attempts: u64) -> Option<f64> {
         if self.remaining.patterns() < 2 {
             return None;
@@ -89,16 +96,20 @@ impl<'a> Forecast<'a> {
     }
 }
 
-/// What remains of the chance of several when one of them is no longer wanted: some keys that match it match others, too.
+/// Returns the chance of several patterns without `one` of them. It has bounds, because a key that
+/// matches `one` can also match others.
 fn without(several: Bounds, one: Odds) -> Option<Bounds> {
     let at_least = several.at_least.probability() - one.probability();
-    // Nothing is known where most of the chance was that one's; the smallest number says so.
+    // If most of the chance was that of `one`, the lower bound is the smallest positive number.
     let at_least = Odds::new(at_least.max(f64::MIN_POSITIVE))?;
     Some(Bounds::between(at_least, several.at_most))
 }
 
-/// For the search of every pattern: after how many keys the chance that all are found is `chance` at the latest. By the union bound:
-/// the chances that one is missing add up, whatever the patterns have to do with each other.
+/// Returns an upper bound on the keys to try until the chance that every pattern has a key is
+/// `chance`.
+///
+/// The union bound gives it: the chance that some pattern is missing is at most the sum of the
+/// chances of each, even if the patterns depend on each other.
 pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
     // Many patterns have the same odds.
     let mut counts = std::collections::BTreeMap::new();
@@ -114,7 +125,7 @@ pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
     while missing(high) > 1.0 - chance {
         (low, high) = (high, 2.0 * high);
     }
-    // Three digits are shown.
+    // The result is shown with three digits.
     while high > 1.000_1 * low {
         let middle = f64::midpoint(low, high);
         if missing(middle) > 1.0 - chance { low = middle } else { high = middle }
@@ -166,7 +177,7 @@ mod tests {
         assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
     }
 
-    /// While many are missing, one find less leaves bounds between which the exact chance lies.
+    /// While many patterns are missing, the exact chance after a find lies within the bounds.
     #[test]
     fn bounds_are_told_as_such_until_the_chance_is_computed_again() {
         let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
@@ -188,7 +199,7 @@ mod tests {
         let one = patterns(&["abc"], Kind::Prefix);
         let exact = one[0].odds().attempts_for(0.95);
         assert!((attempts_for_all(&one, 0.95) / exact - 1.0).abs() < 1e-3);
-        // Of two the sum of both, a little more than for the rarer alone.
+        // Two patterns need a little more than the rarer one alone.
         let two = patterns(&["abc", "abcd"], Kind::Prefix);
         let rarer = two[1].odds().attempts_for(0.5);
         assert!((1.0..1.001).contains(&(attempts_for_all(&two, 0.5) / rarer)));

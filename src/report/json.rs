@@ -1,4 +1,4 @@
-//! What a script reads: one JSON object a line.
+//! The output for scripts: one JSON object per line.
 
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
@@ -9,12 +9,12 @@ use super::several::{Several, seconds_for};
 use crate::job::Delivered;
 use crate::ledger::Count;
 
-/// Returns an object as a line. Nothing in it can steer a terminal.
+/// Returns an object as a line, without characters that could control a terminal.
 pub(super) fn line(object: &Value) -> String {
     escaped_json(&object.to_string()).into_owned() + "\n"
 }
 
-/// About one pattern, which may be one of several.
+/// Returns the estimate for a pattern. `several` is about all patterns, if there is more than one.
 pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
     let odds = pattern.odds();
     let mut estimate = json!({
@@ -37,6 +37,7 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_se
     estimate
 }
 
+/// Returns the object for a find. `line` is its public line.
 pub(super) fn found(
     patterns: &[Pattern],
     find: &Find,
@@ -57,7 +58,7 @@ pub(super) fn found(
     });
     match delivered {
         Delivered::Files(kept) => {
-            // Paths that are no text were refused with --json.
+            // With --json, the command line refuses paths that are not text.
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
@@ -66,6 +67,7 @@ pub(super) fn found(
     found
 }
 
+/// Returns the object for the end of a search.
 pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, threads: usize) -> Value {
     let given_up: Vec<&str> = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
     json!({
@@ -85,6 +87,7 @@ pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, thr
     })
 }
 
+/// Returns the object for the figures of an engine.
 pub(super) fn bench(measured: &Measured) -> Value {
     json!({
         "type": "bench",
@@ -99,7 +102,7 @@ pub(super) fn bench(measured: &Measured) -> Value {
     })
 }
 
-/// A whole number, exactly, for every reader.
+/// Returns a whole number that every reader reads exactly.
 fn count(number: u64) -> Value {
     json!(Count(number))
 }
@@ -113,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// No search gets as far as this while anyone looks on.
+    /// No real search tries so many keys.
     #[test]
     fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
         let schema: Value =

@@ -1,7 +1,7 @@
-//! What a person or a script sees: odds, progress, results, next steps.
+//! The output for people and scripts: odds, progress, results, next steps.
 //!
-//! stdout carries results (keys, public lines, JSON), and a failure to write them is an error. stderr carries
-//! everything else, and a failure to write that is nobody's concern.
+//! stdout gets the results (keys, public lines, JSON), and a failed write of these is an error.
+//! stderr gets everything else, and a failed write there is ignored.
 
 mod bench;
 mod failure;

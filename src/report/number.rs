@@ -1,16 +1,16 @@
-//! Numbers as people read them: rounded to what they are worth.
+//! Formats numbers for people, rounded to their significant digits.
 
 use std::time::Duration;
 
 use crate::notice::grouped;
 
-/// Digits that mean something in an estimate.
+/// The number of significant digits of an estimate.
 const DIGITS: i32 = 3;
 
-/// From here on a count is written with a power of ten.
+/// The least count that is written with a power of ten.
 const LARGEST_PLAIN: f64 = 1e15;
 
-/// A large number to three digits: `860,000`, `1.5`, `4.13e21`.
+/// Formats a large number with three digits: `860,000`, `1.5`, `4.13e21`.
 pub(super) fn rough(number: f64) -> String {
     if number >= LARGEST_PLAIN {
         return format!("{:.*e}", DIGITS as usize - 1, number);
@@ -24,7 +24,7 @@ pub(super) fn rough(number: f64) -> String {
     grouped(((number / unit).round() * unit).round() as u64)
 }
 
-/// A chance: `63 %`, `0.4 %`, `below 0.01 %`, `above 99.9 %`.
+/// Formats a chance: `63 %`, `0.4 %`, `below 0.01 %`, `above 99.9 %`.
 pub(super) fn percent(chance: f64) -> String {
     match chance * 100.0 {
         0.0 => "0 %".into(),
@@ -37,7 +37,8 @@ pub(super) fn percent(chance: f64) -> String {
     }
 }
 
-/// A time in the unit that suits it, at least 1 ms: `4 ms`, `9.3 s`, `12 min`, `3.1 h`, `40 days`, `2.5e9 years`.
+/// Formats a time in a suitable unit, at least 1 ms: `4 ms`, `9.3 s`, `12 min`, `3.1 h`, `40 days`,
+/// `2.5e9 years`.
 pub(super) fn time(seconds: f64) -> String {
     const MINUTE: f64 = 60.0;
     const HOUR: f64 = 60.0 * MINUTE;
@@ -61,7 +62,8 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// A time that has passed: whole seconds and their larger units, or a fraction for short ones.
+/// Formats a time that has passed: in whole seconds and larger units, or below 10 s with a
+/// fraction.
 pub(super) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     if seconds < 10 {

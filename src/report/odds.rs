@@ -1,4 +1,4 @@
-//! The odds of one pattern, and of several together.
+//! Prints the odds of each pattern, and of several together.
 
 use std::io;
 
@@ -12,11 +12,11 @@ use crate::job::Estimate;
 use crate::notice::grouped;
 use crate::pattern::{Odds, Pattern, any_of};
 
-/// The odds of every pattern on stdout, as `--estimate` prints them.
+/// Prints the odds of every pattern on stdout, for `--estimate`.
 ///
 /// # Errors
 ///
-/// stdout cannot be written to.
+/// Returns an error if a write to stdout fails.
 pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     let Estimate { patterns, quota, keys_per_second, notices, output } = estimate;
     let keys_per_second = *keys_per_second;
@@ -37,6 +37,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
         .try_for_each(|line| print(format!("{line}\n").as_bytes()))
 }
 
+/// Returns the line about a pattern:
 /// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
 pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
     let odds = pattern.odds();
@@ -51,7 +52,8 @@ pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -
     )
 }
 
-/// `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`, and the same for all of them. What is not exact says so.
+/// Returns the line about any of several patterns, and the line about all of them if there is a
+/// bound: `any of 3: 1 in 12,000; 50 % within 9.2 s, 95 % within 37 s`. Bounds are marked as such.
 pub(super) fn several_lines(several: &Several, keys_per_second: f64, paint: Paint) -> Vec<String> {
     let Several { patterns, any, attempts_for_all } = several;
     let patterns = grouped(*patterns as u64);

@@ -1,4 +1,4 @@
-//! Colours, where they are wanted.
+//! Colours for terminals.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -7,17 +7,18 @@ use std::ops::Range;
 use crate::plan::ColorChoice;
 use anstyle::{AnsiColor, Style};
 
-/// Paints for one stream, or does not.
+/// Colours text for one stream, or leaves it as it is.
 #[derive(Clone, Copy)]
 pub struct Paint {
     enabled: bool,
 }
 
 impl Paint {
-    /// Paints nothing.
+    /// Leaves all text as it is.
     pub const PLAIN: Self = Self { enabled: false };
 
-    /// For `stream`: `auto` paints on a terminal, unless NO_COLOR is set or TERM is dumb.
+    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR
+    /// is set or TERM is dumb.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
             ColorChoice::Always => true,
@@ -27,28 +28,28 @@ impl Paint {
         Self { enabled }
     }
 
-    /// Whether it paints.
+    /// Whether text gets colours.
     #[must_use]
     pub fn enabled(self) -> bool {
         self.enabled
     }
 
-    /// A heading.
+    /// Returns a heading.
     pub fn bold(self, text: impl Display) -> String {
         self.paint(Style::new().bold(), text)
     }
 
-    /// Something that went wrong.
+    /// Returns text about an error.
     pub fn error(self, text: impl Display) -> String {
         self.paint(AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// Something less important.
+    /// Returns less important text.
     pub fn faint(self, text: impl Display) -> String {
         self.paint(Style::new().dimmed(), text)
     }
 
-    /// `text` with the bytes in `range` made to stand out.
+    /// Returns `text` with the bytes in `range` highlighted.
     pub fn highlight(self, text: &str, range: Range<usize>) -> String {
         let matched = self.paint(AnsiColor::Green.on_default().bold(), &text[range.clone()]);
         format!("{}{matched}{}", &text[..range.start], &text[range.end..])
@@ -59,7 +60,7 @@ impl Paint {
     }
 }
 
-/// Whether the surroundings ask for no colours.
+/// Whether the environment asks for no colours.
 pub fn is_unwanted() -> bool {
     is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

@@ -1,7 +1,7 @@
-//! The line that is rewritten in place.
+//! The progress line, which is rewritten in place.
 //!
-//! A terminal answers Ctrl-C with a `^C` of its own where the cursor stands. Behind a line that fills the
-//! terminal, it would wrap, and the line could not be cleared any more. So the line is laid out for a
+//! A terminal prints `^C` at the cursor after Ctrl-C. After a line that fills the terminal, this
+//! text would wrap, and the program could no longer clear the line. So the line is made for a
 //! terminal that is a little narrower than the real one.
 
 use std::io;
@@ -9,13 +9,14 @@ use std::io;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
-/// Columns that are left free.
+/// The number of columns that stay free.
 const MARGIN: u16 = 3;
 
-/// A live line on stderr, if it is a terminal that can move its cursor.
+/// A progress line on stderr.
 pub(super) struct ProgressLine(ProgressBar);
 
 impl ProgressLine {
+    /// Returns a progress line, or `None` if stderr is not a terminal that can move its cursor.
     pub(super) fn new() -> Option<Self> {
         let term = Term::stderr();
         if !term.is_term() || super::paint::is_dumb() {
@@ -26,17 +27,17 @@ impl ProgressLine {
         Some(Self(ProgressBar::with_draw_target(None, target).with_style(style)))
     }
 
-    /// Shows as much of the parts as fits.
+    /// Shows as many of the parts as fit.
     pub(super) fn show(&self, parts: &[Part]) {
         self.0.set_message(fitting(parts, Narrower(Term::stderr()).width().into()));
     }
 
-    /// Takes the line away while `write` writes.
+    /// Removes the line while `write` writes.
     pub(super) fn above<T>(&self, write: impl FnOnce() -> T) -> T {
         self.0.suspend(write)
     }
 
-    /// Takes the line away for good.
+    /// Removes the line for good.
     pub(super) fn end(self) {
         self.0.finish_and_clear();
     }
@@ -45,11 +46,12 @@ impl ProgressLine {
 /// A part of the line.
 pub(super) struct Part {
     text: String,
-    /// What follows where all parts have room for it.
+    /// The text that follows if all parts and these texts fit.
     rest: &'static str,
 }
 
 impl Part {
+    /// Returns a part with a text that is left out first.
     pub(super) fn new(text: String, rest: &'static str) -> Self {
         Self { text, rest }
     }
@@ -61,13 +63,13 @@ impl From<String> for Part {
     }
 }
 
-/// The whole line.
+/// Returns the whole line.
 pub(super) fn whole(parts: &[Part]) -> String {
     let parts: Vec<String> = parts.iter().map(|Part { text, rest }| format!("{text}{rest}")).collect();
     parts.join(", ")
 }
 
-/// The whole line, or as many of the parts as fit into `width` columns.
+/// Returns the whole line, or as many of the parts as fit into `width` columns.
 fn fitting(parts: &[Part], width: usize) -> String {
     let mut line = whole(parts);
     if line.len() <= width {

@@ -1,4 +1,4 @@
-//! What one search does, as it happens.
+//! Reports the events of a search.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -26,30 +26,33 @@ use crate::search::{End, Find, Progress, Summary};
 use crate::store::Kept;
 use crate::wire::{self, Target};
 
-/// How many patterns are listed by name; of more, only the first so many.
+/// The most patterns that are listed by name.
 const LISTED: usize = 10;
 
-/// Without a live line, the time until the first line of progress, and the longest time between two.
+/// Without a live line, the time until the first line of progress.
 const FIRST_LINE: Duration = Duration::from_secs(10);
+
+/// Without a live line, the longest time between two lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// The time over which the shown rate is averaged, in ticks of progress.
+/// The number of ticks of progress over which the shown rate is the mean.
 const RATE_TICKS: usize = 30;
 
-/// Shows what one search does.
+/// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a OpenSearch,
-    /// The colours of stderr and stdout.
+    /// The colours of stderr.
     err: Paint,
+    /// The colours of stdout.
     out: Paint,
-    /// The line that is rewritten in place, if stderr is a terminal that can.
+    /// The progress line, if stderr is a terminal that can rewrite it in place.
     live: Option<ProgressLine>,
-    /// When the next line of progress is due where there is no live line.
+    /// Without a live line, the time of the next line of progress.
     line_due: Duration,
     forecast: Forecast<'a>,
-    /// Recent progress, the oldest first.
+    /// The recent progress, the oldest first.
     recent: VecDeque<Progress>,
-    /// The last files that were written.
+    /// The files that were written last.
     kept: Option<Kept>,
 }
 
@@ -74,7 +77,7 @@ impl Reporter for Report<'_> {
     }
 
     fn nothing_missing(&mut self) -> io::Result<()> {
-        self.note("nothing is missing");
+        self.note("every key exists already");
         if self.search.output.json {
             let nothing = Summary {
                 found: 0,
@@ -158,13 +161,13 @@ impl Reporter for Report<'_> {
         let (found, wanted) = self.forecast.found_of();
         let ended = match summary.end {
             End::Complete => None,
-            End::Timeout => Some("the time is over"),
+            End::Timeout => Some("time limit reached"),
             End::Signal(_) => Some("interrupted"),
         };
         if let Some(ended) = ended {
             let chance = self.forecast.chance_of_next(summary.attempts);
             let chance = chance.map_or(String::new(), |chance| {
-                format!("; the chance of the next was {}", at_least_percent(chance))
+                format!("; the chance of finding the next one by now was {}", at_least_percent(chance))
             });
             self.note(format_args!(
                 "{ended}: {} of {} found{chance}",
@@ -182,7 +185,7 @@ impl Reporter for Report<'_> {
             counted(self.search.workers() as u64, "thread"),
         )));
         if ended.is_some() {
-            self.note("the search has no memory: starting again loses nothing");
+            self.note("every try is independent, so you lose nothing if you start again");
         }
         if summary.found > 0 {
             self.next_steps();
@@ -192,7 +195,7 @@ impl Reporter for Report<'_> {
 }
 
 impl<'a> Report<'a> {
-    /// Returns the report of a search that is about to begin.
+    /// Returns the reporter of a search that is about to begin.
     #[must_use]
     pub fn new(search: &'a OpenSearch) -> Self {
         let OutputOptions { quiet, color, .. } = search.output;
@@ -213,7 +216,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Rate, chance by now, keys tried and the rest, the more important first.
+    /// Returns the rate, the chance by now, the number of keys tried and so on, the most important
+    /// first.
     fn status(&self, progress: &Progress) -> Vec<Part> {
         let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
         let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
@@ -236,7 +240,8 @@ impl<'a> Report<'a> {
         status
     }
 
-    /// Where the first matching pattern stands in a public line or in a fingerprint: in the one that was searched.
+    /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes.
+    /// The range is empty if that is not the target of the pattern.
     fn matched(&self, find: &Find, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
         if pattern.style().target != shown {
@@ -250,12 +255,12 @@ impl<'a> Report<'a> {
         start + found.start..start + found.end
     }
 
-    /// What a private key of this search is.
+    /// Returns the words for a private key of this search.
     fn private_key(&self) -> &'static str {
         if self.search.protection.is_some() { "encrypted private key" } else { "private key" }
     }
 
-    /// What to do with the key.
+    /// Prints what to do with the last key.
     fn next_steps(&self) {
         let Some(kept) = &self.kept else {
             if !self.search.output.json {
@@ -274,7 +279,9 @@ impl<'a> Report<'a> {
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
         self.note(format_args!("  or an agent    ssh-add {private}"));
         if kept.format == Format::Pkcs8 {
-            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh suits every version)");
+            self.note(
+                "  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh works with every version)",
+            );
         }
     }
 
@@ -285,7 +292,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints a line to stderr, above the live line, with `--quiet` as well.
+    /// Prints a line to stderr, above the live line, even with `--quiet`.
     fn line(&self, line: impl Display) {
         match &self.live {
             Some(live) => live.above(|| streams::line(&line)),
@@ -293,7 +300,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// A result on stdout.
+    /// Prints a result to stdout, above the live line.
     fn print(&self, text: &str) -> io::Result<()> {
         match &self.live {
             Some(live) => live.above(|| print(text.as_bytes())),
@@ -306,11 +313,11 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What is told of keys that were found and given up: a line for each pattern.
+/// Returns a line for each pattern about the keys that were found and given up.
 fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
     let line = |same: &[PatternId]| {
         format!(
-            "error: {} for '{}' given up: the encryption was not finished in time; run the same command again",
+            "error: gave up {} for '{}': the encryption did not finish in time; run the same command again",
             counted(same.len() as u64, "key"),
             escaped(patterns[same[0]].text())
         )
@@ -318,7 +325,7 @@ fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
     given_up.chunk_by(|a, b| a == b).map(line).collect()
 }
 
-/// `37 %`, or `at least 37 %` where that is all that is known.
+/// Formats a chance as `37 %` if it is exact, or else as `at least 37 %`.
 fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
     format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
 }

@@ -1,4 +1,4 @@
-//! What the odds of patterns mean for a search.
+//! The odds of several patterns in one search.
 
 use super::forecast::attempts_for_all;
 use crate::pattern::{Bounds, Odds, Pattern};
@@ -6,14 +6,18 @@ use crate::search::Quota;
 
 /// The odds of several patterns together.
 pub(super) struct Several {
+    /// The number of patterns.
     pub(super) patterns: usize,
-    /// Of a key that matches at least one of them.
+    /// The chance that a key matches at least one of the patterns.
     pub(super) any: Bounds,
-    /// After how many keys the chance is 50 % and 95 % at the latest that each has one, if each wants just one.
+    /// Upper bounds on the keys to try until the chance that every pattern has a key is 50 % and 95
+    /// %. `None` unless each pattern wants exactly one key.
     pub(super) attempts_for_all: Option<[f64; 2]>,
 }
 
 impl Several {
+    /// Returns the odds of the patterns, or `None` if there is only one or their chance is not
+    /// known.
     pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
         let for_all = |chance| attempts_for_all(patterns, chance);
         let one_each = match quota {
@@ -27,7 +31,7 @@ impl Several {
     }
 }
 
-/// How long it takes until the chance of a match reaches `chance`.
+/// Returns the seconds until the chance of a match reaches `chance`.
 pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
     odds.attempts_for(chance) / keys_per_second
 }

@@ -1,8 +1,8 @@
 //! A file of lines that only grows.
 //!
-//! What is appended is durable afterwards. It is one write, so that processes which append at the same time do not mix
-//! their lines. A write that was cut off, by a kill or a full disk, leaves a line without an end; the next one ends
-//! it first, so that it spoils no other.
+//! An append is durable when it returns. It is a single write, so processes that append at the same
+//! time do not mix their lines. A kill or a full disk can cut a write off and leave a line without
+//! a line ending. The next append ends that line first, so it damages no other line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
@@ -18,32 +18,32 @@ const NOT_FOLLOWED_NOR_WAITED_FOR: i32 = {
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits() as i32
 };
 
-/// The path of such a file, which may be missing as yet.
+/// A log file, which need not exist yet.
 pub struct AppendLog(PathBuf);
 
-/// The file, held against other processes of this program until it is dropped.
+/// An open log file, locked against other processes of this program until it is dropped.
 pub struct HeldLog(File);
 
 impl AppendLog {
-    /// Says where the file is, and opens nothing.
+    /// Returns the log at this path. Opens nothing.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Opens the file, and makes it if it is missing: mode 0644 without the bits of the umask. The name of a new
-    /// file is durable when its directory is synced.
+    /// Opens and locks the file. Creates it if it does not exist, with mode 0644 less the bits of
+    /// the umask. The name of a new file is durable when its directory is synced.
     ///
     /// # Errors
     ///
-    /// What the operating system answers, or that the path is something else than a file with this name alone: what is
-    /// appended through a link would change a file somewhere else.
+    /// Returns the error of the operating system, or an error if the path is not a regular file or
+    /// if the file has other names: an append through a link would change a file somewhere else.
     pub fn hold(&self) -> io::Result<HeldLog> {
         if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(NO_FILE));
@@ -53,7 +53,8 @@ impl AppendLog {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
-            // Whatever takes the name in this moment is not followed, and not waited for.
+            // A link or a pipe can take the name at this moment. It is neither followed nor waited
+            // for.
             options.mode(0o644).custom_flags(NOT_FOLLOWED_NOR_WAITED_FOR);
         }
         let file = options.open(&self.0)?;
@@ -65,7 +66,7 @@ impl AppendLog {
                 return Err(io::Error::other(NO_FILE));
             }
             if found.nlink() > 1 {
-                return Err(io::Error::other("it has other names, too (hard links)"));
+                return Err(io::Error::other("it has other names (hard links)"));
             }
         }
         patiently(|| file.try_lock());
@@ -74,22 +75,23 @@ impl AppendLog {
 }
 
 impl HeldLog {
-    /// The lines of the file, without their ends. Of a longer one only the first `longest` bytes are given.
+    /// Returns the lines of the file without their line endings. Returns only the first `longest`
+    /// bytes of a longer line.
     ///
     /// # Errors
     ///
-    /// What the operating system answers, now or at a line.
+    /// Returns the error of the operating system, now or with a line.
     pub fn read(&mut self, longest: usize) -> io::Result<impl Iterator<Item = io::Result<Vec<u8>>>> {
         self.0.seek(SeekFrom::Start(0))?;
         let mut file = BufReader::new(&self.0);
         Ok(std::iter::from_fn(move || next_line(&mut file, longest).transpose()))
     }
 
-    /// Appends whole lines, durably.
+    /// Appends whole lines and syncs the file.
     ///
     /// # Errors
     ///
-    /// What the operating system answers. A part of the lines may be in the file then.
+    /// Returns the error of the operating system. Some of the lines may be in the file then.
     pub fn append(&mut self, lines: &str) -> io::Result<()> {
         let end = if self.ends_within_a_line()? { "\n" } else { "" };
         self.0.write_all(format!("{end}{lines}").as_bytes())?;
@@ -107,7 +109,8 @@ impl HeldLog {
     }
 }
 
-/// The next line without its end, cut after `longest` bytes; nothing at the end of the file.
+/// Returns the next line without its line ending, cut off after `longest` bytes. Returns `None` at
+/// the end of the file.
 fn next_line(file: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if file.take(longest as u64 + 1).read_until(b'\n', &mut line)? == 0 {

@@ -1,8 +1,9 @@
-//! Where the files of a key pair go, and what they are called.
+//! Where the files of a key pair go, and their names.
 //!
-//! [`Destination::prepare`] runs before the search, so that nothing that can be known beforehand costs
-//! anyone a night's search. [`Destination::keep`] runs after it. The private file gets its name first:
-//! its public line can always be made again, while a public line alone is worth nothing.
+//! [`Destination::prepare`] runs before the search, so that an error that can be found early does
+//! not cost a night's search. [`Destination::keep`] runs after a find. The private file gets its
+//! name first: the program can make its public line again, but a public line alone is worth
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -18,17 +19,18 @@ use crate::key::Format;
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// Into no file: the caller prints them.
+    /// To no file: the caller prints them.
     Stream,
-    /// One pair: the private key in this file, the public line in the same name with `.pub` added.
+    /// One pair: the private key goes to this file, the public line to the same name with `.pub`
+    /// added.
     File(PathBuf),
-    /// Many pairs: one pair of files for each key in this directory.
+    /// Many pairs: each key gets a pair of files in this directory.
     Directory(PathBuf),
 }
 
 impl Destination {
-    /// The form of the private keys that go here: the chosen one, or else the one the name asks for
-    /// (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
+    /// Returns the format of private keys for this destination: `chosen`, or else the one for its
+    /// name (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
     #[must_use]
     pub fn format(&self, chosen: Option<Format>) -> Format {
         chosen.unwrap_or_else(|| match self {
@@ -38,13 +40,14 @@ impl Destination {
         })
     }
 
-    /// Fails now wherever [`keep`](Self::keep) would surely fail later. Changes nothing on disk, except
-    /// that a missing [`Directory`](Self::Directory) is made (mode 0700; its parent must exist) and that temporary
-    /// files which killed processes left are removed.
+    /// Fails now if [`keep`](Self::keep) would certainly fail later.
+    ///
+    /// Creates a missing [`Directory`](Self::Directory) with mode 0700; its parent must exist.
+    /// Removes the temporary files that killed processes have left. Changes nothing else on disk.
     ///
     /// # Errors
     ///
-    /// A [`StoreError`] that says what is wrong with the destination.
+    /// Returns what is wrong with the destination.
     pub fn prepare(&self) -> Result<(), StoreError> {
         match self {
             Self::Stream => Ok(()),
@@ -53,12 +56,13 @@ impl Destination {
         }
     }
 
-    /// Keeps a key pair: returns when both files are durable. A [`Stream`](Self::Stream) keeps nothing
-    /// and answers `None`.
+    /// Writes a key pair, and returns when both files are durable. For a [`Stream`](Self::Stream),
+    /// writes nothing and returns `None`.
     ///
     /// # Errors
     ///
-    /// A [`StoreError`]. Nothing is left on disk, unless the error says that the private key is there.
+    /// Returns a [`StoreError`]. Nothing remains on disk, unless the error says that the private
+    /// key does.
     pub fn keep(&self, pair: &NewPair) -> Result<Option<Kept>, StoreError> {
         let private_file = match self {
             Self::Stream => return Ok(None),
@@ -98,7 +102,7 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::IsDirectory(path));
     }
     for path in [public_file(&path), path.clone()] {
-        // Not following links: a dangling one is a name that exists, too.
+        // Links are not followed, because a dangling link is also a name that exists.
         match fs::symlink_metadata(&path) {
             Ok(_) => return Err(FileError::Exists(path).into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -117,7 +121,7 @@ fn prepare_directory(path: &Path) -> Result<(), StoreError> {
     if missing && path != Path::new("") {
         check_directory(parent(path))?;
         match create_directory(path) {
-            // Someone was faster, or it is a dangling link: the check below tells.
+            // Another process was faster, or this is a dangling link. The check below decides.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             result => result.map_err(unusable)?,
         }
@@ -172,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Keeps what would take many words to write.
+    /// Calls `keep` with fewer words.
     fn keep(
         destination: &Destination,
         (seed, public_key): (&Seed, &PublicKey),
@@ -249,7 +253,7 @@ mod tests {
         {
             assert!(refusal(path(name)).ends_with(&format!("/{taken}' already exists")), "{name}");
         }
-        assert!(refusal(path("gone/key")).starts_with("there is no directory"));
+        assert!(refusal(path("gone/key")).ends_with("/gone' does not exist"));
         assert!(refusal(path("file/key")).ends_with("/file' is not a directory"));
         assert!(refusal(path("file/a/key")).ends_with("/file/a' is not a directory"));
         assert!(refusal(path(&long)).starts_with("cannot write"));
@@ -282,8 +286,8 @@ mod tests {
         fs::write(path("file"), "old").unwrap();
         symlink("nowhere", path("dangling")).unwrap();
         for (name, end) in [
-            ("a/b", "/a'"),
-            ("dangling", "/dangling'"),
+            ("a/b", "/a' does not exist"),
+            ("dangling", "/dangling' does not exist"),
             ("file", "/file' is not a directory"),
             ("file/keys", "/file/keys' is not a directory"),
         ] {

@@ -1,4 +1,4 @@
-//! Directories that take key files: made, and tried before the search.
+//! Creates directories for key files, and tries them before the search.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,13 +8,14 @@ use super::name::parent;
 use super::new_file::{Access, Directory};
 use super::temporary::TEMPORARY;
 
-/// Whether [`write_new`](super::new_file::write_new) can put files into this directory: takes its steps with a file of zeros, names it, and removes it.
+/// Checks that [`write_new`](super::new_file::write_new) can write files into this directory. Takes
+/// the same steps with a file of zeros, gives it a name, and removes it.
 ///
 /// # Errors
 ///
-/// What the operating system answers to the step that fails.
+/// Returns the error of the operating system at the step that fails.
 pub(super) fn try_directory(path: &Path) -> io::Result<()> {
-    // Longer than a key with an ordinary comment, so that a full disk is noticed too.
+    // This is longer than a key with an ordinary comment, so a full disk also shows.
     const CONTENT: [u8; 1024] = [0; 1024];
     let directory = Directory::open(path)?;
     let [start, end] = TEMPORARY;
@@ -25,24 +26,26 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
         match file.name(&trial) {
             Ok(()) => {
                 match fs::remove_file(&trial) {
-                    // Another process took it for a leftover, which it is.
+                    // If it is gone, another process has removed it as a leftover.
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => break,
                 }
             }
             Err(FileError::Write(_, source)) => return Err(source),
-            // A leftover of another process with the same number, which could not be removed.
+            // The name is taken by a leftover of another process with the same number.
             Err(_) => {}
         }
     }
     directory.sync()
 }
 
-/// Makes a directory that only its owner can enter (mode 0700), durably. Its parent must exist.
+/// Creates a directory that only its owner can enter (mode 0700), and syncs its parent, which must
+/// exist.
 ///
 /// # Errors
 ///
-/// What the operating system answers; an existing name is [`io::ErrorKind::AlreadyExists`].
+/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing
+/// name.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let outer = Directory::open(parent(path))?;
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]

@@ -1,4 +1,4 @@
-//! Why key files were not written.
+//! Errors of writing key files.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -6,25 +6,26 @@ use std::{fmt, io};
 use crate::escape::escaped_path;
 use crate::key::{COMPUTES_WRONGLY, PublicKey};
 
-/// The advice where a directory takes no files.
-const ANOTHER_DIRECTORY: &str = "choose a directory that you may write to, on a disk with room";
+/// The hint if no files can be created in a directory.
+const ANOTHER_DIRECTORY: &str = "choose a directory that you can write to, on a disk with free space";
 
 /// Why a file was not written.
 #[derive(Debug)]
 pub enum FileError {
-    /// The name is taken; what is there was not touched.
+    /// The name exists already. The existing file was not touched.
     Exists(PathBuf),
-    /// There is no file; what the operating system answered.
+    /// The file was not written, because of this error of the operating system.
     Write(PathBuf, io::Error),
-    /// The file is complete and has its name, but its directory could not be synced; what the
-    /// operating system answered.
+    /// The file is complete and has its name, but its directory could not be synced, because of
+    /// this error of the operating system.
     Unsynced(PathBuf, io::Error),
-    /// The same of several new files in this directory.
+    /// Several new files are complete and have their names, but this directory could not be synced,
+    /// because of this error of the operating system.
     UnsyncedDirectory(PathBuf, io::Error),
 }
 
 impl FileError {
-    /// What can be done about it.
+    /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -34,12 +35,12 @@ impl FileError {
             Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
             Self::Unsynced(path, _) => {
                 format!(
-                    "'{}' is complete, but copy it to another disk before you trust this one",
+                    "'{}' is complete, but this disk may lose it: copy it to another disk",
                     escaped_path(path)
                 )
             }
             Self::UnsyncedDirectory(..) => {
-                "its newest files are complete, but copy them to another disk before you trust this one"
+                "its newest files are complete, but this disk may lose them: copy them to another disk"
                     .to_owned()
             }
         })
@@ -72,18 +73,18 @@ impl std::error::Error for FileError {
     }
 }
 
-/// Why a key pair cannot be kept, or was not.
+/// Why a key pair cannot be kept.
 #[derive(Debug)]
 pub enum StoreError {
     /// The path is empty, or ends in `/`, `.` or `..`.
     NoFileName(PathBuf),
-    /// The file's path is that of a directory.
+    /// The path of the file is that of a directory.
     IsDirectory(PathBuf),
     /// The directory does not exist.
     NoDirectory(PathBuf),
-    /// What should be a directory is something else.
+    /// The path exists, but is not a directory.
     NotADirectory(PathBuf),
-    /// The directory does not take new files; what the operating system answered.
+    /// No files can be created in the directory, because of this error of the operating system.
     Unusable(PathBuf, io::Error),
     /// The private file exists already or could not be written.
     File(FileError),
@@ -93,15 +94,15 @@ pub enum StoreError {
         private_file: PathBuf,
         /// The public line, without a line end.
         line: String,
-        /// What happened to the public file.
+        /// The error of the public file.
         source: FileError,
     },
-    /// The public key is not the one of the seed; nothing was written.
+    /// The public key does not belong to the seed. Nothing was written.
     WrongKey(PublicKey),
 }
 
 impl StoreError {
-    /// What can be done about it.
+    /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
@@ -109,13 +110,13 @@ impl StoreError {
             Self::IsDirectory(path) => {
                 format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
             }
-            Self::NoDirectory(_) => "make it first, or choose another directory".to_owned(),
+            Self::NoDirectory(_) => "create it first, or choose another directory".to_owned(),
             Self::NotADirectory(_) => "choose another directory".to_owned(),
             Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
             Self::File(error) => return error.hint(),
             Self::PublicFile { private_file, line, .. } => {
                 format!(
-                    "the private key is kept, in {}; its public line is: {line}",
+                    "the private key is kept in {}; its public line is: {line}",
                     escaped_path(private_file)
                 )
             }
@@ -129,7 +130,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::NoFileName(path) => write!(f, "'{}' does not name a file", escaped_path(path)),
             Self::IsDirectory(path) => write!(f, "'{}' is a directory", escaped_path(path)),
-            Self::NoDirectory(path) => write!(f, "there is no directory '{}'", escaped_path(path)),
+            Self::NoDirectory(path) => write!(f, "the directory '{}' does not exist", escaped_path(path)),
             Self::NotADirectory(path) => write!(f, "'{}' is not a directory", escaped_path(path)),
             Self::Unusable(path, source) => {
                 write!(f, "cannot create files in '{}': {source}", escaped_path(path))

@@ -1,7 +1,8 @@
-//! Many pairs of files at once.
+//! Writes many pairs of files at once.
 //!
-//! All are written and synced before they have names, all files at the same time. Then each gets its name, the private file
-//! of a pair first, and the directory is synced once for all of them. So a pair among many costs far less than one by itself.
+//! A group writes all files without names, and syncs them at the same time. Then it names each
+//! file, the private file of a pair first, and syncs the directory once. So each pair of many costs
+//! far less than a single pair.
 
 use std::path::{Path, PathBuf};
 
@@ -10,57 +11,61 @@ use super::name::{file_name, public_file};
 use super::new_file::{Access, Directory, TempKeyFile, sync_together};
 use crate::key::{Format, PublicKey, Seed};
 
-/// Open files that a group leaves to everyone else in the process.
+/// The number of open files that a group leaves for the rest of the process.
 #[cfg(unix)]
 const SPARE_FILES: u64 = 64;
 
-/// The files that a key pair is kept in.
+/// The files of a key pair that was kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
-    /// The private key.
+    /// The file of the private key.
     pub private_file: PathBuf,
-    /// The public line.
+    /// The file of the public line.
     pub public_file: PathBuf,
-    /// The form of the private key.
+    /// The format of the private key.
     pub format: Format,
 }
 
-/// A key pair that is to be kept.
+/// A key pair to keep.
 pub struct NewPair<'a> {
     /// The seed.
     pub seed: &'a Seed,
     /// Its public key.
     pub public_key: &'a PublicKey,
-    /// What the names of the files begin with in a directory: a pattern, of any characters.
+    /// The pattern from which the files get their names in a directory. It can have any characters.
     pub label: &'a str,
     /// The comment on the public line.
     pub comment: &'a str,
-    /// The form of the private key.
+    /// The format of the private key.
     pub format: Format,
-    /// What [`Seed::private_text`] made of the seed and the comment in that form.
+    /// The text that [`Seed::private_text`] made from the seed and the comment in that format.
     pub private_text: &'a str,
 }
 
-/// Pairs of files on their way into a directory. Those that have not got their names when it is dropped are removed.
+/// New pairs of files in a directory. Files that have no name when the group is dropped are
+/// removed.
 pub struct Group<'a> {
     directory: Directory<'a>,
     pairs: Vec<Pair>,
-    /// Pairs that were added.
+    /// The number of pairs that were added.
     added: usize,
 }
 
+/// A pair of files without names.
 struct Pair {
-    /// How many were added before it.
+    /// The number of pairs that were added before this one.
     number: usize,
     private: TempKeyFile,
     public: TempKeyFile,
-    /// What it is going to be.
+    /// The names that the files will get.
     kept: Kept,
+    /// The public line, without a line ending.
     line: String,
 }
 
 impl<'a> Group<'a> {
-    /// How many pairs a group can hold before the process has too many open files; at least one.
+    /// Returns the most pairs that a group can have before the process has too many open files.
+    /// This is at least 1.
     #[must_use]
     pub fn most() -> usize {
         #[cfg(unix)]
@@ -73,22 +78,22 @@ impl<'a> Group<'a> {
         usize::MAX
     }
 
-    /// No pairs yet.
+    /// Returns an empty group for a directory.
     ///
     /// # Errors
     ///
-    /// The directory cannot be opened.
+    /// Returns an error if the directory cannot be opened.
     pub fn new(directory: &'a Path) -> Result<Self, StoreError> {
         let opened = Directory::open(directory);
         let directory = opened.map_err(|source| StoreError::Unusable(directory.to_owned(), source))?;
         Ok(Self { directory, pairs: Vec::new(), added: 0 })
     }
 
-    /// Writes a pair of files that have no names yet.
+    /// Writes a pair of files without names.
     ///
     /// # Errors
     ///
-    /// A [`StoreError`]. Nothing is left of this pair then; the others stay.
+    /// Returns a [`StoreError`]. Then nothing of this pair remains; the other pairs stay.
     pub fn add(&mut self, pair: &NewPair) -> Result<(), StoreError> {
         let &NewPair { seed, public_key: public, label, comment, format, private_text } = pair;
         if seed.public_key() != *public {
@@ -109,17 +114,17 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Whether there is no pair in it.
+    /// Whether the group has no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Syncs all files. The pairs for which that fails are removed.
+    /// Syncs all files. Removes the pairs for which this fails.
     ///
     /// # Errors
     ///
-    /// The first failure.
+    /// Returns the first error.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         let files: Vec<&TempKeyFile> =
             self.pairs.iter().flat_map(|pair| [&pair.private, &pair.public]).collect();
@@ -137,8 +142,10 @@ impl<'a> Group<'a> {
         outcome
     }
 
-    /// Gives every file its name, durably; before, they must have been synced. Gives the pairs that are kept, each with
-    /// the number of those that were added before it, and the first failure.
+    /// Gives every file its name, and syncs the directory. The files must have been synced before.
+    ///
+    /// Returns the pairs that are kept and the first error. Each pair comes with the number of
+    /// pairs that were added before it.
     pub fn name(self) -> (Vec<(usize, Kept)>, Result<(), StoreError>) {
         let mut outcome = Ok(());
         let mut named = Vec::new();

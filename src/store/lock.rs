@@ -1,16 +1,19 @@
 //! Locks between processes that work in the same directory.
 //!
-//! They are a courtesy: no key is lost without them. So nobody waits for long, be it for a process that was suspended
-//! or for a stranger, and a file system without locks is none the worse.
+//! The locks are optional: no key is lost without them. So a process does not wait long for a lock,
+//! because a suspended process or a stranger may hold it. On a file system without locks, the
+//! program works without them.
 
 use std::fs::TryLockError;
 use std::time::{Duration, Instant};
 
-/// How long one waits, far longer than anyone holds a lock, and how often one looks.
+/// The longest wait for a lock. It is far longer than this program holds one.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Tries to take a lock until it has it. Whether it has, or else it works without.
+/// Tries to take a lock for [`PATIENCE`] at most. Returns whether it has the lock.
 pub(super) fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> bool {
     let began = Instant::now();
     loop {

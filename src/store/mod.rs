@@ -1,8 +1,9 @@
-//! Durable private files: complete under their final name, or not there at all.
+//! Durable private files. A file is complete under its final name, or it does not exist.
 //!
-//! `new_file` begins with a page that shows what can happen at each step and why nothing is lost. A
-//! [`Destination`] keeps one pair of files, a [`Group`] many at once, and both write nothing over an existing name.
-//! A directory of pairs can be opened again ([`StoredPair`]), and an [`AppendLog`] in it grows by whole lines.
+//! The head of `new_file` shows what can happen at each step and why nothing is lost. A
+//! [`Destination`] keeps one pair of files, a [`Group`] many at once. Neither overwrites an
+//! existing file. A [`StoredPair`] is a pair that was opened again, and an [`AppendLog`] grows by
+//! whole lines.
 
 mod append_log;
 mod destination;

@@ -1,4 +1,4 @@
-//! What key files are called, and what a name says about the form inside.
+//! The names of key files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use crate::key::{Format, PublicKey};
 use crate::wire::BODY_LEN;
 
-/// The longest label in a file name: a whole body.
+/// The most characters of a label in a file name: the length of a body.
 const MAX_LABEL: usize = BODY_LEN;
 
-/// How many bytes of the key's SHA-256 stand in a name, each as two digits.
+/// The number of bytes of the key's SHA-256 in a name. Each has two digits.
 const HASHED: usize = 8;
 
-/// The name of a private file: the label made safe, and 16 hexadecimal digits of the key's SHA-256.
+/// Returns the name of a private file: the safe label, and 16 hexadecimal digits of the key's
+/// SHA-256.
 ///
-/// Nothing but letters, digits and `_` is taken from the label, so the name stays in its directory and
-/// is no option and no hidden file; the digits keep names apart that differ in case alone.
+/// Only letters, digits and `_` come from the label. So the name cannot leave its directory, and is
+/// not an option or a hidden file. The digits distinguish names that differ only in case.
 pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> String {
     let mut name = file_label(label);
     name.push('-');
@@ -28,7 +29,7 @@ pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> Stri
     name
 }
 
-/// Returns a label as it stands in file names.
+/// Returns the safe form of a label for file names.
 #[must_use]
 pub fn file_label(label: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
@@ -36,7 +37,8 @@ pub fn file_label(label: &str) -> String {
     if label.is_empty() { "key".to_owned() } else { label }
 }
 
-/// Returns the label and the hexadecimal digits in the name of a private file; `None` if it is not such a name.
+/// Returns the label and the hexadecimal digits in the name of a private file. Returns `None` for
+/// any other name.
 #[must_use]
 pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
     let (label, digits) = name.strip_suffix(".pem").unwrap_or(name).rsplit_once('-')?;
@@ -45,14 +47,14 @@ pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
         .then_some((label, digits))
 }
 
-/// The name of the public file: `.pub` added to the whole name of the private one.
+/// Returns the name of the public file: that of the private file, with `.pub` added.
 pub(super) fn public_file(private_file: &Path) -> PathBuf {
     let mut name = OsString::from(private_file);
     name.push(".pub");
     name.into()
 }
 
-/// The directory that holds `path`: `.` for a bare name.
+/// Returns the directory of `path`: `.` for a bare name.
 pub(super) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

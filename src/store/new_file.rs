@@ -1,4 +1,4 @@
-//! New files that are complete and durable, or not there at all.
+//! New files that are complete and durable, or do not exist.
 //!
 //! # What happens at each step, and why nothing is lost
 //!
@@ -6,23 +6,27 @@
 //! | --- | --- | --- |
 //! | 1. open the directory | nothing was made | nothing was made |
 //! | 2. make a file **without a name** in it (`O_TMPFILE`), with its final mode | nothing was made | the kernel drops a file that has no name |
-//! | 3. write the content | the file is dropped | the same |
-//! | 4. sync the file | the file is dropped | the same |
+//! | 3. write the content | the file is dropped | the kernel drops the file |
+//! | 4. sync the file | the file is dropped | the kernel drops the file |
 //! | 5. give it its name, which must be new (`linkat`) | an existing file is never touched; the file is dropped | it has its name and all of its content, or neither |
-//! | 6. sync the directory | the file is there; the error says so | after a power cut the name may be missing, but no one was told of it |
-//! | 7. report the file | it is on disk | the same |
+//! | 6. sync the directory | the file exists; the error says so | after a power cut the name may be missing, but the file was not reported |
+//! | 7. report the file | it is on disk | it is on disk |
 //!
-//! The private file of a pair goes first: its public line can be made again, but a public line alone is worth nothing. So
-//! whatever has a final name is whole, and at worst a public file or a line of a ledger is missing, which the next run makes.
-//! One file costs two syncs, milliseconds to tens of them; of many files that are synced together, each costs a small part.
+//! The private file of a pair gets its name first: the program can make its public line again, but
+//! a public line alone is worth nothing. So every file with a final name is complete. At worst a
+//! public file or a line of a ledger is missing, and the next run makes it. One file costs two
+//! syncs, which take milliseconds to tens of milliseconds. Many files that are synced together cost
+//! far less each.
 //!
-//! Some systems cannot do steps 2 and 5 so: no `O_TMPFILE` (macOS, NFS, FAT, some FUSE), no `/proc`, or no hard links. Then the
-//! file has a temporary name, `.vanity-ed25519-*.tmp`, and is renamed with a call that replaces nothing. A process that is
-//! killed leaves such a file. Whoever made it holds a lock on it while it lives, so [`remove_leftovers`](super::temporary::remove_leftovers) removes only those
-//! whose lock it gets. Without locks (some network file systems) nothing is removed.
+//! Some systems cannot do steps 2 and 5 in this way: they have no `O_TMPFILE` (macOS, NFS, FAT,
+//! some FUSE), no `/proc`, or no hard links. There the file has a temporary name,
+//! `.vanity-ed25519-*.tmp`, and a call that replaces nothing renames it. A process that is killed
+//! leaves such a file. A living process holds a lock on its file, so
+//! [`remove_leftovers`](super::temporary::remove_leftovers) removes only files whose lock it gets.
+//! Without locks (some network file systems) it removes nothing.
 //!
-//! [`try_directory`](super::directory::try_directory) takes the same steps with a file of zeros before the search, so that a directory that refuses one of
-//! them costs no key.
+//! Before the search, [`try_directory`](super::directory::try_directory) takes the same steps with
+//! a file of zeros. So no key is lost because the directory refuses one of them.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -36,15 +40,16 @@ use super::error::FileError;
 use super::name::parent;
 use super::temporary::temporary;
 
-/// How many files are synced at the same time: a file system can make one entry in its journal for all that wait.
+/// How many files are synced at the same time. A file system can write one journal entry for all
+/// waiting syncs.
 const SYNCED_AT_ONCE: usize = 8;
 
-/// Who may read a file.
+/// Who can read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The owner alone: mode 0600.
+    /// Only the owner: mode 0600.
     Owner,
-    /// Whoever the umask allows: mode 0644 without its bits, as ssh-keygen has it.
+    /// Everyone whom the umask allows: mode 0644 less its bits, as in ssh-keygen.
     Everyone,
 }
 
@@ -57,11 +62,12 @@ impl Access {
     }
 }
 
-/// Writes a new file that is complete, durable and has its final mode, never over an existing name.
+/// Writes a new file that is complete and durable and has its final mode. Never overwrites a file.
 ///
 /// # Errors
 ///
-/// [`FileError`]. Except with [`FileError::Unsynced`] there is then no file, and no temporary one.
+/// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
+/// [`FileError::Unsynced`].
 pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError::Write(path.to_owned(), source);
     let directory = Directory::open(parent(path)).map_err(failed)?;
@@ -72,12 +78,12 @@ pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(
     directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source))
 }
 
-/// A file with its content and its mode, and without its final name. It is removed on drop.
+/// A file with its content and its mode, but without its final name. It is removed on drop.
 pub(super) enum TempKeyFile {
-    /// No directory knows it.
+    /// A file without a name.
     #[cfg(target_os = "linux")]
     Unnamed(File),
-    /// It has a temporary name, and is locked.
+    /// A locked file with a temporary name.
     Temporary(NamedTempFile),
 }
 
@@ -95,11 +101,12 @@ impl TempKeyFile {
         self.file().sync_all()
     }
 
-    /// Gives the file its name, which must be new. It should have been synced; the directory has to be, afterwards.
+    /// Gives the file its name, which must be new. The caller syncs the file before and the
+    /// directory afterwards.
     ///
     /// # Errors
     ///
-    /// [`FileError`]. There is then no file, and no temporary one.
+    /// Returns a [`FileError`]. Then no file remains, not even a temporary one.
     pub(super) fn name(self, path: &Path) -> Result<(), FileError> {
         let named = match self {
             #[cfg(target_os = "linux")]
@@ -125,12 +132,13 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open_file, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Gives a temporary file its final name, and removes it if that fails.
+/// Gives a temporary file its final name. Removes the file if that fails.
 fn rename(file: io::Result<NamedTempFile>, path: &Path) -> io::Result<()> {
     file?.persist_noclobber(path).map(drop).map_err(|failure| failure.error)
 }
 
-/// Copies an unnamed file that the system cannot name into a temporary one beside `path`, synced.
+/// Copies an unnamed file that the system cannot name to a temporary file beside `path`, and syncs
+/// it.
 #[cfg(target_os = "linux")]
 fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -143,7 +151,7 @@ fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     Ok(copy)
 }
 
-/// Syncs many files at the same time. Gives what became of each, in their order.
+/// Syncs many files at the same time. Returns the result for each file, in their order.
 pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
     let sync = |file: &&TempKeyFile| file.sync();
     std::thread::scope(|scope| {
@@ -157,7 +165,7 @@ pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
             })
             .collect();
         let results = threads.into_iter().map(|(files, thread)| -> Vec<io::Result<()>> {
-            // Without a thread, or if one panics, it takes longer.
+            // If a thread does not start or panics, its files are synced here, which takes longer.
             let synced = thread.ok().and_then(|thread| thread.join().ok());
             synced.unwrap_or_else(|| files.iter().map(sync).collect())
         });
@@ -165,8 +173,8 @@ pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
     })
 }
 
-/// A directory that is about to get a new name. It is opened first, so that one that cannot be synced
-/// fails before anything is in it.
+/// A directory that will get new files. It is opened first, so that a directory that cannot be
+/// opened for a sync fails before it gets a file.
 pub(super) struct Directory<'a> {
     path: &'a Path,
     #[cfg(unix)]
@@ -187,7 +195,7 @@ impl<'a> Directory<'a> {
         self.path
     }
 
-    /// Writes a file that has no final name yet, and does not sync it.
+    /// Writes a file without its final name. Does not sync it.
     pub(super) fn temp_file(&self, access: Access, content: &[u8]) -> io::Result<TempKeyFile> {
         let file = self.empty(access.mode())?;
         within_size_limit(content)?;
@@ -202,7 +210,7 @@ impl<'a> Directory<'a> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match openat(CWD, self.path, flags, Mode::from_raw_mode(mode)) {
             Ok(file) => Ok(TempKeyFile::Unnamed(file.into())),
-            // The file system has no unnamed files (the second one: nor has the kernel).
+            // The file system has no unnamed files (`ISDIR`: the kernel has none).
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
                 temporary(self.path, mode).map(TempKeyFile::Temporary)
             }
@@ -219,7 +227,7 @@ impl<'a> Directory<'a> {
     #[cfg(unix)]
     pub(super) fn sync(&self) -> io::Result<()> {
         match self.handle.sync_all() {
-            // A file system that does not offer it says so, and nothing better can be done there.
+            // The file system does not offer a sync of directories, so there is nothing to do.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
             {
@@ -229,14 +237,16 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// Windows has no sync of a directory; its file systems journal the names themselves.
+    /// Does nothing. Windows has no sync of a directory; its file systems journal the names
+    /// themselves.
     #[cfg(not(unix))]
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Writing beyond `RLIMIT_FSIZE` would end the process with a signal and leave the temporary file.
+/// Fails if `content` is longer than `RLIMIT_FSIZE`. The write would end the process with a signal
+/// and leave the temporary file.
 fn within_size_limit(content: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -354,7 +364,7 @@ mod tests {
         assert_eq!(names(directory.path()), ["key"]);
     }
 
-    /// As where there is no /proc.
+    /// This happens on a system without /proc.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_file_that_cannot_be_named_is_copied_into_one_that_can() {

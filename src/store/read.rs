@@ -1,4 +1,4 @@
-//! Reads the files of keys.
+//! Reads key files.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,22 +6,23 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The most that a file of a key may have, in bytes: a comment is no longer than an argument can be.
+/// The size of the largest key file, in bytes. A comment cannot be longer than an argument.
 const LARGEST: u64 = 1 << 20;
 
-/// A file of a key, as it was read.
+/// A key file that was read.
 pub(super) struct KeyFile {
     pub(super) content: Zeroizing<Vec<u8>>,
-    /// Its mode, if that lets others than its owner at it.
+    /// The mode of the file, if users other than the owner can access it.
     pub(super) open_to_others: Option<u32>,
 }
 
-/// Reads a file of a key. In a directory of keys anything may have the name of one: a pipe is not waited for, and a device or
-/// a file that is too large is not read.
+/// Reads a key file. A directory of keys can contain other things with such a name. So this
+/// function does not wait for a pipe, and does not read a device or a file that is too large.
 ///
 /// # Errors
 ///
-/// What the operating system answers, or [`io::ErrorKind::InvalidData`] with what the file is instead.
+/// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
+/// it is not a key file.
 pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
     let mut options = File::options();
     options.read(true);
@@ -40,7 +41,7 @@ pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
     let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
     #[cfg(not(unix))]
     let mode = 0o600;
-    // Room for one byte more, so that reading to the end never makes a copy elsewhere.
+    // The extra byte keeps the read from growing the buffer, which would leave a copy elsewhere.
     let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
     file.take(found.len()).read_to_end(&mut content)?;
     Ok(KeyFile { content, open_to_others: Some(mode).filter(|mode| mode & 0o077 != 0) })

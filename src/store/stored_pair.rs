@@ -1,9 +1,11 @@
-//! Key pairs that a directory holds, opened.
+//! Opens the key pairs of a directory.
 //!
-//! A name proves nothing: the private file is opened and shows its public key. Only OpenSSH's form shows it without the
-//! passphrase when it is encrypted; encrypted PKCS#8 has to be opened with the passphrase.
+//! A name proves nothing, so the public key comes from the private file. An encrypted file in the
+//! OpenSSH format shows its public key without the passphrase. An encrypted PKCS#8 file shows it
+//! only with the passphrase.
 //!
-//! Of a pair whose process was killed only the public file can be missing, since it gets its name second.
+//! If a process was killed, only the public file of a pair can be missing, because it gets its name
+//! second.
 
 use std::path::Path;
 use std::{fmt, fs, io};
@@ -14,7 +16,8 @@ use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
 
-/// A key pair in a directory whose private file was opened, and whose public file, if there is one, belongs to it.
+/// A key pair in a directory. Its private file was opened, and its public file, if it exists,
+/// belongs to that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredPair {
     /// The name of the private file.
@@ -23,46 +26,46 @@ pub struct StoredPair {
     pub public_key: PublicKey,
     /// How the private key is stored.
     pub storage: Storage,
-    /// The comment in the private file, if it shows one.
+    /// The comment in the private file, if the file shows one.
     pub comment: Option<String>,
-    /// The public line without a line end, unless the public file is missing.
+    /// The public line without a line ending, or `None` if the public file is missing.
     pub line: Option<String>,
 }
 
 /// Why the files of a name are not a key pair that counts.
 #[derive(Debug)]
 pub enum Flaw {
-    /// The private file cannot be read, or is something else than a file.
+    /// The private file cannot be read, or is not a regular file.
     Unreadable(io::Error),
-    /// The private file is a link to nothing.
+    /// The private file is a broken link.
     Dangling,
     /// The private file is empty.
     Empty,
-    /// Users who do not own the private file can get at it; its mode.
+    /// Users other than the owner can access the private file, which has this mode.
     OpenToOthers(u32),
-    /// The private file is not a whole Ed25519 key.
+    /// The private file is not a complete Ed25519 key.
     NoKey,
     /// The passphrase does not open the private file.
     Closed,
-    /// The private file holds another key than its name or the ledger says.
+    /// The key in the private file is not the one in its name or in the ledger.
     OtherKey,
-    /// The private file cannot be opened without its passphrase, and nothing else shows whose it is: it is not named as
-    /// PKCS#8, or its public file is missing.
+    /// The private file cannot be opened without its passphrase, and nothing else shows its public
+    /// key: its name is not that of a PKCS#8 file, or its public file is missing.
     Unproved,
     /// The public file does not hold the public key.
     PublicFile,
 }
 
 impl StoredPair {
-    /// Returns the names in `directory` that private files of this program have.
+    /// Returns the names in `directory` that have the form of this program's private files.
     ///
     /// # Errors
     ///
-    /// What the operating system answers.
+    /// Returns the error of the operating system.
     pub fn names(directory: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(directory)? {
-            // A name that is not text is not one of ours.
+            // This program never makes a name that is not text.
             names.extend(entry?.file_name().into_string().ok().filter(|name| parts_of_name(name).is_some()));
         }
         Ok(names)
@@ -72,7 +75,7 @@ impl StoredPair {
     ///
     /// # Errors
     ///
-    /// The [`Flaw`] that is met first.
+    /// Returns the first [`Flaw`].
     pub fn open(directory: &Path, name: &str, passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
         let private_file = directory.join(name);
         let KeyFile { content, open_to_others } =
@@ -118,19 +121,19 @@ impl StoredPair {
         Ok(Self { name: name.to_owned(), public_key, storage, comment, line })
     }
 
-    /// Whether the files would have these names if they had been kept with this label.
+    /// Whether files kept with this label would have these names.
     #[must_use]
     pub fn is_named_after(&self, label: &str) -> bool {
         let names = [Format::Openssh, Format::Pkcs8].map(|format| file_name(label, &self.public_key, format));
         names.contains(&self.name)
     }
 
-    /// Returns the public line. If the public file is missing, makes it first: with the comment in the private file, or else
-    /// with this one.
+    /// Returns the public line. Writes the public file first if it is missing, with the comment in
+    /// the private file, or else with `comment`.
     ///
     /// # Errors
     ///
-    /// The public file cannot be written.
+    /// Returns an error if the public file cannot be written.
     pub fn public_line(&self, directory: &Path, comment: &str) -> Result<String, FileError> {
         if let Some(line) = &self.line {
             return Ok(line.clone());
@@ -150,18 +153,22 @@ impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(error) => error.fmt(f),
-            Self::Dangling => f.write_str("it is a link to nothing"),
+            Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
             Self::OpenToOthers(mode) => {
-                write!(f, "other users can read it (mode {mode:04o}); after chmod 600 it counts again")
+                write!(
+                    f,
+                    "other users can access it (mode {mode:04o}); run chmod 600 on it, and it counts again"
+                )
             }
-            Self::NoKey => f.write_str("it is not a whole Ed25519 private key"),
+            Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
-            Self::OtherKey => f.write_str("it holds another key"),
-            Self::Unproved => f.write_str("without its passphrase nothing shows which key it holds"),
-            Self::PublicFile => {
-                f.write_str("its public file does not hold its public key; if you remove the public file, it counts again")
-            }
+            Self::OtherKey => f.write_str("it contains another key"),
+            Self::Unproved => f.write_str("its key is not known without the passphrase"),
+            Self::PublicFile => f.write_str(
+                "its public file does not contain its public key; \
+                     remove the public file, and it counts again",
+            ),
         }
     }
 }
@@ -188,7 +195,7 @@ mod tests {
         Protection { passphrase: passphrase("secret"), cipher: Cipher::default(), rounds: NonZeroU32::MIN }
     }
 
-    /// Keeps the key of the seed of these bytes, and returns the name of its private file.
+    /// Keeps the key of the seed of this byte, and returns the name of its private file.
     fn keep(directory: &TempDir, byte: u8, format: Format, protection: Option<&Protection>) -> String {
         let seed = Seed::new([byte; 32]);
         let text = seed.private_text(format, "me", protection).unwrap();
@@ -244,7 +251,7 @@ mod tests {
         assert_eq!(StoredPair::names(directory.path()).unwrap().len(), 6);
     }
 
-    /// What is wrong with the files of a name after `harm`.
+    /// Returns the flaw of a pair after `harm`.
     fn flaw(byte: u8, format: Format, harm: impl FnOnce(&TempDir, &Path)) -> String {
         let directory = TempDir::new().unwrap();
         let protection = (format == Format::Pkcs8).then(protection);
@@ -265,32 +272,32 @@ mod tests {
         };
         let openssh = Format::Openssh;
         assert_eq!(flaw(1, openssh, write("")), "it is empty");
-        assert_eq!(flaw(1, openssh, write("nonsense")), "it is not a whole Ed25519 private key");
+        assert_eq!(flaw(1, openssh, write("nonsense")), "it is not a complete Ed25519 private key");
         let truncate = |_: &TempDir, path: &Path| {
             fs::File::options().write(true).open(path).unwrap().set_len(300).unwrap();
         };
-        assert_eq!(flaw(1, openssh, truncate), "it is not a whole Ed25519 private key");
-        assert_eq!(flaw(1, Format::Pkcs8, truncate), "it is not a whole Ed25519 private key");
+        assert_eq!(flaw(1, openssh, truncate), "it is not a complete Ed25519 private key");
+        assert_eq!(flaw(1, Format::Pkcs8, truncate), "it is not a complete Ed25519 private key");
         assert_eq!(flaw(1, Format::Pkcs8, |_, _| ()), "the passphrase does not open it");
         let dangling = |_: &TempDir, path: &Path| replace(path, &|path| symlink("nowhere", path).unwrap());
-        assert_eq!(flaw(1, openssh, dangling), "it is a link to nothing");
+        assert_eq!(flaw(1, openssh, dangling), "it is a broken link");
         let directory = |_: &TempDir, path: &Path| replace(path, &|path| fs::create_dir(path).unwrap());
         assert_eq!(flaw(1, openssh, directory), "it is a directory");
         let open =
             |_: &TempDir, path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(flaw(1, openssh, open).starts_with("other users can read it (mode 0640)"));
+        assert!(flaw(1, openssh, open).starts_with("other users can access it (mode 0640)"));
         let other = |directory: &TempDir, path: &Path| {
             let other = keep(directory, 2, Format::Openssh, None);
             fs::rename(directory.path().join(other), path).unwrap();
         };
-        assert_eq!(flaw(1, openssh, other), "it holds another key");
+        assert_eq!(flaw(1, openssh, other), "it contains another key");
         let public =
             |text: String| move |_: &TempDir, path: &Path| fs::write(public_file(path), text).unwrap();
         for text in [String::new(), "ssh-ed25519".into(), Seed::new([8; 32]).public_key().line("me")] {
-            assert!(flaw(1, openssh, public(text)).starts_with("its public file does not hold"));
+            assert!(flaw(1, openssh, public(text)).starts_with("its public file does not contain"));
         }
         let dangling =
             |_: &TempDir, path: &Path| replace(&public_file(path), &|path| symlink("x", path).unwrap());
-        assert!(flaw(1, openssh, dangling).starts_with("its public file does not hold"));
+        assert!(flaw(1, openssh, dangling).starts_with("its public file does not contain"));
     }
 }

@@ -1,4 +1,5 @@
-//! Temporary files with names, where a file system has no files without them, and those that killed processes left.
+//! Temporary files with names, for file systems without unnamed files. Also removes the temporary
+//! files of killed processes.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,19 +7,19 @@ use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// What the names of temporary files begin and end with.
+/// The beginning and the end of the names of temporary files.
 pub(super) const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
 
-/// Makes a locked temporary file with this mode, less the bits of the umask.
+/// Creates a locked temporary file with this mode, less the bits of the umask.
 pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
     #[cfg(not(unix))]
-    let _ = mode; // Files take the access rules of their directory.
+    let _ = mode; // A file inherits the access rules of its directory.
     loop {
-        // The crate's error names the temporary file, which means nothing to anyone.
+        // The crate's error names the temporary file, and that name tells the user nothing.
         let file = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()))?;
         if is_ours(&file)? {
             return Ok(file);
@@ -26,8 +27,8 @@ pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile
     }
 }
 
-/// Locks a new temporary file. Returns whether it still has its name: another process may have taken it for a leftover
-/// before it was locked.
+/// Locks a new temporary file. Returns whether it still has its name: before the lock, another
+/// process may have removed it as a leftover.
 #[cfg(unix)]
 fn is_ours(file: &NamedTempFile) -> io::Result<bool> {
     use std::fs::TryLockError;
@@ -43,12 +44,12 @@ fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the temporary files that killed processes have left in a directory: those whose lock is free. What cannot be
-/// opened, locked or removed stays.
+/// Removes the temporary files of killed processes in a directory, which are those with a free
+/// lock. Files that cannot be opened, locked or removed stay.
 ///
 /// # Errors
 ///
-/// The directory cannot be read.
+/// Returns an error if the directory cannot be read.
 pub(super) fn remove_leftovers(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -73,7 +74,8 @@ fn remove_leftover(path: &Path) {
     }
 }
 
-/// Elsewhere an open file can be removed, too, so leftovers stay.
+/// Does nothing. Other systems can remove an open file, so a leftover cannot be told from a file in
+/// use.
 #[cfg(not(unix))]
 fn remove_leftover(_: &Path) {}
 
@@ -115,7 +117,7 @@ mod tests {
         assert!(directory.path().join("new").exists());
     }
 
-    /// Two processes at once: one makes files, the other takes whatever it can for leftovers.
+    /// One thread makes files, as a process would. Two others remove every leftover that they find.
     #[test]
     fn no_process_takes_what_another_is_writing() {
         let directory = TempDir::new().unwrap();

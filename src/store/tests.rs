@@ -1,4 +1,4 @@
-//! What the tests of several files need.
+//! Helpers for the tests of several files.
 
 use std::fs;
 use std::path::Path;

@@ -167,7 +167,7 @@ fn a_rerun_makes_only_what_is_missing() {
     let (ran, found) = rerun(&keys, &typed("3"));
     assert_eq!(found, 0);
     for told in
-        ["3 of 3 keys for 'ab' are there already\n", "3 of 3 keys for '^[D-F]' are", "nothing is missing\n"]
+        ["'ab' already has 3 of 3 keys\n", "'^[D-F]' already has 3 of 3 keys\n", "every key exists already\n"]
     {
         assert!(ran.stderr.contains(told), "{}", ran.stderr);
     }
@@ -183,7 +183,7 @@ fn a_rerun_makes_only_what_is_missing() {
     let line = fs::read(&public).unwrap();
     fs::remove_file(&public).unwrap();
     let (ran, found) = rerun(&keys, &typed("3"));
-    assert!(ran.stderr.contains("2 of 3 keys for 'ab' are there already\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'ab' already has 2 of 3 keys\n"), "{}", ran.stderr);
     assert!((1..=3).contains(&found), "the one that is gone may have been for others, too");
     assert_eq!(fs::read(&public).unwrap(), line);
 
@@ -217,7 +217,7 @@ fn the_count_goes_on_where_it_stood() {
     let never = "abcdefghijabcdefghij";
     let ran = run(program(&["-n", "3", "--timeout", "300ms", "ab", never, "-d"]).arg(directory.path()));
     assert_eq!(ran.status, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains("the time is over: 3 of 6 keys found"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("time limit reached: 3 of 6 keys found"), "{}", ran.stderr);
 }
 
 #[test]
@@ -238,7 +238,8 @@ fn a_ledger_that_was_cut_off_or_is_gone_is_completed() {
         fs::remove_file(public_path(&directory.path().join(name))).unwrap();
         let (ran, found) = rerun(directory.path(), &["-n", "4", "ab", "-C", "other"]);
         assert_eq!(found, 0, "{end:?}: {}", ran.stderr);
-        assert!(ran.stderr.contains("not in '") && ran.stderr.contains("entered there\n"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("missing from '"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("now in it\n"), "{}", ran.stderr);
         let after = ledger(directory.path());
         assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
         let entered = &after[name];
@@ -445,7 +446,7 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let ran = run(command("bash").args(["-c", script, PROGRAM]).arg(&directory));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.stderr.contains(&format!("/{LEDGER}': ")), "{}", ran.stderr);
-    assert!(ran.stderr.contains("\nhint: every key that was told is kept"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nhint: every reported key is kept"), "{}", ran.stderr);
     let found = objects(&ran.stdout).iter().filter(|object| object["type"] == "found").count();
     assert_eq!(privates(&directory).len(), found);
     // The next run ends the line that was cut off.

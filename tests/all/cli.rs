@@ -26,9 +26,9 @@ fn a_request_that_contradicts_itself_is_refused() {
         (&["--prefix", "--suffix", "ab"], "'--prefix' cannot be used with '--suffix'"),
         (&["--leet", "--regex", "ab"], "'--leet' cannot be used with '--regex'"),
         (&["-o", "x", "-d", "y", "ab"], "'--output <PATH>' cannot be used with '--output-dir <DIR>'"),
-        (&["-o", "x", "-n", "2", "ab"], "--output names one file, and 2 keys are asked for"),
-        (&["-o", "x", "ab", "cd"], "--output names one file, and 2 keys are asked for"),
-        (&[], "there is no pattern"),
+        (&["-o", "x", "-n", "2", "ab"], "--output names one file, but you asked for 2 keys"),
+        (&["-o", "x", "ab", "cd"], "--output names one file, but you asked for 2 keys"),
+        (&[], "no pattern was given"),
     ] {
         let ran = run(program(args).current_dir(&directory));
         assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
@@ -42,7 +42,7 @@ fn a_request_that_contradicts_itself_is_refused() {
 fn a_timeout_ends_the_search_with_status_3() {
     let ran = run(&mut program(&["--timeout", "2s", "--json", NEVER]));
     assert_eq!(ran.status, Some(3), "{ran:?}");
-    assert!(ran.stderr.contains("the time is over: 0 of 1 key found"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("time limit reached: 0 of 1 key found"), "{}", ran.stderr);
     let objects = objects(&ran.stdout);
     let summary = objects.last().unwrap();
     assert_eq!(text(summary, "type"), "summary");

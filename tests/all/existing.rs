@@ -88,11 +88,7 @@ fn keys_in_the_clear_are_refused_where_they_have_to_be_encrypted() {
         }
         let ran = place.run(&[&ENCRYPT[..], &["-n", "3", "Ab"]].concat());
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
-        assert!(
-            ran.stderr.starts_with("error: 2 keys that would count are not encrypted: "),
-            "{}",
-            ran.stderr
-        );
+        assert!(ran.stderr.starts_with("error: 2 existing keys are not encrypted: "), "{}", ran.stderr);
         for file in &files {
             assert!(ran.stderr.contains(file.file_name().unwrap().to_str().unwrap()), "{}", ran.stderr);
         }
@@ -122,10 +118,7 @@ fn encrypted_keys_count_without_a_passphrase_and_that_is_said() {
     place.find(&[&ENCRYPT[..], &["-n", "2", "Ab"]].concat());
     let (stderr, files) = place.find(&["-n", "3", "Ab"]);
     assert_eq!(files.len(), 1);
-    assert!(
-        stderr.contains("note: 2 keys that exist already are encrypted; new keys will not be\n"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("note: 2 existing keys are encrypted; new keys will not be\n"), "{stderr}");
 }
 
 #[test]
@@ -137,7 +130,8 @@ fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
     // Without a passphrase the key counts unopened.
     let (stderr, more) = place.find(&["Ab"]);
     assert_eq!(more.len(), 0);
-    assert!(stderr.contains("note: without their passphrase these count unopened: 'keys/Ab-"), "{stderr}");
+    let note = "note: these keys count although they cannot be checked without their passphrase: 'keys/Ab-";
+    assert!(stderr.contains(note), "{stderr}");
     // With another passphrase it does not count.
     let before = place.files();
     fs::write(place.outer.path().join("pw"), "other\n").unwrap();
@@ -161,7 +155,7 @@ fn a_typed_passphrase_opens_what_is_there() {
     let ran =
         succeed(command("sh").args(["-c", shell]).arg(script).arg(typed).current_dir(place.outer.path()));
     assert_eq!(ran.stdout.matches("Passphrase for").count(), 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("1 of 2 keys for 'Ab' are there already"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("'Ab' already has 1 of 2 keys"), "{}", ran.stdout);
     assert_eq!(place.find(&[&pkcs8[..], &["-n", "2"]].concat()).1.len(), 0);
 }
 
@@ -170,11 +164,11 @@ fn what_does_not_hold_is_named_and_made_again_beside_it() {
     type Harm = fn(&Path, &Path);
     let harms: [(&str, Harm); 11] = [
         ("it is empty", |file, _| fs::write(file, "").unwrap()),
-        ("it is not a whole Ed25519 private key", |file, _| {
+        ("it is not a complete Ed25519 private key", |file, _| {
             let text = fs::read(file).unwrap();
             fs::write(file, &text[..text.len() / 2]).unwrap();
         }),
-        ("it is a link to nothing", |file, _| {
+        ("it is a broken link", |file, _| {
             fs::remove_file(file).unwrap();
             symlink("nowhere", file).unwrap();
         }),
@@ -189,13 +183,15 @@ fn what_does_not_hold_is_named_and_made_again_beside_it() {
         ("it is too large for a key", |file, _| {
             fs::File::options().write(true).open(file).unwrap().set_len(2 << 20).unwrap();
         }),
-        ("it holds another key", |file, other| assert!(fs::copy(other, file).is_ok())),
-        ("other users can read it (mode 0644)", |file, _| set_mode(file, 0o644)),
-        ("its public file does not hold its public key", |file, other| {
+        ("it contains another key", |file, other| assert!(fs::copy(other, file).is_ok())),
+        ("other users can access it (mode 0644)", |file, _| set_mode(file, 0o644)),
+        ("its public file does not contain its public key", |file, other| {
             assert!(fs::copy(public_path(other), public_path(file)).is_ok());
         }),
-        ("its public file does not hold its public key", |file, _| fs::write(public_path(file), "").unwrap()),
-        ("its public file does not hold its public key", |file, _| {
+        ("its public file does not contain its public key", |file, _| {
+            fs::write(public_path(file), "").unwrap()
+        }),
+        ("its public file does not contain its public key", |file, _| {
             fs::remove_file(public_path(file)).unwrap();
             symlink("nowhere", public_path(file)).unwrap();
         }),
@@ -236,7 +232,7 @@ fn a_line_of_the_ledger_proves_nothing() {
     let ran = place.run(&["--timeout", "100ms", "-n", "2", other]);
     assert_eq!(ran.status, Some(3), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("does not count: it does not show the pattern that the ledger says\n"),
+        ran.stderr.contains("does not count: it does not match the pattern in the ledger\n"),
         "{}",
         ran.stderr
     );
@@ -251,7 +247,7 @@ fn a_line_of_the_ledger_proves_nothing() {
     fs::write(&ledger, format!("{swapped}\n{}\n", lines[0])).unwrap();
     let (stderr, more) = place.find(&["-n", "2", "Ab"]);
     assert_eq!(more.len(), 1, "{stderr}");
-    assert!(stderr.contains("does not count: it holds another key\n"), "{stderr}");
+    assert!(stderr.contains("does not count: it contains another key\n"), "{stderr}");
 
     // A line that comes twice, or after a wrong one, counts once.
     fs::write(&ledger, format!("{swapped}\n{text}{text}")).unwrap();
@@ -263,7 +259,10 @@ fn a_line_of_the_ledger_proves_nothing() {
     let copy = PathBuf::from(format!("{}.pem", files[0].display()));
     fs::copy(&files[0], &copy).unwrap();
     let (stderr, _) = place.find(&["-n", "3", "Ab"]);
-    assert!(stderr.contains(".pem' does not count: it is a copy of a key that counts already\n"), "{stderr}");
+    assert!(
+        stderr.contains(".pem' does not count: it is a copy of another key in the directory\n"),
+        "{stderr}"
+    );
 }
 
 /// The program leaves the keys of others alone, even if they are named like its own.
@@ -303,7 +302,7 @@ fn hostile_lines_of_a_ledger_cost_no_memory() {
         let script = "ulimit -v 300000; exec \"$0\" -d keys --json --engine reference -t 1 Ab";
         let ran = succeed(command("sh").args(["-c", script, PROGRAM]).current_dir(place.outer.path()));
         assert!(
-            ran.stderr.contains("note: 1 line of 'keys/vanity-ed25519.jsonl' is not whole"),
+            ran.stderr.contains("note: 1 line of 'keys/vanity-ed25519.jsonl' is not valid"),
             "{}",
             ran.stderr
         );

@@ -68,12 +68,12 @@ fn what_exists_is_refused_before_the_search_and_stays() {
         ("-o", "dangling", "/dangling' already exists"),
         ("-o", "other", "/other.pub' already exists"),
         ("-o", "directory", "/directory' is a directory"),
-        ("-o", "missing/key", "there is no directory '"),
+        ("-o", "missing/key", "/missing' does not exist"),
         ("-o", "private/key", "/private' is not a directory"),
         ("-o", "new/", "does not name a file"),
         ("-d", "private", "/private' is not a directory"),
-        ("-d", "missing/keys", "there is no directory '"),
-        ("-d", "dangling", "there is no directory '"),
+        ("-d", "missing/keys", "/missing' does not exist"),
+        ("-d", "dangling", "/dangling' does not exist"),
     ] {
         // If the program did not refuse, this search would not end.
         let ran = run(program(&["abcdefghijabcdefghij", option]).arg(path(name)));

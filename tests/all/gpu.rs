@@ -22,7 +22,7 @@ fn devices_are_numbers() {
     for typed in ["x", "-1", "64", "0,", ""] {
         let ran = run(&mut program(&["--gpu-device", typed, "abc"]));
         let expected = format!(
-            "error: --gpu-device is a number from 0 to 63, or several with commas, not '{typed}'\n\
+            "error: --gpu-device must be a number from 0 to 63, or several separated by commas, not '{typed}'\n\
              hint: without --gpu-device, all graphics processors are used; --gpu-device list prints them\n"
         );
         assert_eq!((ran.status, ran.stderr), (Some(2), expected));

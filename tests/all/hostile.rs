@@ -60,7 +60,7 @@ fn a_pattern_file_without_end_is_refused_in_little_memory() {
     ] {
         let ran = run(&mut script(&format!("ulimit -v 300000; {input}"), &sparse));
         assert_eq!(ran.status, Some(2), "{input}: {ran:?}");
-        assert_eq!(ran.stderr.lines().next(), Some(&*format!("error: {name} holds more than 64 MiB")));
+        assert_eq!(ran.stderr.lines().next(), Some(&*format!("error: {name} is larger than 64 MiB")));
     }
 }
 
@@ -72,8 +72,8 @@ fn expressions_that_need_too_much_are_refused() {
     let many: String =
         (0..2000).map(|number| format!("regex:(a|b|c{number})*.{{0,9}}(d|e){{1,9}}\n")).collect();
     for (lines, complaint) in [
-        (nested, "500 patterns cannot be searched"),
-        (many, ": the expressions so far need more than 256 MiB"),
+        (nested, "500 patterns cannot be searched for"),
+        (many, ": the expressions up to here need more than 256 MiB"),
     ] {
         fs::write(&file, lines).unwrap();
         let ran = run(program(&["-f"]).arg(&file));
@@ -183,7 +183,7 @@ fn a_ledger_that_is_a_link_or_a_pipe_is_refused_and_nothing_is_written_through_i
         ("it is not a regular file", &|| symlink("../foreign", &ledger).unwrap()),
         ("it is not a regular file", &|| symlink("../new", &ledger).unwrap()),
         ("it is not a regular file", &|| symlink("/dev/zero", &ledger).unwrap()),
-        ("it has other names, too (hard links)", &|| fs::hard_link(path("foreign"), &ledger).unwrap()),
+        ("it has other names (hard links)", &|| fs::hard_link(path("foreign"), &ledger).unwrap()),
         ("it is not a regular file", &|| pipe(&ledger)),
     ];
     for (complaint, make) in makers {
@@ -216,7 +216,7 @@ fn what_only_has_the_name_of_a_key_is_left_alone() {
     let before = names(&keys);
     // The key whose public file is a pipe does not count.
     let ran = succeed(script("ulimit -v 300000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
-    assert!(ran.stderr.contains("1 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'abc' already has 1 of 2 keys"), "{}", ran.stderr);
     let after = names(&keys);
     assert_eq!(after.len(), before.len() + 3);
     assert!(before.iter().all(|name| after.contains(name)));
@@ -249,8 +249,8 @@ fn a_hostile_ledger_is_left_out_and_not_shown() {
     fs::write(keys.join(LEDGER), hostile.join("\n") + "\n" + &good).unwrap();
     let ran = succeed(program(&["-n", "2", "abc", "-d"]).arg(&keys));
     check_printable(&ran);
-    assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("are not whole and are left out"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'abc' already has 2 of 2 keys"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("are not valid and are ignored"), "{}", ran.stderr);
     assert_eq!(names(outer.path()), ["foreign", "keys"]);
     assert_eq!(names(&keys).len(), 5);
 }
@@ -265,7 +265,7 @@ fn a_ledger_with_a_line_of_a_gibibyte_is_read_in_little_memory() {
     writeln!(&ledger).unwrap();
     let ran = succeed(script("ulimit -v 500000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
     assert!(ran.stderr.contains("1 line of"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("'abc' already has 2 of 2 keys"), "{}", ran.stderr);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_file_of_any_time_can_be_entered() {
             File::open(directory.path().join(name)).unwrap().set_modified(time).unwrap();
         }
         let ran = succeed(program(&["-n", "2", "abc", "-d"]).arg(directory.path()));
-        assert!(ran.stderr.contains("2 of 2 keys for 'abc' are there already"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("'abc' already has 2 of 2 keys"), "{}", ran.stderr);
     }
 }
 

@@ -230,7 +230,7 @@ fn a_passphrase_file_that_others_can_read_is_told() {
         let private = directory.path().join(format!("id_{mode:o}"));
         let args = ["--rounds", "1", "ab", "--passphrase-file"];
         let ran = succeed(program(&args).arg(&secret).arg("-o").arg(&private));
-        let warning = format!("is open to other users (mode {mode:04o}); chmod 600 it");
+        let warning = format!("' (mode {mode:04o}); run chmod 600 on it");
         assert_eq!(ran.stderr.contains(&warning), is_told, "{}", ran.stderr);
     }
 }
@@ -338,7 +338,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
                 let took = sent.elapsed();
                 let ended = child.end();
                 assert_eq!(status_seen, Some(status), "{ended:?}");
-                let given_up = "for 'ab' given up: the encryption was not finished in time";
+                let given_up = "for 'ab': the encryption did not finish in time";
                 assert!(ended.stderr.contains(given_up), "{ended:?}");
                 if json {
                     let objects = objects(&ended.stdout);
@@ -393,7 +393,7 @@ fn a_batch_that_is_interrupted_keeps_what_it_told() {
         // On a busy machine the program may give up a key. Then it names the key, and prints
         // nothing else.
         let given_up = of_type(&objects, "summary")[0]["given_up"].as_array().unwrap();
-        assert_eq!(ended.stderr.contains("for 'ab' given up"), !given_up.is_empty(), "{ended:?}");
+        assert_eq!(ended.stderr.contains("for 'ab': the encryption"), !given_up.is_empty(), "{ended:?}");
         assert_eq!(ended.stderr.lines().count(), usize::from(!given_up.is_empty()), "{ended:?}");
         let found = of_type(&objects, "found");
         assert_eq!(text(of_type(&objects, "summary")[0], "reason"), "signal");
@@ -482,10 +482,10 @@ fn what_does_not_do_is_asked_again() {
     let mut typist =
         Typist::start(&script, directory.path(), "exec \"$P\" --passphrase --rounds 1 -o id_x ab");
     typist.answer(PROMPT, "\n");
-    typist.answer("This does not do: the passphrase is empty.", "");
+    typist.answer("Not accepted: the passphrase is empty.", "");
     typist.answer(PROMPT, "one\n");
     typist.answer(AGAIN, "other\n");
-    typist.answer("The two differ.", "");
+    typist.answer("The two passphrases are not the same.", "");
     typist.answer(PROMPT, format!("{SECRET}\n"));
     typist.answer(AGAIN, format!("{SECRET}\n"));
     let (status, shown) = typist.end();
@@ -507,7 +507,7 @@ fn three_tries_are_all() {
         }
         let (status, shown) = typist.end();
         assert_eq!(status, Some(2), "{shown:?}");
-        assert!(shown.contains("there is no passphrase after 3 tries; nothing was searched"), "{shown:?}");
+        assert!(shown.contains("no usable passphrase after 3 tries; nothing was searched"), "{shown:?}");
         assert_eq!(names(directory.path()), [""; 0]);
     }
 }
@@ -553,7 +553,7 @@ fn without_a_terminal_nothing_is_searched() {
         .stdin(stdin)
         .current_dir(directory.path()));
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
-    assert!(ran.stderr.starts_with("error: there is no terminal to ask for the passphrase on"), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: cannot open the terminal to ask for the passphrase"), "{ran:?}");
     assert!(ran.stderr.contains("--passphrase-file FILE"), "{ran:?}");
     assert_eq!(names(directory.path()), [""; 0]);
 }

@@ -176,7 +176,7 @@ fn a_pattern_that_occurs_again_is_searched_once() {
             objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
         (patterns.join(" "), ran.stderr)
     };
-    let one = "note: 1 pattern occurs more than once and is searched once: ";
+    let one = "note: 1 pattern occurs more than once and is searched for once: ";
     for (args, patterns, note) in [
         (&["ab", "cd", "prefix"][..], "ab cd prefix", String::new()),
         (&["ab", "cd", "Ab", "aB"], "ab cd", format!("{one}'Ab' (argument 3, first in argument 1)\n")),
@@ -185,23 +185,23 @@ fn a_pattern_that_occurs_again_is_searched_once() {
         (
             &["-f", "words"],
             "ab Ab +a ab AB",
-            "note: 2 patterns occur more than once and are searched once, the first of them 'AB' (words:5, first \
-             in line 2)\n"
+            "note: 2 patterns occur more than once and are searched for once, such as 'AB' (words:5, first in \
+             line 2)\n"
                 .into(),
         ),
         (
             &["-s", "-f", "words"],
             "ab Ab +a AB ab AB",
-            "note: 2 patterns occur more than once and are searched once, the first of them '+a' (words:7, first \
-             in line 4)\n"
+            "note: 2 patterns occur more than once and are searched for once, such as '+a' (words:7, first in \
+             line 4)\n"
                 .into(),
         ),
         (&["-f", "more", "cD"], "cD aB", format!("{one}'cd' (more:2, first in argument 1)\n")),
         (
             &["--regex", "-f", "more", "-f", "more"],
             "aB cd",
-            "note: 2 patterns occur more than once and are searched once, the first of them 'aB' (more:1, first \
-             in more:1)\n"
+            "note: 2 patterns occur more than once and are searched for once, such as 'aB' (more:1, first in \
+             more:1)\n"
                 .into(),
         ),
     ] {
