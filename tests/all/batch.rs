@@ -454,16 +454,6 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     assert_eq!(check_batch(&directory), 500);
 }
 
-/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
-fn unshare() -> Option<PathBuf> {
-    let unshare = require::tool("unshare")?;
-    if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
-        return Some(unshare);
-    }
-    require::missing("unshare");
-    None
-}
-
 /// Runs a script in which `$1` is the program and `$2` is a small disk. Returns the run, and a copy
 /// of the disk.
 fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (Ran, PathBuf) {
@@ -499,7 +489,7 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
 
 #[test]
 fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
-    let Some(unshare) = unshare() else { return };
+    let Some(unshare) = program::unshare() else { return };
     // The disk runs out of space, then of inodes.
     for options in ["size=200k", "nr_inodes=40"] {
         let outer = TempDir::new().unwrap();
@@ -515,7 +505,7 @@ fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
 
 #[test]
 fn a_disk_that_becomes_read_only_is_a_failure_and_keeps_what_was_told() {
-    let Some(unshare) = unshare() else { return };
+    let Some(unshare) = program::unshare() else { return };
     let outer = TempDir::new().unwrap();
     // The disk cannot become read-only while a file is open for writing, so the script tries often.
     let script = format!(

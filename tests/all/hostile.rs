@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{FileTypeExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -137,19 +137,9 @@ fn little_memory_is_enough_or_loses_nothing() {
     }
 }
 
-/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
-fn unshare() -> Option<PathBuf> {
-    let unshare = require::tool("unshare")?;
-    if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
-        return Some(unshare);
-    }
-    require::missing("unshare");
-    None
-}
-
 #[test]
 fn neither_proc_nor_sys_nor_a_writable_tmp_is_needed() {
-    let Some(unshare) = unshare() else { return };
+    let Some(unshare) = program::unshare() else { return };
     let text = "set -e; mount -t tmpfs tmpfs /mnt; mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp
         mount -t tmpfs -o ro tmpfs /sys; mount -t tmpfs -o ro tmpfs /proc
         ! touch /tmp/x 2> /mnt/error; test ! -e /proc/self; test ! -e /sys/devices

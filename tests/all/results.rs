@@ -1,9 +1,12 @@
 //! The form of `RESULTS.txt`: its index, its table of what holds today, the head of each entry, and
 //! the files that it names.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+#![cfg(unix)]
 
+use std::fs;
+use std::path::PathBuf;
+
+use crate::documents::{read, root};
 use crate::program::{PROGRAM, command, succeed};
 use crate::require;
 
@@ -167,12 +170,8 @@ fn is_long_prose(line: &str) -> bool {
     line.len() > COLUMNS && !line.trim_start().contains("   ") && !line.starts_with("command ")
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn results() -> String {
-    fs::read_to_string(root().join("RESULTS.txt")).unwrap()
+    read("RESULTS.txt")
 }
 
 /// Returns the paths of all files in [`RECORDED`], from the root of the repository.

@@ -16,6 +16,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use vanity_ed25519::key::{PublicKey, Seed};
 
+use crate::require;
+
 /// The name of the ledger in a directory of keys.
 pub const LEDGER: &str = "vanity-ed25519.jsonl";
 
@@ -35,6 +37,16 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(name);
     command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
     command
+}
+
+/// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
+pub fn unshare() -> Option<PathBuf> {
+    let unshare = require::tool("unshare")?;
+    if run(command(&unshare).args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])).status == Some(0) {
+        return Some(unshare);
+    }
+    require::missing("unshare");
+    None
 }
 
 /// Returns a command that runs the program with these arguments.
