@@ -160,7 +160,7 @@ if [ "$miri" ]; then
         cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 fi
 
-more 1 'vectors of RFC 8032 and NIST in every lane, engines against them' 'all' unit key::tests sha512 chacha self_test
+more 1 'vectors of RFC 8032 and NIST in every lane, engines against them' 'all' unit key:: sha512 chacha self_test
 seeds=$(of 100000 10000000)
 shown 2 'random seeds through every back end against ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
 more 2 'chosen and random seeds through every engine; batches of every size' '101,536 each' tests engines every_candidate

@@ -17,10 +17,8 @@ fn main() -> ExitCode {
 
 /// Carries out a plan, and returns the exit status.
 pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u8 {
-    let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or_else(|_| {
-        // The panic has already printed its own message on stderr.
-        Err(JobError::Panic)
-    });
+    // A panic has already printed its own message on stderr.
+    let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or(Err(JobError::Panic));
     if let Err(error) = &ended {
         report::text(&report::failure(error, Paint::new(cli::color(), &io::stderr())));
     }
