@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use indicatif::HumanCount;
+
 /// The severity of a notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
@@ -59,15 +61,7 @@ pub fn counted(number: u64, one: &str) -> String {
 /// Returns a whole number with commas between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    HumanCount(number).to_string()
 }
 
 #[cfg(test)]

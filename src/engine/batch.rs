@@ -107,7 +107,7 @@ pub(super) use {
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn lacking() -> Result<(), String> {
-    Err("this is no x86-64 processor".to_owned())
+    Err("this processor is not x86-64".to_owned())
 }
 
 #[cfg(not(target_arch = "x86_64"))]

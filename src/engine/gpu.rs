@@ -111,7 +111,9 @@ impl std::fmt::Display for Fault {
         match self {
             Self::Call(error) => write!(f, "{error}"),
             Self::WrongKey => write!(f, "it computed a wrong key"),
-            Self::WrongPlace => write!(f, "it named a place that is not in the batch, or one twice"),
+            Self::WrongPlace => {
+                write!(f, "it reported a position outside the batch, or the same position twice")
+            }
         }
     }
 }
@@ -167,7 +169,7 @@ fn chosen(devices: &[Box<dyn Device>], asked: Devices) -> Result<Vec<usize>, Str
             .zip(devices)
             .map(|(number, device): (usize, _)| format!("{number}: {}", device.name()))
             .collect();
-        return Err(format!("there is no device {missing}, but {}", names.join(", ")));
+        return Err(format!("device {missing} does not exist; found {}", names.join(", ")));
     }
     if asked != Devices::ALL {
         return Ok(asked.numbers().collect());
@@ -194,7 +196,7 @@ impl Gpu {
             }
         }
         if cards.is_empty() {
-            return Err(if notes.is_empty() { "there is no device".to_owned() } else { notes.join("; ") });
+            return Err(if notes.is_empty() { "no device was found".to_owned() } else { notes.join("; ") });
         }
         Ok(Self { cards, sizing, spare: OnceLock::new(), make_spare, notes: Mutex::new(notes) })
     }

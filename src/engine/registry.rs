@@ -157,14 +157,14 @@ impl EngineError {
         // A hint builds nothing. An engine that later fails its self-test has an error of its own.
         let is_available = |name: &&str| if *name == GPU { gpu::has_graphics() } else { check(name).is_ok() };
         let available = names().filter(is_available).collect::<Vec<_>>().join(", ");
-        format!("this machine has: {AUTO}, {available}")
+        format!("engines of this machine: {AUTO}, {available}")
     }
 }
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "there is no engine called '{}'", escaped(name)),
+            Self::Unknown(name) => write!(f, "unknown engine '{}'", escaped(name)),
             Self::Unavailable { name, why } => write!(f, "the engine '{name}' cannot run here: {why}"),
             Self::SelfTest(name) => {
                 write!(f, "the engine '{name}' computed a wrong key in its self-test and is not used")

@@ -26,15 +26,15 @@ pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     let (driver, compiler) =
         unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
     if !driver {
-        return Err(GpuError::Missing("there is no CUDA driver here".to_owned()));
+        return Err(GpuError::Missing("no CUDA driver was found".to_owned()));
     }
     if !compiler {
-        return Err(GpuError::Missing("there is a CUDA driver, but no NVRTC, its compiler".to_owned()));
+        return Err(GpuError::Missing("found a CUDA driver, but not its compiler NVRTC".to_owned()));
     }
     let missing = |error: DriverError| GpuError::Missing(format!("the CUDA driver does not work ({error})"));
     let count = CudaContext::device_count().map_err(missing)?;
     if count == 0 {
-        return Err(GpuError::Missing("CUDA has no device here".to_owned()));
+        return Err(GpuError::Missing("CUDA found no device".to_owned()));
     }
     let describe = |ordinal: i32| -> Result<Box<dyn Device>, DriverError> {
         let context = CudaContext::new(ordinal as usize)?;

@@ -33,7 +33,7 @@ pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuE
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // The OpenCL loader returns -1001 if it finds no driver.
     let platforms = get_platforms()
-        .map_err(|error| GpuError::Missing(format!("OpenCL has no driver here ({})", error_text(&error))))?;
+        .map_err(|error| GpuError::Missing(format!("no OpenCL driver was found ({})", error_text(&error))))?;
     let mut devices: Vec<Box<dyn Device>> = Vec::new();
     for platform in platforms {
         // A platform without devices returns an error.
@@ -46,7 +46,7 @@ pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuE
         }
     }
     if devices.is_empty() && !without_nvidia {
-        return Err(GpuError::Missing("OpenCL has no device here".to_owned()));
+        return Err(GpuError::Missing("OpenCL found no device".to_owned()));
     }
     Ok(devices)
 }

@@ -42,7 +42,7 @@ pub(super) const ENCRYPTED_PRIVATE_KEY: &str = "ENCRYPTED PRIVATE KEY";
 
 /// The hint after a failed self-check.
 pub(crate) const COMPUTES_WRONGLY: &str =
-    "the program or the machine computes wrongly; do not use this key, and report it";
+    "the program or the machine made a calculation error; do not use this key, and report it";
 
 /// The length of a salt in bytes. OpenSSH and OpenSSL use the same.
 const SALT_LEN: usize = 16;
@@ -179,9 +179,9 @@ impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pkcs8(error) => write!(f, "cannot write the private key as PKCS#8: {error}"),
-            Self::Openssh(error) => write!(f, "cannot write the private key in OpenSSH's form: {error}"),
+            Self::Openssh(error) => write!(f, "cannot write the private key in the OpenSSH format: {error}"),
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-            Self::Unopened => f.write_str("self-check: the encrypted private key does not open again"),
+            Self::Unopened => f.write_str("self-check: the encrypted private key cannot be decrypted"),
         }
     }
 }
@@ -216,12 +216,12 @@ mod tests {
             ),
             (
                 EncodeError::Openssh(ssh_key::Error::FormatEncoding),
-                "in OpenSSH's form: ",
+                "in the OpenSSH format: ",
                 Some("shorter comment"),
                 true,
             ),
             (EncodeError::Randomness(RandomnessError::UNSUPPORTED), "random generator failed: ", None, true),
-            (EncodeError::Unopened, "does not open again", Some(COMPUTES_WRONGLY), false),
+            (EncodeError::Unopened, "cannot be decrypted", Some(COMPUTES_WRONGLY), false),
         ] {
             assert!(error.to_string().contains(text), "{error}");
             assert_eq!(error.hint().is_some(), hint.is_some());

@@ -51,7 +51,7 @@ impl fmt::Display for PassphraseError {
         match self {
             Self::Empty => f.write_str("the passphrase is empty"),
             Self::Long => write!(f, "the passphrase is longer than {} bytes", Passphrase::LONGEST),
-            Self::Nul => f.write_str("the passphrase holds a NUL byte"),
+            Self::Nul => f.write_str("the passphrase contains a NUL byte"),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Colours for terminals.
 
 use std::fmt::Display;
-use std::io::IsTerminal;
 use std::ops::Range;
 
-use crate::plan::ColorChoice;
+use anstream::AutoStream;
+use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
+
+use crate::plan::ColorChoice;
 
 /// Colours text for one stream, or leaves it as it is.
 #[derive(Clone, Copy)]
@@ -17,13 +19,13 @@ impl Paint {
     /// Leaves all text as it is.
     pub const PLAIN: Self = Self { enabled: false };
 
-    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR
-    /// is set or TERM is dumb.
-    pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
+    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless TERM,
+    /// NO_COLOR or CLICOLOR rule that out. CLICOLOR_FORCE asks for colours everywhere.
+    pub fn new(choice: ColorChoice, stream: &impl RawStream) -> Self {
         let enabled = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => stream.is_terminal() && !is_unwanted(),
+            ColorChoice::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
         };
         Self { enabled }
     }
@@ -58,11 +60,6 @@ impl Paint {
     fn paint(self, style: Style, text: impl Display) -> String {
         if self.enabled { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
-}
-
-/// Whether the environment asks for no colours.
-pub fn is_unwanted() -> bool {
-    is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Whether the terminal cannot move its cursor.

@@ -117,16 +117,13 @@ impl<E: fmt::Display> fmt::Display for SearchError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-            Self::Threads(error) => write!(f, "the worker threads could not be started: {error}"),
+            Self::Threads(error) => write!(f, "cannot start the worker threads: {error}"),
             Self::Preparers(error) => {
-                write!(f, "the threads that encrypt keys could not be started: {error}")
+                write!(f, "cannot start the threads that encrypt keys: {error}")
             }
             Self::Unprepared(error) => error.fmt(f),
             Self::FalseHit(engine) => {
-                write!(
-                    f,
-                    "self-check: the engine '{engine}' claimed a key that is not right; nothing was kept of it"
-                )
+                write!(f, "self-check: the engine '{engine}' reported a wrong key, which was discarded")
             }
             Self::Observer(error) => error.fmt(f),
         }

@@ -223,7 +223,7 @@ fn an_unknown_device_is_refused_with_a_list_of_devices() {
     let Some(first) = devices.first() else { return };
     let refused = chosen(&devices, Devices::of([63]).unwrap()).unwrap_err();
     assert!(
-        refused.starts_with("there is no device 63, but 0: ") && refused.contains(first.name()),
+        refused.starts_with("device 63 does not exist; found 0: ") && refused.contains(first.name()),
         "{refused}"
     );
     assert_eq!(chosen(&devices, Devices::of([0]).unwrap()).unwrap(), [0]);

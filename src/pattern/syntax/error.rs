@@ -160,7 +160,7 @@ impl fmt::Display for PatternError {
                 }
             },
             Reason::TooLong { len, most } => {
-                write!(f, "the pattern needs {len} characters and there is room for {most}")
+                write!(f, "the pattern needs {len} characters, but only {most} fit")
             }
             Reason::FirstCharacter(Some(char)) => {
                 write!(f, "character 1 of the body is always one of A to P, never {}", Shown(*char))
@@ -168,7 +168,7 @@ impl fmt::Display for PatternError {
             Reason::FirstCharacter(None) => {
                 write!(
                     f,
-                    "the body always begins with one of A to P; character {position} of the expression rules that out"
+                    "the body always begins with one of A to P; character {position} of the expression makes that impossible"
                 )
             }
             Reason::LastCharacter(Some(char)) => {
@@ -182,7 +182,7 @@ impl fmt::Display for PatternError {
             Reason::LastCharacter(None) => {
                 write!(
                     f,
-                    "a fingerprint always ends with one of {}; character {position} of the expression rules that out",
+                    "a fingerprint always ends with one of {}; character {position} of the expression makes that impossible",
                     last_characters()
                 )
             }
@@ -192,7 +192,7 @@ impl fmt::Display for PatternError {
             Reason::NeverBase64 => {
                 write!(
                     f,
-                    "from character {position} of the expression on, it asks for characters that never occur in {}",
+                    "the expression needs, from character {position} on, characters that never occur in {}",
                     self.searched()
                 )
             }
@@ -203,7 +203,7 @@ impl fmt::Display for PatternError {
                 write!(f, "from character {position} of the expression on, nothing can match")
             }
             Reason::TooComplex => {
-                write!(f, "the automaton of the pattern would need more than {} KiB", SIZE_LIMIT >> 10)
+                write!(f, "the pattern is too complex: it needs more than {} KiB", SIZE_LIMIT >> 10)
             }
         }
     }

@@ -35,7 +35,12 @@ const BODY_LEN: usize = 43;
 /// and its `TERM` is fixed.
 pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(name);
-    command.env_remove("NO_COLOR").env("TERM", "xterm").stdin(Stdio::null());
+    command
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .env("TERM", "xterm")
+        .stdin(Stdio::null());
     command
 }
 
