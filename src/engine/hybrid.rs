@@ -1,115 +1,73 @@
-//! Graphics processors and the processor together, where that is faster than either.
+//! Graphics processors and the processor together.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng as _, SeedableRng as _};
-use zeroize::Zeroizing;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::names::HYBRID;
 use super::worker::{Engine, Hit, SeedSource, Worker};
 use crate::notice::Notice;
-use crate::pattern::{Matcher, Pattern, Style};
-use crate::sys::fill_random;
+use crate::pattern::Matcher;
 
 /// The fewest expected attempts for which graphics processors are considered. With fewer, the
 /// processor finishes before kernels are compiled, which takes some seconds.
 pub(super) const FEW_ATTEMPTS: f64 = 2e7;
 
-/// The time for which each way of searching is measured. As much time before it lets the batches
-/// grow.
-const TRIAL: Duration = Duration::from_millis(150);
-
 /// Graphics processors and the processor together.
 struct Hybrid {
-    graphics: Box<dyn Engine>,
-    processor: Box<dyn Engine>,
+    graphics: Arc<dyn Engine>,
+    processor: Arc<dyn Engine>,
     /// The number of workers of `graphics` that exist.
     graphics_workers: AtomicUsize,
 }
 
-/// Returns the fastest of graphics processors, the processor, and both together. Returns the
-/// processor if `graphics` is `None`. Also returns the processor, with a notice, if `graphics` is
-/// an error.
+/// Returns the engines of which one is the fastest: the processor, graphics processors, and both
+/// together. Returns only the processor if `graphics` is `None`, and also, with a notice, if
+/// `graphics` is an error.
 ///
 /// # Errors
 ///
 /// Returns the error of the processor if neither works.
-pub(super) fn fastest_of<E>(
+pub(super) fn candidates<E>(
     graphics: Option<Result<Box<dyn Engine>, String>>,
     processor: Result<Box<dyn Engine>, E>,
-) -> Result<Box<dyn Engine>, E> {
-    match graphics {
-        None => processor,
-        Some(Err(why)) => processor.map(|processor| -> Box<dyn Engine> {
-            Box::new(CpuFallback { processor, notice: Mutex::new(Some(Notice::warning(why))) })
-        }),
-        Some(Ok(graphics)) => Ok(match processor {
-            Ok(processor) => fastest(graphics, processor),
-            Err(_) => graphics,
-        }),
-    }
-}
-
-fn fastest(graphics: Box<dyn Engine>, processor: Box<dyn Engine>) -> Box<dyn Engine> {
-    let threads = std::thread::available_parallelism().map_or(1, Into::into);
-    let [of_graphics, of_processor] = [&graphics, &processor].map(|engine| rate(&**engine, threads));
-    let both = Hybrid { graphics, processor, graphics_workers: AtomicUsize::new(0) };
-    if rate(&both, threads) > of_graphics.max(of_processor) {
-        Box::new(both)
-    } else if of_graphics > of_processor {
-        both.graphics
-    } else {
-        both.processor
-    }
-}
-
-/// Measures the keys per second in a short trial.
-fn rate(engine: &dyn Engine, threads: usize) -> f64 {
-    let Ok(pattern) = Pattern::new(&"x".repeat(20), Style::default()) else { return 0.0 };
-    let patterns = [pattern];
-    let matcher = Matcher::new(&patterns);
-    let tried = AtomicUsize::new(0);
-    let began = Instant::now();
-    std::thread::scope(|scope| {
-        for _ in 0..engine.workers(threads) {
-            scope.spawn(|| {
-                let Some(mut seeds) = Seeds::new() else { return };
-                let (mut worker, mut hits) = (engine.worker(), Vec::new());
-                while began.elapsed() < 2 * TRIAL {
-                    let batch = worker.batch(&matcher, &mut seeds, &mut hits);
-                    if began.elapsed() >= TRIAL {
-                        tried.fetch_add(batch as usize, Relaxed);
-                    }
-                }
-            });
+) -> Result<Vec<Box<dyn Engine>>, E> {
+    Ok(match (graphics, processor) {
+        (None, processor) => vec![processor?],
+        (Some(Err(why)), processor) => {
+            vec![Box::new(CpuFallback {
+                processor: processor?,
+                notice: Mutex::new(Some(Notice::warning(why))),
+            })]
         }
-    });
-    tried.load(Relaxed) as f64 / (began.elapsed() - TRIAL).as_secs_f64()
+        (Some(Ok(graphics)), Err(_)) => vec![graphics],
+        (Some(Ok(graphics)), Ok(processor)) => {
+            let (graphics, processor): (Arc<dyn Engine>, Arc<dyn Engine>) =
+                (graphics.into(), processor.into());
+            let both = Hybrid {
+                graphics: Arc::clone(&graphics),
+                processor: Arc::clone(&processor),
+                graphics_workers: AtomicUsize::new(0),
+            };
+            vec![Box::new(processor), Box::new(graphics), Box::new(both)]
+        }
+    })
 }
 
-/// A source of seeds whose keys are not kept.
-struct Seeds(ChaCha20Rng);
-
-impl Seeds {
-    fn new() -> Option<Self> {
-        let mut key = Zeroizing::new([0; 32]);
-        fill_random(&mut *key).ok()?;
-        Some(Self(ChaCha20Rng::from_seed(*key)))
-    }
-}
-
-impl SeedSource for Seeds {
-    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        self.0.fill_bytes(seeds.as_flattened_mut());
+impl Engine for Arc<dyn Engine> {
+    fn name(&self) -> &'static str {
+        (**self).name()
     }
 
-    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
-        let mut key = Zeroizing::new([0; 32]);
-        self.0.fill_bytes(&mut *key);
-        Some(key)
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        (**self).worker()
+    }
+
+    fn workers(&self, threads: usize) -> usize {
+        (**self).workers(threads)
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        (**self).notices()
     }
 }
 

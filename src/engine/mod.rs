@@ -36,6 +36,8 @@ pub use gpu::pipeline;
 pub use names::{AUTO, GPU, HYBRID};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
-pub use registry::{EngineError, YARDSTICK, available, check, device_names, every, names, select};
+pub use registry::{
+    EngineError, YARDSTICK, available, candidates, check, device_names, every, names, select,
+};
 pub use sizing::{Devices, LEAST_TABLE_MEMORY, Sizing};
 pub use worker::{Engine, Hit, SeedSource, Worker};

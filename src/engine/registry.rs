@@ -72,37 +72,47 @@ fn entry(name: &str) -> Result<&'static Entry, EngineError> {
 }
 
 /// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
-/// selects the fastest engine that works here and passes its self-test. For a search of few keys it
-/// selects the reference engine, which needs no tables.
+/// selects the last of its [`candidates`].
 ///
 /// # Errors
 ///
 /// Returns an error if no engine has this name, if this machine cannot run it, or if it computed a
 /// wrong key.
 pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
-    if name == AUTO && sizing.expected_attempts < FEW_ATTEMPTS {
-        return select(reference::NAME, sizing);
-    }
     if name == AUTO {
-        return automatic(sizing);
+        let mut candidates = automatic(sizing)?;
+        return Ok(candidates.swap_remove(candidates.len() - 1));
     }
     let &Entry { name, build, .. } = entry(name)?;
     let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
 
-/// Returns the fastest of graphics processors, the processor, and both together. A short search
-/// uses the processor.
-#[cfg(feature = "gpu")]
-fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
-    let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;
-    let graphics = if is_short { None } else { gpu::build_graphics(sizing, spare) };
-    hybrid::fastest_of(graphics, of_the_processor(sizing))
+/// Returns the engines that the name stands for, at least one. [`AUTO`] stands for several engines
+/// if the machine has graphics processors and the search is long: only measuring shows which of
+/// them is the fastest ([`Measure::fastest`](crate::search::Measure::fastest)). Otherwise it stands
+/// for the fastest engine of the processor, and for a search of few keys for the reference engine,
+/// which needs no tables.
+///
+/// # Errors
+///
+/// Returns the errors of [`select`].
+pub fn candidates(name: &str, sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
+    if name == AUTO { automatic(sizing) } else { Ok(vec![select(name, sizing)?]) }
 }
 
-#[cfg(not(feature = "gpu"))]
-fn automatic(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
-    of_the_processor(sizing)
+fn automatic(sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
+    if sizing.expected_attempts < FEW_ATTEMPTS {
+        return Ok(vec![select(reference::NAME, sizing)?]);
+    }
+    #[cfg(feature = "gpu")]
+    {
+        let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;
+        let graphics = if is_short { None } else { gpu::build_graphics(sizing, spare) };
+        hybrid::candidates(graphics, of_the_processor(sizing))
+    }
+    #[cfg(not(feature = "gpu"))]
+    Ok(vec![of_the_processor(sizing)?])
 }
 
 /// Returns the engine that replaces a device that fails.

@@ -55,9 +55,10 @@ pub fn list_devices() -> Result<String, JobError> {
 /// Returns an error if the plan cannot be carried out, a signal arrives, or the search fails.
 pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = plan;
-    let engine = engine.select(expected_attempts(&patterns, &quota))?;
+    let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
+    let engine = measure.fastest(engines)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
     notices.extend(engine.notices());
     Ok(Estimate { patterns, quota, keys_per_second, notices, output })
@@ -84,7 +85,7 @@ fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, Refusal> {
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));
     }
-    let mut engines = vec![choice.select(f64::INFINITY)?];
+    let mut engines = choice.candidates(f64::INFINITY)?;
     if engines[0].name() != engine::YARDSTICK {
         engines.push(engine::select(engine::YARDSTICK, sizing)?);
     }

@@ -14,7 +14,7 @@ use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{Complaint, OutputOptions, SearchPlan};
-use crate::search::{Find, Quota, Stop};
+use crate::search::{Find, Measure, Quota, Stop};
 use crate::store::{Destination, StoreError};
 
 /// A search that is ready to begin.
@@ -73,16 +73,18 @@ impl OpenSearch {
         };
         let Existing { patterns, quota, existing, notices: more } = existing;
         notices.extend(more);
-        let engine = engine.select(expected_attempts(&patterns, &quota))?;
-        let protection = match (passphrase, encryption) {
-            (Some(source), Some(encryption)) if !patterns.is_empty() => {
-                Some(Arc::new(source.protection(&encryption, &mut stop)?))
-            }
-            _ => None,
-        };
+        let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
         let stop = match stop {
             Some(stop) => stop,
             None => Stop::on_signals().map_err(JobError::Signals)?,
+        };
+        let measure = Measure { patterns: &patterns, threads, stop: &stop };
+        let engine = measure.fastest(engines)?;
+        let protection = match (passphrase, encryption) {
+            (Some(source), Some(encryption)) if !patterns.is_empty() => {
+                Some(Arc::new(source.protection(&encryption, &stop)?))
+            }
+            _ => None,
         };
         let format = destination.format(format);
         Ok(Self {

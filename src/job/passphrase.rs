@@ -74,18 +74,12 @@ impl Source {
     }
 
     /// Returns the protection for private keys. Asks for the passphrase if it is not known yet.
-    pub(super) fn protection(
-        mut self,
-        encryption: &Encryption,
-        stop: &mut Option<Stop>,
-    ) -> Result<Protection, JobError> {
-        self.ask(stop)?;
-        match self {
-            Self::Known(passphrase) => {
-                Ok(Protection { passphrase, cipher: encryption.cipher, rounds: encryption.rounds })
-            }
-            Self::Terminal(_) => unreachable!("it was asked for"),
-        }
+    pub(super) fn protection(self, encryption: &Encryption, stop: &Stop) -> Result<Protection, JobError> {
+        let passphrase = match self {
+            Self::Known(passphrase) => passphrase,
+            Self::Terminal(mut terminal) => ask(&mut terminal, stop)?,
+        };
+        Ok(Protection { passphrase, cipher: encryption.cipher, rounds: encryption.rounds })
     }
 }
 

@@ -106,17 +106,17 @@ impl EngineChoice {
         }
     }
 
-    /// Builds the engine for a search that is expected to try `expected_attempts` keys, and runs
-    /// its self-test.
+    /// Builds the engines of which the fastest carries out a search that is expected to try
+    /// `expected_attempts` keys, and runs their self-tests.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`engine::select`].
-    pub fn select(self, expected_attempts: f64) -> Result<Box<dyn Engine>, Refusal> {
+    /// Returns the errors of [`engine::candidates`].
+    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, Refusal> {
         let sizing = self.sizing(expected_attempts);
         match self {
-            Self::Named { name, .. } => Ok(engine::select(&name, sizing)?),
-            Self::Given(engine) => Ok(engine),
+            Self::Named { name, .. } => Ok(engine::candidates(&name, sizing)?),
+            Self::Given(engine) => Ok(vec![engine]),
         }
     }
 }

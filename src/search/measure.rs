@@ -13,6 +13,12 @@ use crate::pattern::Pattern;
 /// The number of rounds of a comparison. It is odd, so that one of them is the median.
 pub const ROUNDS: u32 = 5;
 
+/// The time in which the batches of an engine grow to their size, before its trial.
+const WARM_UP: Duration = Duration::from_millis(150);
+
+/// The time of a trial that decides which engine is the fastest.
+const TRIAL: Duration = Duration::from_millis(200);
+
 /// The parameters of a measurement.
 pub struct Measure<'a> {
     /// The patterns to search for. Matches are proved as in any measurement, and dropped.
@@ -89,24 +95,54 @@ impl Measure<'_> {
     ///
     /// Returns an error if a signal comes, or if the search fails.
     pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
+        loop {
+            let rate = self.rate_after(Duration::ZERO, engine, time)?;
+            // On a very busy machine the time can be over before a worker begins.
+            if rate > 0.0 {
+                return Ok(rate);
+            }
+        }
+    }
+
+    /// Returns the fastest of `engines`. A single engine is not measured.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a signal comes, or if a search fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no engine.
+    pub fn fastest(&self, mut engines: Vec<Box<dyn Engine>>) -> Result<Box<dyn Engine>, Unmeasured> {
+        let mut fastest = (0, 0.0);
+        if engines.len() > 1 {
+            for (number, engine) in engines.iter().enumerate() {
+                let rate = self.rate_after(WARM_UP, &**engine, TRIAL)?;
+                if rate > fastest.1 {
+                    fastest = (number, rate);
+                }
+            }
+        }
+        Ok(engines.swap_remove(fastest.0))
+    }
+
+    /// Measures the keys per second of one engine over `time`, after `warm_up`.
+    fn rate_after(&self, warm_up: Duration, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
         let search = Search {
             engine,
             patterns: self.patterns,
             threads: self.threads,
             goal: Goal::Measurement,
-            timeout: Some(time),
+            timeout: Some(warm_up + time),
             prepare: None,
         };
-        loop {
-            let summary = search.run(self.stop, &mut NoObserver).map_err(Unmeasured::Failed)?;
-            if let End::Signal(signal) = summary.end {
-                return Err(Unmeasured::Signal(signal));
-            }
-            // On a very busy machine the time can be over before a worker begins.
-            if summary.attempts > 0 {
-                return Ok(summary.keys_per_second());
-            }
+        let mut warm = WarmUp { length: warm_up, end: Progress { attempts: 0, elapsed: Duration::ZERO } };
+        let summary = search.run(self.stop, &mut warm).map_err(Unmeasured::Failed)?;
+        if let End::Signal(signal) = summary.end {
+            return Err(Unmeasured::Signal(signal));
         }
+        let Progress { attempts, elapsed } = warm.end;
+        Ok((summary.attempts - attempts) as f64 / (summary.elapsed - elapsed).as_secs_f64())
     }
 }
 
@@ -118,17 +154,26 @@ impl Spread {
     }
 }
 
-/// An observer that ignores everything.
-struct NoObserver;
+/// An observer that notes how far a search is at the end of its warm-up.
+struct WarmUp {
+    /// The shortest time of the warm-up. It ends with the next report of progress.
+    length: Duration,
+    /// The first progress after the warm-up.
+    end: Progress,
+}
 
-impl Observer for NoObserver {
+impl Observer for WarmUp {
     type Error = Infallible;
 
     fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    fn progress(&mut self, _: &Progress) {}
+    fn progress(&mut self, progress: &Progress) {
+        if self.end.elapsed < self.length {
+            self.end = *progress;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +231,18 @@ mod tests {
         let late = Late(reference, AtomicBool::new(true));
         assert!(measure.rate(&late, Duration::from_millis(50)).unwrap() > 0.0);
         assert!(!late.1.into_inner());
+    }
+
+    #[test]
+    fn an_engine_that_tries_nothing_is_not_the_fastest() {
+        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+        let stop = Stop::new();
+        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
+        let reference = || engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
+        let idle = || -> Box<dyn Engine> { Box::new(Late(reference(), AtomicBool::new(true))) };
+        assert_eq!(measure.fastest(vec![reference(), idle()]).unwrap().name(), "reference");
+        assert_eq!(measure.fastest(vec![idle(), reference()]).unwrap().name(), "reference");
+        assert_eq!(measure.fastest(vec![idle()]).unwrap().name(), "late");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::reference::Reference;
+use crate::pattern::{Pattern, Style};
 
 /// An engine with a fixed number of workers.
 struct Fixed {
@@ -39,23 +40,12 @@ impl Worker for Marked<'_> {
     }
 }
 
-/// An engine that tries nothing.
-struct Idle;
+/// A source whose seeds are all zero.
+struct Zeros;
 
-impl Engine for Idle {
-    fn name(&self) -> &'static str {
-        "idle"
-    }
-
-    fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(Idle)
-    }
-}
-
-impl Worker for Idle {
-    fn batch(&mut self, _: &Matcher, _: &mut dyn SeedSource, _: &mut Vec<Hit>) -> u64 {
-        std::thread::sleep(TRIAL / 10);
-        0
+impl SeedSource for Zeros {
+    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
+        seeds.fill([0; 32]);
     }
 }
 
@@ -68,15 +58,18 @@ fn is_of_graphics(worker: &mut dyn Worker) -> bool {
     let everything =
         [Pattern::new(".", Style { kind: crate::pattern::Kind::Regex, ..Style::default() }).unwrap()];
     let mut hits = Vec::new();
-    let tried = worker.batch(&Matcher::new(&everything), &mut Seeds::new().unwrap(), &mut hits);
+    let tried = worker.batch(&Matcher::new(&everything), &mut Zeros, &mut hits);
     assert!(tried > 0 && hits.len() as u64 == tried);
     hits.iter().all(|hit| hit.index >= 1000)
 }
 
 #[test]
 fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
-    let both =
-        Hybrid { graphics: fixed(2), processor: Box::new(Reference), graphics_workers: AtomicUsize::new(0) };
+    let both = Hybrid {
+        graphics: fixed(2).into(),
+        processor: Arc::new(Reference),
+        graphics_workers: AtomicUsize::new(0),
+    };
     assert_eq!(both.workers(3), 5);
     for _ in 0..2 {
         let mut workers: Vec<_> = (0..5).map(|_| both.worker()).collect();
@@ -87,9 +80,18 @@ fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
 }
 
 #[test]
-fn an_engine_that_tries_nothing_is_not_chosen() {
-    assert_ne!(fastest(Box::new(Idle), Box::new(Reference)).name(), "idle");
-    assert_ne!(fastest(fixed(1), Box::new(Idle)).name(), "idle");
+fn the_candidates_are_each_alone_and_both() {
+    let of = |graphics, processor: Result<Box<dyn Engine>, &'static str>| {
+        candidates(graphics, processor)
+            .map(|found| found.iter().map(|engine| engine.name()).collect::<Vec<_>>())
+    };
+    let processor = || Ok::<Box<dyn Engine>, _>(Box::new(Reference));
+    assert_eq!(of(None, processor()), Ok(vec!["reference"]));
+    assert_eq!(of(Some(Err("why".to_owned())), processor()), Ok(vec!["reference"]));
+    assert_eq!(of(Some(Ok(fixed(1))), processor()), Ok(vec!["reference", "fixed", HYBRID]));
+    assert_eq!(of(Some(Ok(fixed(1))), Err("none")), Ok(vec!["fixed"]));
+    assert_eq!(of(Some(Err("why".to_owned())), Err("none")), Err("none"));
+    assert_eq!(of(None, Err("none")), Err("none"));
 }
 
 #[test]
