@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_cannot_steer_a_terminal() {
+    fn a_path_cannot_control_a_terminal() {
         assert_eq!(escaped_path(Path::new("größe/a b")), "größe/a b");
         assert_eq!(escaped_path(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
     }

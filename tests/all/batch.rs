@@ -73,7 +73,7 @@ fn rerun(directory: &Path, args: &[&str]) -> (Ran, u64) {
 }
 
 #[test]
-fn names_are_safe_and_different_whatever_the_patterns() {
+fn names_are_safe_and_different_for_any_patterns() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let alternatives: Vec<String> = (0..60).map(|number| format!("a{number:02}")).collect();
@@ -118,7 +118,7 @@ fn names_are_safe_and_different_whatever_the_patterns() {
 }
 
 #[test]
-fn the_ledger_is_what_the_files_and_ssh_keygen_say() {
+fn the_ledger_agrees_with_the_files_and_ssh_keygen() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let keys = number("VANITY_KEYS", 1000);
     let directory = TempDir::new().unwrap();
@@ -201,7 +201,7 @@ fn a_rerun_makes_only_what_is_missing() {
 }
 
 #[test]
-fn any_counts_the_keys_that_are_there() {
+fn any_counts_keys_that_exist_already() {
     let directory = TempDir::new().unwrap();
     for (count, found) in [("5", 5), ("8", 3), ("8", 0), ("3", 0)] {
         let (ran, rest) = rerun(directory.path(), &["--any", "-n", count, "ab", "+a"]);
@@ -211,7 +211,7 @@ fn any_counts_the_keys_that_are_there() {
 }
 
 #[test]
-fn the_count_goes_on_where_it_stood() {
+fn the_count_includes_keys_of_earlier_runs() {
     let directory = TempDir::new().unwrap();
     succeed(program(&["-n", "3", "ab", "-d"]).arg(directory.path()));
     let never = "abcdefghijabcdefghij";
@@ -269,7 +269,7 @@ fn a_ledger_that_cannot_be_used_is_refused_before_the_search() {
 }
 
 #[test]
-fn two_processes_may_fill_one_directory() {
+fn two_processes_can_fill_one_directory() {
     let directory = TempDir::new().unwrap();
     let start = || {
         let mut command = program(&["-q", "--json", "-n", "150", "ab", "-d"]);
@@ -400,7 +400,7 @@ fn signalled(signal: Signal, status: i32) -> Duration {
 }
 
 #[test]
-fn a_removed_directory_is_a_failure() {
+fn a_removed_directory_ends_the_batch_with_an_error() {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
     let (mut child, stdout, _, stderr) = endless("ab", &directory, 30);
@@ -413,7 +413,7 @@ fn a_removed_directory_is_a_failure() {
 }
 
 #[test]
-fn a_stdout_that_takes_nothing_loses_no_key() {
+fn a_stdout_that_is_full_or_closed_loses_no_key() {
     for (redirection, status) in [("> /dev/full", 1), ("| head -1 > /dev/null", 1), (">&-", 0)] {
         let outer = TempDir::new().unwrap();
         let directory = outer.path().join("keys");
@@ -488,7 +488,7 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
 }
 
 #[test]
-fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
+fn a_full_disk_ends_the_batch_and_keeps_every_reported_key() {
     let Some(unshare) = program::unshare() else { return };
     // The disk runs out of space, then of inodes.
     for options in ["size=200k", "nr_inodes=40"] {
@@ -504,7 +504,7 @@ fn a_full_disk_is_a_failure_and_keeps_what_was_told() {
 }
 
 #[test]
-fn a_disk_that_becomes_read_only_is_a_failure_and_keeps_what_was_told() {
+fn a_disk_that_becomes_read_only_ends_the_batch_and_keeps_every_reported_key() {
     let Some(unshare) = program::unshare() else { return };
     let outer = TempDir::new().unwrap();
     // The disk cannot become read-only while a file is open for writing, so the script tries often.
@@ -519,7 +519,7 @@ fn a_disk_that_becomes_read_only_is_a_failure_and_keeps_what_was_told() {
 }
 
 #[test]
-fn comments_do_not_make_two_keys_of_one() {
+fn a_key_counts_whatever_its_comment_is() {
     let directory = TempDir::new().unwrap();
     rerun(directory.path(), &["-n", "2", "ab", "-C", "me@here"]);
     let name = &privates(directory.path())[0];

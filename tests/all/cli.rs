@@ -55,7 +55,7 @@ fn a_timeout_ends_the_search_with_status_3() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_stdout_is_a_failure_that_is_told() {
+fn a_full_stdout_is_reported_as_an_error() {
     for args in [
         &["ab"][..],
         &["--json", "ab"],
@@ -87,7 +87,7 @@ fn a_full_stdout_loses_no_file() {
 }
 
 #[test]
-fn without_a_file_stdout_is_the_key_and_stderr_the_rest() {
+fn stdout_is_only_the_key_if_no_file_is_named() {
     for args in [&["abc"][..], &["-o", "-", "abc"]] {
         let ran = succeed(&mut program(args));
         // This panics unless stdout is three lines of PEM.
@@ -104,7 +104,7 @@ fn without_a_file_stdout_is_the_key_and_stderr_the_rest() {
 }
 
 #[test]
-fn with_a_file_stdout_is_the_public_line_alone() {
+fn stdout_is_only_the_public_line_if_the_key_goes_to_a_file() {
     let directory = TempDir::new().unwrap();
     let private = directory.path().join("id_x");
     let ran = succeed(program(&["abc", "-o"]).arg(&private));
@@ -128,7 +128,7 @@ fn quiet_leaves_stderr_empty() {
 }
 
 #[test]
-fn json_tells_everything_in_order() {
+fn json_prints_every_object_in_order() {
     let ran = succeed(&mut program(&["--json", "-n", "3", "-t", "2", "ab", "+a"]));
     let objects = objects(&ran.stdout);
     let order: Vec<&str> = objects.iter().map(|object| text(object, "type")).collect();
@@ -227,7 +227,7 @@ fn bench_measures_every_engine() {
 /// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and
 /// that engine finds keys with any memory for its tables.
 #[test]
-fn every_path_of_dispatch_finds_keys() {
+fn every_engine_that_auto_chooses_finds_keys() {
     let ladder = [
         ("avx512ifma", ""),
         ("avx512f", "avx512ifma"),
@@ -283,7 +283,7 @@ fn long_options(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn help_and_manual_know_every_option() {
+fn help_and_manual_list_every_option() {
     let long = succeed(&mut program(&["--help"]));
     let short = succeed(&mut program(&["-h"]));
     assert_eq!((long.stderr.as_str(), short.stderr.as_str()), ("", ""));
@@ -348,7 +348,7 @@ fn real_shells_complete_options() {
 }
 
 #[test]
-fn colour_is_as_asked_for() {
+fn the_color_option_decides_about_colours() {
     let always = succeed(&mut program(&["--color", "always", "ab"]));
     assert!(always.stderr.contains("\x1b["), "{:?}", always.stderr);
     // Stdout has no colours even then, because other programs read it.
@@ -362,7 +362,7 @@ fn colour_is_as_asked_for() {
 }
 
 #[test]
-fn closed_streams_are_no_panic() {
+fn closed_streams_cause_no_panic() {
     for (redirection, status) in [("<&-", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">&-", 2), ("<&- >&- 2>&-", 2)] {
         let script = format!("exec \"$0\" ab {redirection}");
         let ran = run(command("sh").arg("-c").arg(script).arg(PROGRAM));
@@ -375,7 +375,7 @@ fn closed_streams_are_no_panic() {
 }
 
 #[test]
-fn a_key_that_would_go_nowhere_is_not_searched_for() {
+fn a_search_whose_key_would_go_nowhere_is_refused() {
     let directory = TempDir::new().unwrap();
     let shell = |args: &str| {
         let script = format!("exec \"$0\" {args}");
@@ -404,7 +404,7 @@ fn a_key_that_would_go_nowhere_is_not_searched_for() {
 }
 
 #[test]
-fn json_names_no_path_that_is_not_there() {
+fn json_refuses_paths_that_are_not_utf8() {
     use std::os::unix::ffi::OsStrExt as _;
     let directory = TempDir::new().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
@@ -438,7 +438,7 @@ fn json_names_no_path_that_is_not_there() {
 }
 
 #[test]
-fn patterns_come_from_stdin() {
+fn patterns_can_come_from_stdin() {
     let mut search = program(&["-f", "-", "--json", "-q"]);
     let mut child = program::start(search.stdin(Stdio::piped()).stdout(Stdio::piped()));
     child.stdin.take().unwrap().write_all(b"# two\nab\n\n  +a  \n").unwrap();

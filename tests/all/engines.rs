@@ -265,7 +265,7 @@ fn an_engine_has_the_name_by_which_it_is_selected() {
 }
 
 #[test]
-fn an_engine_of_no_name_is_refused_and_auto_takes_the_first() {
+fn an_unknown_engine_is_refused_and_auto_takes_the_fastest() {
     assert!(matches!(engine::select("nonsense", LONG), Err(engine::EngineError::Unknown(_))));
     let names: Vec<&str> = require::engines(LONG).iter().map(|engine| engine.name()).collect();
     let fastest = match names[..] {

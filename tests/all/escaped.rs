@@ -90,7 +90,7 @@ fn typed(args: &[&OsStr]) -> Ran {
 }
 
 #[test]
-fn no_argument_is_repeated_as_it_was_typed() {
+fn no_argument_is_repeated_unescaped() {
     for nasty in NASTY.iter().map(|nasty| (*nasty).to_owned()).chain([all()]) {
         let path = format!("/nowhere{nasty}/x");
         let value = format!("a{nasty}");
@@ -134,7 +134,7 @@ fn no_argument_is_repeated_as_it_was_typed() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_shown_as_numbers() {
+fn bytes_that_are_not_utf8_are_shown_as_numbers() {
     let nasty = OsStr::from_bytes(b"caf\xe9\x1b[2J");
     for option in ["", "-f", "-o", "-d", "--count", "--color", "--engine", "--comment", "--passphrase-file"] {
         let mut value = OsString::from(if ["-o", "-d"].contains(&option) { "/nowhere/x/" } else { "" });
@@ -160,7 +160,7 @@ fn the_name_of_the_program_is_not_repeated() {
 /// Runs searches with keys in every kind of place, an estimate and a measurement, each as text and
 /// as JSON.
 #[test]
-fn patterns_are_told_harmlessly_wherever_they_come_from() {
+fn patterns_are_escaped_wherever_they_come_from() {
     for nasty in [all(), NASTY[0].to_owned(), "\u{202e}\u{feff}".to_owned()] {
         let directory = TempDir::new().unwrap();
         let pattern = expression(&nasty);
@@ -197,7 +197,7 @@ fn patterns_are_told_harmlessly_wherever_they_come_from() {
 }
 
 #[test]
-fn a_list_is_refused_harmlessly() {
+fn a_refused_list_cannot_control_a_terminal() {
     let directory = TempDir::new().unwrap();
     let name = format!("list{}", all());
     let lines: String = NASTY.iter().map(|nasty| format!("a{nasty}\nregex:({nasty}\n")).collect();
@@ -211,7 +211,7 @@ fn a_list_is_refused_harmlessly() {
 }
 
 #[test]
-fn directories_and_ledgers_are_told_harmlessly() {
+fn names_of_directories_and_ledgers_are_escaped() {
     let outer = TempDir::new().unwrap();
     let name = format!("keys{}", all());
     let directory = outer.path().join(&name);
@@ -239,7 +239,7 @@ fn directories_and_ledgers_are_told_harmlessly() {
 }
 
 #[test]
-fn the_environment_is_told_harmlessly() {
+fn the_environment_is_escaped() {
     for variable in [
         "TERM",
         "NO_COLOR",
@@ -321,7 +321,7 @@ fn a_terminal_gets_nothing_but_the_programs_own_sequences() {
 }
 
 #[test]
-fn the_own_sequences_are_told_from_others() {
+fn the_test_recognises_foreign_sequences() {
     assert_eq!(without_own("\x1b[1m\x1b[31ma\x1b[0m\r\x1b[2K\x1b[1Ab"), "a\rb");
     for other in ["\x1b[2J", "\x1b[35m", "\x1b[m\x1b[1;35m", "\x1b[?25l", "\x1b["] {
         assert!(std::panic::catch_unwind(|| without_own(other)).is_err(), "{other:?}");
@@ -371,7 +371,7 @@ fn word() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn random_command_lines_are_answered_harmlessly(words in prop::collection::vec(word(), 0..5)) {
+    fn answers_to_random_command_lines_are_escaped(words in prop::collection::vec(word(), 0..5)) {
         // With these two options the program asks nothing, writes nothing, and makes no tables.
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);

@@ -76,7 +76,7 @@ fn set_mode(path: &Path, mode: u32) {
 const ENCRYPT: [&str; 4] = ["--passphrase-file", "pw", "--rounds", "1"];
 
 #[test]
-fn keys_in_the_clear_are_refused_where_they_have_to_be_encrypted() {
+fn keys_in_the_clear_are_refused_if_keys_must_be_encrypted() {
     let place = Place::new();
     let (_, files) = place.find(&["-n", "2", "Ab"]);
     let before = place.files();
@@ -113,7 +113,7 @@ fn keys_in_the_clear_are_refused_where_they_have_to_be_encrypted() {
 }
 
 #[test]
-fn encrypted_keys_count_without_a_passphrase_and_that_is_said() {
+fn encrypted_keys_count_without_a_passphrase_and_a_note_says_so() {
     let place = Place::new();
     place.find(&[&ENCRYPT[..], &["-n", "2", "Ab"]].concat());
     let (stderr, files) = place.find(&["-n", "3", "Ab"]);
@@ -122,7 +122,7 @@ fn encrypted_keys_count_without_a_passphrase_and_that_is_said() {
 }
 
 #[test]
-fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
+fn encrypted_pkcs8_is_opened_if_a_passphrase_is_given() {
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
     let (_, files) = place.find(&pkcs8);
@@ -145,7 +145,7 @@ fn encrypted_pkcs8_is_opened_where_there_is_a_passphrase() {
 
 /// The program asks for a passphrase once, even if it has to open files with it first.
 #[test]
-fn a_typed_passphrase_opens_what_is_there() {
+fn a_typed_passphrase_opens_existing_keys() {
     let Some(script) = require::tool("script") else { return };
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
@@ -160,7 +160,7 @@ fn a_typed_passphrase_opens_what_is_there() {
 }
 
 #[test]
-fn what_does_not_hold_is_named_and_made_again_beside_it() {
+fn a_damaged_key_is_named_and_a_new_one_is_made_beside_it() {
     type Harm = fn(&Path, &Path);
     let harms: [(&str, Harm); 11] = [
         ("it is empty", |file, _| fs::write(file, "").unwrap()),
@@ -267,7 +267,7 @@ fn a_line_of_the_ledger_proves_nothing() {
 
 /// The program leaves the keys of others alone, even if they are named like its own.
 #[test]
-fn a_public_file_is_made_only_beside_a_key_of_ours() {
+fn a_public_file_is_made_only_beside_a_key_of_the_program() {
     let place = Place::new();
     fs::create_dir(place.keys()).unwrap();
     let other = Place::new();
@@ -285,7 +285,7 @@ fn a_public_file_is_made_only_beside_a_key_of_ours() {
 }
 
 #[test]
-fn hostile_lines_of_a_ledger_cost_no_memory() {
+fn hostile_lines_of_a_ledger_cost_little_memory() {
     let place = Place::new();
     place.find(&["Ab"]);
     let path = place.keys().join(LEDGER);
@@ -313,7 +313,7 @@ fn hostile_lines_of_a_ledger_cost_no_memory() {
 /// If a system lacks one way to name a file, the program uses another. If none is left, it refuses
 /// before the search.
 #[test]
-fn systems_without_unnamed_files_links_or_renames_are_met_before_the_search() {
+fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
     let Some(strace) = require::tool("strace") else { return };
     if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status != Some(0) {
         require::missing("strace");

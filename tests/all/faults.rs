@@ -268,7 +268,7 @@ fn counts(scenario: &Scenario, strace: &Path) -> Counts {
 }
 
 #[test]
-fn any_call_may_fail_and_any_may_be_the_last() {
+fn any_system_call_may_fail_or_be_the_last() {
     let Some(strace) = strace() else { return };
     let all = std::env::var("VANITY_FAULTS").is_ok_and(|faults| faults == "all");
     let counted: Vec<Counts> = SCENARIOS.par_iter().map(|scenario| counts(scenario, &strace)).collect();
@@ -322,7 +322,7 @@ fn join(wrong: &[&String]) -> String {
 /// If a file system cannot name a file without replacing another, the program finds out before the
 /// search.
 #[test]
-fn a_file_system_that_cannot_name_is_refused_before_the_search() {
+fn a_file_system_that_cannot_name_files_is_refused_before_the_search() {
     let Some(strace) = strace() else { return };
     for (scenario, errors) in SCENARIOS.iter().flat_map(|scenario| {
         [("EINVAL", "EPERM"), ("EIO", "EIO"), ("ENOSYS", "EOPNOTSUPP")].map(|errors| (scenario, errors))

@@ -126,7 +126,7 @@ impl Worker for FaultyWorker<'_> {
 /// If the variables are set, this process is the program from here on. Without them this test does
 /// nothing.
 #[test]
-fn as_the_program() {
+fn run_as_the_program() {
     let (Ok(arguments), Ok(fault)) = (std::env::var(ARGUMENTS), std::env::var(FAULT)) else { return };
     let fault = Fault::read(&fault);
     let arguments: Vec<String> =
@@ -146,7 +146,7 @@ fn as_the_program() {
 /// Runs the program with a fault.
 fn faulty(fault: &str, arguments: &[&str], more: &[(&str, &str)]) -> Ran {
     run(Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "faulty::as_the_program", "--nocapture"])
+        .args(["--exact", "faulty::run_as_the_program", "--nocapture"])
         .env(ARGUMENTS, arguments.join("\n"))
         .env(FAULT, fault)
         .envs(more.iter().copied()))
@@ -203,7 +203,7 @@ fn a_fault_in_one_lane_leaves_no_file() {
 }
 
 #[test]
-fn beside_a_fault_in_one_lane_only_right_keys_are_kept() {
+fn only_right_keys_are_kept_beside_a_fault_in_one_lane() {
     let outer = TempDir::new().unwrap();
     for (engine, lanes) in back_ends() {
         let directory = outer.path().join(engine);
@@ -226,7 +226,7 @@ fn beside_a_fault_in_one_lane_only_right_keys_are_kept() {
 }
 
 #[test]
-fn a_panic_ends_with_status_1_and_gives_nothing_away() {
+fn a_panic_ends_with_status_1_and_shows_no_secret() {
     let directory = TempDir::new().unwrap();
     let seen = directory.path().join("seen");
     let file = directory.path().join("id_x");

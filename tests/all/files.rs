@@ -52,7 +52,7 @@ fn a_directory_that_exists_keeps_its_mode() {
 }
 
 #[test]
-fn what_exists_is_refused_before_the_search_and_stays() {
+fn existing_files_are_refused_before_the_search_and_stay() {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name);
     fs::write(path("private"), "old").unwrap();
@@ -113,7 +113,7 @@ fn a_file_size_limit_is_refused_before_the_search() {
 }
 
 #[test]
-fn the_form_goes_by_the_name_or_the_option() {
+fn the_name_or_the_option_decides_the_form() {
     let directory = TempDir::new().unwrap();
     let (pkcs8, openssh) = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
     for (name, format, head) in [
@@ -228,7 +228,7 @@ fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
 /// `nohup` starts programs with this signal ignored.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_hangup_that_is_ignored_stays_so() {
+fn a_hangup_that_is_ignored_stays_ignored() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let script = "trap '' HUP; exec \"$0\" --json -q -n 1000000 abc -d \"$1\"";
@@ -251,7 +251,7 @@ fn a_hangup_that_is_ignored_stays_so() {
 }
 
 #[test]
-fn a_killed_search_leaves_whole_every_key_that_it_reported() {
+fn a_killed_search_leaves_every_reported_key_whole() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let (mut child, mut stdout, mut lines, _) = endless("abc", &keys, 5);
@@ -274,7 +274,7 @@ fn a_killed_search_leaves_whole_every_key_that_it_reported() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
+fn a_reader_that_leaves_ends_the_search_and_keeps_what_was_found() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let (child, stdout, lines, stderr) = endless("abc", &keys, 5);
@@ -290,7 +290,7 @@ fn a_reader_that_leaves_is_a_failure_and_keeps_what_was_found() {
 }
 
 #[test]
-fn a_directory_that_vanishes_is_a_failure() {
+fn a_directory_that_vanishes_ends_the_search_with_an_error() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let (child, stdout, _, stderr) = endless("abc", &keys, 5);

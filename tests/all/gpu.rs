@@ -7,7 +7,7 @@ use crate::program::{program, run};
 
 #[cfg(not(feature = "gpu"))]
 #[test]
-fn a_program_without_it_says_so() {
+fn a_program_without_the_gpu_engine_says_so() {
     let ran = run(&mut program(&["--engine", "gpu", "abc"]));
     assert_eq!(ran.status, Some(2));
     let expected = "error: the engine 'gpu' cannot run here: this program was built without it; build it with `--features gpu`\n";
@@ -18,7 +18,7 @@ fn a_program_without_it_says_so() {
 }
 
 #[test]
-fn devices_are_numbers() {
+fn a_device_must_be_a_number() {
     for typed in ["x", "-1", "64", "0,", ""] {
         let ran = run(&mut program(&["--gpu-device", typed, "abc"]));
         let expected = format!(
@@ -64,7 +64,7 @@ mod with_devices {
     }
 
     #[test]
-    fn without_a_device_the_reason_is_told_and_auto_goes_on() {
+    fn without_a_device_the_reason_is_printed_and_auto_uses_another_engine() {
         // In an empty directory OpenCL finds no driver.
         let empty = TempDir::new().unwrap();
         let alone = |args: &[&str]| {
@@ -92,7 +92,7 @@ mod with_devices {
     }
 
     #[test]
-    fn it_finds_keys_of_every_kind() {
+    fn the_gpu_engine_finds_keys_of_every_kind() {
         if !is_there() {
             return;
         }
@@ -118,7 +118,7 @@ mod with_devices {
     }
 
     #[test]
-    fn a_device_that_there_is_not_is_refused_with_the_list() {
+    fn a_device_that_does_not_exist_is_refused_with_the_list() {
         if !is_there() {
             return;
         }
@@ -129,7 +129,7 @@ mod with_devices {
     }
 
     #[test]
-    fn an_interrupt_ends_it_within_a_second() {
+    fn an_interrupt_ends_a_search_within_a_second() {
         if !is_there() {
             return;
         }

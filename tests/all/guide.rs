@@ -15,7 +15,7 @@ fn blocks(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn what_the_guide_shows_is_what_is_run() {
+fn the_guide_shows_what_the_script_runs() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/many-machines");
     let files: BTreeSet<String> = fs::read_dir(directory)
         .unwrap()

@@ -47,7 +47,7 @@ fn check_printable(ran: &Ran) {
 }
 
 #[test]
-fn a_pattern_file_without_end_is_refused_in_little_memory() {
+fn an_endless_pattern_file_is_refused_in_little_memory() {
     let directory = TempDir::new().unwrap();
     let sparse = directory.path().join("sparse");
     File::create(&sparse).unwrap().set_len(1 << 30).unwrap();
@@ -83,7 +83,7 @@ fn expressions_that_need_too_much_are_refused() {
 }
 
 #[test]
-fn no_environment_or_a_strange_one_makes_no_difference() {
+fn an_empty_or_strange_environment_makes_no_difference() {
     for environment in [
         &[][..],
         &[("HOME", ""), ("TMPDIR", "/nowhere"), ("PATH", "")],
@@ -190,7 +190,7 @@ fn a_ledger_that_is_a_link_or_a_pipe_is_refused_and_nothing_is_written_through_i
 }
 
 #[test]
-fn what_only_has_the_name_of_a_key_is_left_alone() {
+fn files_that_only_have_the_name_of_a_key_are_left_alone() {
     let outer = TempDir::new().unwrap();
     let keys = outer.path().join("keys");
     succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
@@ -214,7 +214,7 @@ fn what_only_has_the_name_of_a_key_is_left_alone() {
 }
 
 #[test]
-fn a_hostile_ledger_is_left_out_and_not_shown() {
+fn hostile_lines_of_a_ledger_are_left_out_and_not_shown() {
     let outer = TempDir::new().unwrap();
     let keys = outer.path().join("keys");
     succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
@@ -259,7 +259,7 @@ fn a_ledger_with_a_line_of_a_gibibyte_is_read_in_little_memory() {
 }
 
 #[test]
-fn a_path_cannot_steer_a_terminal() {
+fn a_path_cannot_control_a_terminal() {
     let outer = TempDir::new().unwrap();
     let name = "a\x1b[2J\n\x07'b";
     let arguments = |arguments: &[&str]| {
@@ -300,7 +300,7 @@ fn a_path_cannot_steer_a_terminal() {
 }
 
 #[test]
-fn a_file_of_any_time_can_be_entered() {
+fn a_key_file_of_any_date_can_enter_the_ledger() {
     let directory = TempDir::new().unwrap();
     succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(directory.path()));
     let private = |name: &String| name.starts_with("abc-") && !name.ends_with(".pub");

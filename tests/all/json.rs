@@ -176,7 +176,7 @@ fn an_object_that_is_changed_anywhere_is_refused() {
 
 /// An object that names a file has no secret, and the schema allows none there.
 #[test]
-fn a_secret_is_only_where_no_file_is() {
+fn a_secret_is_printed_only_without_a_file() {
     let validator = validator();
     let directory = TempDir::new().unwrap();
     let private = directory.path().join("id_x");
@@ -198,7 +198,7 @@ fn a_secret_is_only_where_no_file_is() {
 }
 
 #[test]
-fn the_schema_is_one_and_describes_every_field() {
+fn the_schema_is_valid_and_describes_every_field() {
     let schema = schema();
     assert!(jsonschema::draft202012::meta::is_valid(&schema));
     for (name, definition) in schema["$defs"].as_object().unwrap() {

@@ -70,7 +70,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn nothing_is_left_of_a_batch_that_was_told() {
+fn nothing_is_left_of_a_reported_batch() {
     if !is_root() {
         return;
     }
@@ -273,7 +273,7 @@ fn open_directory() -> TempDir {
 }
 
 #[test]
-fn another_process_of_the_same_user_cannot_look_in() {
+fn another_process_of_the_same_user_cannot_read_the_memory() {
     if require::tool("setpriv").is_none() {
         return;
     }

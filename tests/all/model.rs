@@ -361,7 +361,7 @@ fn stranger(number: u8) -> (String, String, String) {
 }
 
 #[test]
-fn whatever_happens_to_a_directory_what_counts_is_there() {
+fn after_status_0_every_key_exists_whatever_happened_before() {
     let (first, sequences) = (number("VANITY_SEED", 0), number("VANITY_SEQUENCES", SEQUENCES));
     let wrong: Vec<String> = (first..first + sequences)
         .into_par_iter()

@@ -89,7 +89,7 @@ fn check_order(calls: &[String], named: usize, path: &str, mode: &str) -> (usize
 }
 
 #[test]
-fn a_key_is_durable_before_it_is_told() {
+fn a_key_is_durable_before_it_is_printed() {
     let Some(strace) = strace() else { return };
     let directory = TempDir::new().unwrap();
     let logs = TempDir::new().unwrap();
@@ -126,7 +126,7 @@ fn strings(call: &str) -> Vec<&str> {
 /// In a batch, a key is printed after its files are synced and named, then the directory is synced,
 /// then the ledger.
 #[test]
-fn keys_that_are_kept_together_are_durable_before_they_are_told() {
+fn keys_that_are_kept_together_are_durable_before_they_are_printed() {
     let Some(strace) = strace() else { return };
     let directory = TempDir::new().unwrap();
     let logs = TempDir::new().unwrap();
@@ -234,7 +234,7 @@ fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
 }
 
 #[test]
-fn without_randomness_there_is_no_key() {
+fn without_randomness_no_key_is_made() {
     let check = |private: &Path| drop(check_pair(private));
     let Some(missed) = randomness_missed(&[], check) else { return };
     // The generator fails for the seeds of the measurement before the search, and for those of the
@@ -243,7 +243,7 @@ fn without_randomness_there_is_no_key() {
 }
 
 #[test]
-fn without_randomness_there_is_no_encrypted_key() {
+fn without_randomness_no_encrypted_key_is_made() {
     let directory = TempDir::new().unwrap();
     let secret = directory.path().join("secret");
     fs::write(&secret, "correct horse").unwrap();
@@ -318,7 +318,7 @@ fn the_match_stands_out_in_a_terminal() {
 }
 
 #[test]
-fn a_terminal_without_colours_has_none() {
+fn a_terminal_without_colours_receives_none() {
     let Some(script) = require::tool("script") else { return };
     for (env, option) in [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")] {
         for (args, status) in [("ab", 0), (ENDED, 3), ("--estimate ab", 0)] {
@@ -332,7 +332,7 @@ fn a_terminal_without_colours_has_none() {
 }
 
 #[test]
-fn complaints_in_a_terminal_without_colours_have_none() {
+fn errors_in_a_terminal_without_colours_have_none() {
     let Some(script) = require::tool("script") else { return };
     for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         for args in ["--nonsense", "ab=", "-o /tmp ab"] {
@@ -343,7 +343,7 @@ fn complaints_in_a_terminal_without_colours_have_none() {
 }
 
 #[test]
-fn complaints_obey_color() {
+fn errors_obey_the_color_option() {
     let Some(script) = require::tool("script") else { return };
     for args in ["--nonsense", "ab=", "-o /tmp ab"] {
         let sent = in_terminal(&script, &[], &format!("--color never {args}"), 2);
@@ -352,7 +352,7 @@ fn complaints_obey_color() {
 }
 
 #[test]
-fn a_dumb_terminal_is_only_written_on() {
+fn a_dumb_terminal_receives_no_control_sequences() {
     let Some(script) = require::tool("script") else { return };
     for (args, status) in [("ab", 0), (ENDED, 3)] {
         let sent = in_terminal(&script, &[("TERM", "dumb")], args, status);

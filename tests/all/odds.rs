@@ -195,7 +195,7 @@ fn counting_finds_what_trying_all_bodies_finds() {
 }
 
 #[test]
-fn the_stated_odds_are_the_exact_ones() {
+fn the_stated_odds_are_exact() {
     for same in EXACT.chunk_by(|(options, ..), (others, ..)| options == others) {
         let options = same[0].0;
         let patterns = same.iter().map(|(_, pattern, _)| *pattern);

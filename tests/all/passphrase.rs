@@ -200,7 +200,7 @@ fn the_first_line_of_a_file_is_the_passphrase() {
 }
 
 #[test]
-fn a_passphrase_comes_through_a_pipe_too() {
+fn a_passphrase_can_come_through_a_pipe() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let Some(bash) = require::tool("bash") else { return };
     let directory = TempDir::new().unwrap();
@@ -223,7 +223,7 @@ fn a_passphrase_comes_through_a_pipe_too() {
 }
 
 #[test]
-fn a_passphrase_file_that_others_can_read_is_told() {
+fn a_passphrase_file_that_others_can_read_causes_a_warning() {
     let (directory, secret) = with_secret();
     for (mode, is_told) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true), (0o620, true)] {
         fs::set_permissions(&secret, fs::Permissions::from_mode(mode)).unwrap();
@@ -276,7 +276,7 @@ fn reports_say_that_a_key_is_encrypted() {
 
 /// A run that makes no key needs no passphrase. It shows no prompt and reads no file.
 #[test]
-fn estimates_and_benches_ask_nothing() {
+fn estimates_and_benches_need_no_passphrase() {
     for what in [&["--estimate"][..], &["--bench", "0.1", "--engine", "reference"]] {
         for from in [&["--passphrase"][..], &["--passphrase-file", "missing"]] {
             succeed(program(&["ab"]).args(what).args(from));
@@ -371,7 +371,7 @@ fn threads(process: u32, name: &str) -> Vec<u64> {
 /// Keys are encrypted while the workers search. After a signal, every reported key is whole, and
 /// there is no other.
 #[test]
-fn a_batch_that_is_interrupted_keeps_what_it_told() {
+fn an_interrupted_batch_keeps_every_reported_key() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let (outer, secret) = with_secret();
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
@@ -475,7 +475,7 @@ fn bytes_arrive_as_they_are_typed() {
 }
 
 #[test]
-fn what_does_not_do_is_asked_again() {
+fn an_empty_or_mistyped_passphrase_is_asked_for_again() {
     let tools = ["script", "ssh-keygen"].map(require::tool);
     let [Some(script), Some(ssh_keygen)] = tools else { return };
     let directory = TempDir::new().unwrap();
@@ -494,7 +494,7 @@ fn what_does_not_do_is_asked_again() {
 }
 
 #[test]
-fn three_tries_are_all() {
+fn the_prompt_gives_up_after_three_tries() {
     let Some(script) = require::tool("script") else { return };
     let directory = TempDir::new().unwrap();
     for tries in [["\n"; 3], ["one\n"; 3]] {
@@ -513,7 +513,7 @@ fn three_tries_are_all() {
 }
 
 #[test]
-fn whoever_leaves_the_prompt_finds_the_terminal_as_it_was() {
+fn the_terminal_is_restored_after_the_prompt() {
     let Some(script) = require::tool("script") else { return };
     let directory = TempDir::new().unwrap();
     for (leave, before, status) in [

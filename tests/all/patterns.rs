@@ -40,7 +40,7 @@ fn unleet(body: &str) -> String {
 }
 
 #[test]
-fn every_kind_of_pattern_stands_where_it_should() {
+fn every_kind_of_pattern_is_found_where_it_should_be() {
     type Check = fn(&str) -> bool;
     let cases: [(&[&str], Check); 11] = [
         (&["abc"], |body| body.to_lowercase().contains("abc")),
@@ -97,7 +97,7 @@ fn each_pattern_gets_its_count() {
 }
 
 #[test]
-fn any_counts_keys_in_all() {
+fn any_counts_all_keys_together() {
     let (found, _) = search(&["--any", "-n", "3", "ab", "cd", "abcdefghijabcdefghij"]);
     assert_eq!(found.len(), 3);
     for object in &found {
@@ -117,7 +117,7 @@ fn no_key_comes_twice() {
 }
 
 #[test]
-fn a_pattern_file_holds_one_a_line() {
+fn a_pattern_file_holds_one_pattern_on_each_line() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("patterns");
     let content = "\u{feff}# names\r\n\r\nab\r\n   \r\n  cd\t\r\n#ef\r\n+a";
@@ -133,7 +133,7 @@ fn a_pattern_file_holds_one_a_line() {
 }
 
 #[test]
-fn a_pattern_file_may_mix_kinds() {
+fn a_pattern_file_can_mix_kinds() {
     type Check = fn(&str) -> bool;
     let lines: [(&str, &str, Check); 7] = [
         ("prefix:ab", "ab", |body| body.to_lowercase().starts_with("ab")),

@@ -70,7 +70,7 @@ fn rooms(package: &str) -> String {
 }
 
 #[test]
-fn every_package_that_is_asked_for_has_its_reason() {
+fn every_dependency_has_a_reason() {
     let of_program = direct("dependencies]");
     let program = table("Of the program");
     assert_eq!(program.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_program);
@@ -89,7 +89,7 @@ fn every_package_that_is_asked_for_has_its_reason() {
 }
 
 #[test]
-fn unsafe_code_stands_where_it_may() {
+fn unsafe_code_is_only_where_it_is_allowed() {
     // Without this lint the compiler would take it anywhere; with it, every place has to name the
     // lint.
     let lints = MANIFEST.split("[lints.rust]\n").nth(1).unwrap();

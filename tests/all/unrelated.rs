@@ -25,7 +25,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
 /// Compares the seeds, and the scalars and prefixes that they expand to. Neighbours in a stream,
 /// sums, and walks from point to point would show in one of them.
 #[test]
-fn no_two_seeds_of_a_thousand_winners_are_related() {
+fn no_two_seeds_of_a_thousand_finds_are_related() {
     for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
         let mut seeds = Vec::new();
         for _ in 0..PROCESSES {
