@@ -262,10 +262,10 @@ if [ "$full" ]; then
 fi
 
 # What is timed; nothing else runs any more.
-more 16 'SIGINT, SIGTERM and SIGHUP end a search within a second and keep what was found' all tests files a_signal a_hangup
-more 16 'signals while keys are being encrypted' all tests passphrase a_signal_ends_an_encryption
-more 16 'the same in a batch, and the rerun goes on' all tests batch a_signal
-shown 16 'the same with devices; which there are is told' all gpu_tests ''
+more 16 'SIGINT, SIGTERM and SIGHUP end a search within a second and keep what was found' all with VANITY_TIMED=1 tests files a_signal a_hangup
+more 16 'signals while keys are being encrypted' all with VANITY_TIMED=1 tests passphrase a_signal_ends_an_encryption
+more 16 'the same in a batch, and the rerun goes on' all with VANITY_TIMED=1 tests batch a_signal
+shown 16 'the same with devices; which there are is told' all with VANITY_TIMED=1 gpu_tests ''
 if [ "$full" ]; then
     shown 19 'bad input is refused in less than 50 ms' 'every row' with VANITY_TIMED=1 tests bad_input ''
 fi

@@ -185,7 +185,7 @@ fn bad_input_is_refused_with_its_reason() {
         fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE), text).unwrap();
     }
     assert!(wrong.is_empty(), "{} of {} rows are wrong:\n\n{}", wrong.len(), rows.len(), wrong.join("\n"));
-    if std::env::var_os("VANITY_TIMED").is_some() {
+    if crate::program::is_timed() {
         check_times(rows.iter().map(|row| row.command), |command| drop(refuse(command)));
     }
 }
@@ -196,8 +196,8 @@ const LONG: &str = "vanity-ed25519 -f many-bad";
 /// The most time that any other command may take, with its shell.
 const MOST: Duration = Duration::from_millis(50);
 
-/// Checks how long refusals take: the median of 20 runs of each command. `VANITY_TIMED` asks for
-/// this. The limit holds for a release build on a machine that does nothing else.
+/// Checks how long refusals take: the median of 20 runs of each command. The limit holds for a
+/// release build.
 fn check_times<'a>(commands: impl Iterator<Item = &'a str>, refuse: impl Fn(&str)) {
     let median = |command: &str| {
         let mut times = [(); 20].map(|()| {

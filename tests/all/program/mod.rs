@@ -169,12 +169,18 @@ pub fn hangup_ends() -> bool {
     !is_ignored
 }
 
+/// Whether `VANITY_TIMED` asks for checks of times. They hold on a machine that does nothing else.
+pub fn is_timed() -> bool {
+    std::env::var_os("VANITY_TIMED").is_some()
+}
+
 /// Checks that a search ends within a second after a signal. `signalled` runs a search and returns
-/// how long it went on after the signal. Because the machine may be busy, one search of five has to
-/// be this quick.
+/// how long it continued after the signal. One search of five must be this quick. Without
+/// [`is_timed`], other programs may slow the search down, and only one that seems to hang is wrong.
 pub fn within_a_second(signalled: impl Fn() -> Duration) {
+    let most = Duration::from_secs(if is_timed() { 1 } else { 30 });
     let mut took = Vec::new();
-    while took.last().is_none_or(|took| *took >= Duration::from_secs(1)) {
+    while took.last().is_none_or(|took| *took >= most) {
         assert!(took.len() < 5, "{took:?}");
         took.push(signalled());
     }
