@@ -146,6 +146,7 @@ pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
 
 /// The reason why an engine is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum EngineError {
     /// No engine has this name.
     Unknown(String),

@@ -11,6 +11,7 @@ use super::seed::{PublicKey, Seed};
 
 /// How a private key is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Storage {
     /// Not encrypted.
     Clear,
@@ -22,6 +23,7 @@ pub enum Storage {
 
 /// The public part of the text of a private key file.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PrivateText {
     /// The public key: derived from the seed, or stored next to the encrypted seed. `None` for
     /// [`Storage::Unopened`].
@@ -34,6 +36,7 @@ pub struct PrivateText {
 
 /// The reason why a text is not the expected private key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The text is not a whole Ed25519 private key, or its parts do not belong together.
     NotAKey,

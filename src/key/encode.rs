@@ -152,6 +152,7 @@ fn random<const N: usize>() -> Result<[u8; N], EncodeError> {
 
 /// The reason why the text of a private key cannot be written.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The PKCS#8 form cannot be written.
     Pkcs8(pkcs8::Error),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 /// A form of the private key file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Format {
     /// PKCS#8 version 1 in PEM (RFC 8410). Every OpenSSL reads it, and OpenSSH from version 9.8 on.
     Pkcs8,

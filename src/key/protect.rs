@@ -37,6 +37,7 @@ impl Passphrase {
 
 /// The reason why bytes are not a passphrase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PassphraseError {
     /// It has no bytes.
     Empty,
@@ -80,6 +81,7 @@ pub const PBKDF2_ITERATIONS: u32 = 600_000;
 
 /// A cipher of OpenSSH's form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Cipher {
     /// aes256-ctr, OpenSSH's default.
     #[default]

@@ -16,6 +16,7 @@ use crate::sys::RandomnessError;
 pub const TOGETHER: usize = 256;
 
 /// A proved hit.
+#[non_exhaustive]
 pub struct Find {
     /// The seed.
     pub seed: Seed,
@@ -33,6 +34,7 @@ pub struct Find {
 
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// The candidates tried in whole batches.
     pub attempts: u64,
@@ -42,6 +44,7 @@ pub struct Progress {
 
 /// The result of a whole search.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Summary {
     /// The number of keys that the observer kept.
     pub found: u64,
@@ -66,6 +69,7 @@ impl Summary {
 
 /// The reason why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum End {
     /// Every key that was wanted is found.
     Complete,
@@ -98,6 +102,7 @@ pub trait Observer {
 
 /// The reason why a search failed. `E` is the error of the observer.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum SearchError<E> {
     /// The operating system's random generator failed.
     Randomness(RandomnessError),

@@ -31,6 +31,7 @@ pub struct Measure<'a> {
 
 /// The figures of one engine over all rounds.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Measured {
     /// The name of the engine.
     pub engine: &'static str,
@@ -44,6 +45,7 @@ pub struct Measured {
 
 /// A median, and the smallest and the largest figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Spread {
     /// The smallest figure.
     pub min: f64,
@@ -55,6 +57,7 @@ pub struct Spread {
 
 /// The reason why there are no figures.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Unmeasured {
     /// A signal ended the measurement.
     Signal(Signal),

@@ -4,6 +4,7 @@ use crate::pattern::PatternId;
 
 /// The number of wanted keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Quota {
     /// This number for each pattern.
     Each(u64),

@@ -34,6 +34,7 @@ pub type Prepare<'a> = dyn Fn(&Find) -> Preparation + Sync + 'a;
 
 /// The goal of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Goal {
     /// These keys. The search is complete when it has found them.
     Keys(Quota),

@@ -27,6 +27,7 @@ pub struct Stop {
 
 /// The signals that end a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Signal {
     /// SIGINT, as Ctrl-C sends it.
     Interrupt,

@@ -12,6 +12,7 @@ use crate::wire::{self, Target};
 /// Its text is one line. [`PatternError::at`] returns the characters that are wrong, and
 /// [`PatternError::remedy`] a way to correct them.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PatternError {
     target: Target,
     reason: Reason,
@@ -20,6 +21,7 @@ pub struct PatternError {
 
 /// The reason why a pattern is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Reason {
     /// The text is empty.
     Empty,

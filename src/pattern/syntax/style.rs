@@ -4,6 +4,7 @@ use crate::wire::Target;
 
 /// Where the text must be, or that it is a regular expression.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum Kind {
     /// Anywhere.
     #[default]
