@@ -41,3 +41,6 @@ pub use registry::{
 };
 pub use sizing::{Devices, LEAST_TABLE_MEMORY, Sizing};
 pub use worker::{Engine, Hit, SeedSource, Worker};
+
+#[doc(inline)]
+pub use crate::notice::{Notice, Severity};
