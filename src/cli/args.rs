@@ -232,8 +232,7 @@ pub(super) struct Args {
 
     /// Colours: auto, always or never
     ///
-    /// auto colours what goes to a terminal, unless NO_COLOR is set or TERM is dumb. CLICOLOR=0 and
-    /// CLICOLOR_FORCE=1 are honoured, too.
+    /// auto means never if NO_COLOR is set, TERM is dumb, or the output is not a terminal.
     #[arg(
         long,
         value_name = "WHEN",

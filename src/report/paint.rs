@@ -1,10 +1,9 @@
 //! Colours for terminals.
 
 use std::fmt::Display;
+use std::io::IsTerminal;
 use std::ops::Range;
 
-use anstream::AutoStream;
-use anstream::stream::RawStream;
 use anstyle::{AnsiColor, Style};
 
 use crate::plan::ColorChoice;
@@ -19,13 +18,13 @@ impl Paint {
     /// Leaves all text as it is.
     pub const PLAIN: Self = Self { enabled: false };
 
-    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless TERM,
-    /// NO_COLOR or CLICOLOR rule that out. CLICOLOR_FORCE asks for colours everywhere.
-    pub fn new(choice: ColorChoice, stream: &impl RawStream) -> Self {
+    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR
+    /// is set or TERM is dumb.
+    pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
+            ColorChoice::Auto => stream.is_terminal() && !is_unwanted(),
         };
         Self { enabled }
     }
@@ -60,6 +59,11 @@ impl Paint {
     fn paint(self, style: Style, text: impl Display) -> String {
         if self.enabled { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
+}
+
+/// Whether the environment asks for no colours.
+pub fn is_unwanted() -> bool {
+    is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// Whether the terminal cannot move its cursor.
