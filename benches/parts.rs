@@ -16,7 +16,7 @@ use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterio
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
-use vanity_ed25519::curve::{Batch, Field, Table};
+use vanity_ed25519::curve::{Batch, Field, Table, fetch};
 use vanity_ed25519::hash::chacha::ChaCha20;
 use vanity_ed25519::hash::{sha256, sha512};
 use vanity_ed25519::simd::Words;
@@ -97,14 +97,15 @@ impl BackEnd for Parts<'_> {
         });
 
         let table = Table::new(field, WINDOWS);
-        let digits: Vec<u32> = (0..KEYS as u32).map(|at| at.wrapping_mul(2_654_435_761) >> 20).collect();
+        let digits: Vec<u32> = (0..KEYS as u32).map(|at| at.wrapping_mul(2_654_435_761) >> 20 << 6).collect();
+        let entries = table.window(1);
         group.bench_function("fetch", |bencher| {
             bencher.iter(|| {
                 simd.run(
                     #[inline(always)]
                     || {
                         for digits in digits[..VECTORS * lanes].chunks_exact(lanes) {
-                            black_box(&table.fetch(field, 1, digits));
+                            black_box(&fetch(field, entries, digits));
                         }
                     },
                 );

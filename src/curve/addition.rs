@@ -80,10 +80,9 @@ impl<F: Field> Addition<F> {
     }
 }
 
-/// Negates a stored y, given by its words, in the lanes where `sign` is all ones. In the other
-/// lanes `sign` must be 0, and y stays as it is.
+/// Negates a stored y, given by its words, in the lanes where `choice` is odd.
 #[inline(always)]
-pub(super) fn negate_y<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], sign: Word<F>) -> [Word<F>; 4] {
-    let simd = field.simd();
-    [simd.xor(a, sign), simd.xor(b, sign), simd.xor(c, sign), simd.xor(d, simd.shr::<1>(sign))]
+pub(super) fn negate_y<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], choice: Word<F>) -> [Word<F>; 4] {
+    let complement = |word, mask| field.simd().xor_where_odd(word, choice, mask);
+    [complement(a, u64::MAX), complement(b, u64::MAX), complement(c, u64::MAX), complement(d, u64::MAX >> 1)]
 }

@@ -8,18 +8,16 @@
 //! then the second step of all, and so on. So consecutive products do not wait for each other, and
 //! the vectors stay in the first-level cache. The code of each step is a short loop that the
 //! processor keeps decoded. The code of a whole addition (1,600 instructions, 10 KB) would be too
-//! long for that.
+//! long for that. The module `pass` has what a pass reads, and when it asks for that.
 
 use std::ops::Range;
 
-use super::addition::{Addition, Point};
+use super::addition::Addition;
 use super::field::{Element, Field, Word, invert};
+use super::pass::{Ahead, BLOCK, OPEN, Pass, SLOPE, X, Y, stride};
 use super::table::{Table, shift_of_x};
-use crate::simd::{Words, prefetch};
+use crate::simd::{Cache, Words, prefetch_at};
 use crate::sys::{wipe, wipe_vec};
-
-/// The number of vectors in a block. With 8 lanes a block takes 13 KB.
-const BLOCK: usize = 8;
 
 /// The distance, in vectors, between a prefetch of table entries and their use in [`Batch::begin`].
 const AHEAD: usize = 4;
@@ -75,7 +73,7 @@ impl<'a, F: Field> Batch<'a, F> {
             field,
             table,
             groups,
-            digits: vec![0; table.windows() * groups * lanes],
+            digits: vec![0; table.windows() * stride(groups * lanes)],
             additions: Vec::with_capacity(groups),
             fractions: Vec::with_capacity(groups),
             shifts: shifts.map(|shift| shift.in_every_lane(field)),
@@ -87,13 +85,20 @@ impl<'a, F: Field> Batch<'a, F> {
     #[inline(always)]
     pub fn set(&mut self, group: usize, scalars: &[Word<F>; 4]) {
         let lanes = <F::Simd as Words>::LANES;
-        let (simd, groups) = (self.field.simd(), self.groups);
-        let digits = &mut self.digits;
-        self.table.digits(
+        let (simd, stride) = (self.field.simd(), stride(self.groups * lanes));
+        let (table, digits) = (self.table, &mut self.digits);
+        table.digits(
             simd,
             scalars,
             #[inline(always)]
-            |window, digit| simd.store_u32(digit, &mut digits[(window * groups + group) * lanes..]),
+            |window, digit| {
+                let place = &mut digits[window * stride + group * lanes..][..lanes];
+                simd.store_u32(digit, place);
+                // `begin` uses both windows as soon as the last scalar is set.
+                if window < 2 {
+                    prefetch_at(table.window(window), place, Cache::Second);
+                }
+            },
         );
     }
 
@@ -141,14 +146,17 @@ impl<'a, F: Field> Batch<'a, F> {
     /// Opens the additions of the points of window 1 to those of window 0.
     #[inline(always)]
     fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
-        let field = self.field;
+        let Self { field, table, groups, ref digits, ref mut additions, .. } = *self;
+        let [low, high] = [0, 1].map(|window| Pass::new(field, table, digits, groups, window));
         let mut product = field.one();
-        self.additions.clear();
-        for group in 0..self.groups {
-            self.prefetch(0, group + AHEAD);
-            self.prefetch(1, group + AHEAD);
-            let (a, b) = (self.fetch(0, group), self.fetch(1, group));
-            self.additions.push(Addition::open(field, &a, &b, &mut product));
+        additions.clear();
+        for group in 0..groups {
+            if group + AHEAD < groups {
+                low.prefetch(group + AHEAD);
+                high.prefetch(group + AHEAD);
+            }
+            let (a, b) = (low.fetch(group), high.fetch(group));
+            additions.push(Addition::open(field, &a, &b, &mut product));
         }
         invert(field, &product).ok_or(ZeroProduct)
     }
@@ -156,43 +164,21 @@ impl<'a, F: Field> Batch<'a, F> {
     /// Closes the additions of the window before, and opens those of `window`.
     #[inline(always)]
     fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let field = self.field;
+        let Self { field, table, groups, ref digits, ref mut additions, .. } = *self;
+        let pass = Pass::new(field, table, digits, groups, window);
         let mut product = field.one();
-        for block in self.blocks() {
-            self.close(window, block.clone(), &mut inverse);
+        for block in pass.blocks() {
+            let ahead = pass.ahead(block.start);
+            close(&pass, additions, block.clone(), &ahead, &mut inverse);
             for step in block {
-                let group = self.group(window, step);
-                let sum = self.additions[group].negative_sum();
-                let point = self.fetch(window, group);
-                self.additions[group] = Addition::open(field, &sum, &point, &mut product);
+                ahead.prefetch_part(OPEN, step);
+                let group = pass.group(step);
+                let addition = &mut additions[group];
+                let (sum, point) = (addition.negative_sum(), pass.fetch(group));
+                *addition = Addition::open(field, &sum, &point, &mut product);
             }
         }
         invert(field, &product).ok_or(ZeroProduct)
-    }
-
-    /// Returns the steps of a pass, as one range for each block.
-    fn blocks(&self) -> impl Iterator<Item = Range<usize>> + use<F> {
-        let groups = self.groups;
-        (0..groups).step_by(BLOCK).map(move |first| first..groups.min(first + BLOCK))
-    }
-
-    /// Closes the additions of a block, and prefetches the entries of `window`, which are added
-    /// next.
-    #[inline(always)]
-    fn close(&mut self, window: usize, block: Range<usize>, inverse: &mut F::Product) {
-        for step in block.clone() {
-            let group = self.group(window, step);
-            self.prefetch(window, group);
-            self.additions[group].find_slope(self.field, inverse);
-        }
-        for step in block.clone() {
-            let group = self.group(window, step);
-            self.additions[group].find_x(self.field);
-        }
-        for step in block {
-            let group = self.group(window, step);
-            self.additions[group].find_y(self.field);
-        }
     }
 
     /// Closes the additions of the window before, and prepares the fractions for the Edwards y.
@@ -202,31 +188,31 @@ impl<'a, F: Field> Batch<'a, F> {
     /// (u - 1) / (u + 1) (RFC 7748, section 4.1).
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let field = self.field;
+        let Self { field, table, groups, shifts, ref digits, ref mut additions, ref mut fractions } = *self;
+        let pass = Pass::new(field, table, digits, groups, window);
         let mut product = field.one();
         let zero = Element::new(0).in_every_lane(field);
         let zero_sum = field.sum(&zero, &zero);
-        self.fractions.clear();
+        fractions.clear();
         // The tuples are (x1 + x2, D^2, N^2), one for each vector.
         let mut parts = Vec::with_capacity(BLOCK);
-        for block in self.blocks() {
-            self.close(window, block.clone(), &mut inverse);
+        for block in pass.blocks() {
+            close(&pass, additions, block.clone(), &pass.ahead(block.start), &mut inverse);
             for step in block.clone() {
-                let group = self.group(window, step);
-                let (a, b) = (self.additions[group].negative_sum(), self.fetch(window, group));
+                let group = pass.group(step);
+                let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
                 let d_squared = field.square(&field.carry(&field.sub(&b.x, &a.x)));
                 let n = field.carry(&field.sub(&b.y, &a.y));
                 parts.push((field.sum(&a.x, &b.x), d_squared, field.square_sub(&n, &zero_sum)));
             }
             for (sum, d_squared, n_squared) in parts.drain(..) {
                 let d_squared = d_squared.into();
-                let tight_numerator =
-                    field.mul_add(&field.sub_sum(&self.shifts[0], &sum), &d_squared, &n_squared);
+                let tight_numerator = field.mul_add(&field.sub_sum(&shifts[0], &sum), &d_squared, &n_squared);
                 let tight_denominator =
-                    field.mul_add(&field.sub_sum(&self.shifts[1], &sum), &d_squared, &n_squared);
+                    field.mul_add(&field.sub_sum(&shifts[1], &sum), &d_squared, &n_squared);
                 let (numerator, denominator) =
                     (field.sub(&tight_numerator, &zero), field.sub(&tight_denominator, &zero));
-                self.fractions.push(Fraction { numerator, denominator, product_before: product });
+                fractions.push(Fraction { numerator, denominator, product_before: product });
                 product = field.mul(&product, &denominator);
             }
         }
@@ -239,7 +225,7 @@ impl<'a, F: Field> Batch<'a, F> {
     fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
         let (field, simd) = (self.field, self.field.simd());
         let lanes = <F::Simd as Words>::LANES;
-        let window = self.table.windows() - 1;
+        let pass = Pass::new(field, self.table, &self.digits, self.groups, self.table.windows() - 1);
         for (step, fraction) in self.fractions.iter().enumerate().rev() {
             let inverse_of_this = field.mul(&inverse, &fraction.product_before.into());
             inverse = field.mul(&inverse, &fraction.denominator);
@@ -248,42 +234,37 @@ impl<'a, F: Field> Batch<'a, F> {
             for (column, word) in columns.iter_mut().zip(words) {
                 simd.store(word, column);
             }
-            let group = self.group(window, step);
+            let group = pass.group(step);
             for (lane, key) in keys[group * lanes..][..lanes].iter_mut().enumerate() {
                 let words = columns.map(|column| column[lane].to_le_bytes());
                 key.copy_from_slice(words.as_flattened());
             }
         }
     }
+}
 
-    /// Returns the vector that a step works on. Even windows go backward. For a step beyond the
-    /// last vector, the result is at least `self.groups`.
-    #[inline(always)]
-    fn group(&self, window: usize, step: usize) -> usize {
-        if window.is_multiple_of(2) { self.groups.wrapping_sub(1 + step) } else { step }
+/// Closes the additions of a block, and prefetches the entries that are added next.
+#[inline(always)]
+fn close<F: Field>(
+    pass: &Pass<'_, F>,
+    additions: &mut [Addition<F>],
+    block: Range<usize>,
+    ahead: &Ahead<'_, F>,
+    inverse: &mut F::Product,
+) {
+    let field = pass.field;
+    for step in block.clone() {
+        let group = pass.group(step);
+        pass.prefetch(group);
+        ahead.prefetch_part(SLOPE, step);
+        additions[group].find_slope(field, inverse);
     }
-
-    /// Returns the points of a window for one vector.
-    #[inline(always)]
-    fn fetch(&self, window: usize, group: usize) -> Point<F> {
-        self.table.fetch(self.field, window, self.digits(window, group))
+    for step in block.clone() {
+        ahead.prefetch_part(X, step);
+        additions[pass.group(step)].find_x(field);
     }
-
-    /// Prefetches the table entries of a vector. Does nothing if `group` is out of range.
-    #[inline(always)]
-    fn prefetch(&self, window: usize, group: usize) {
-        if group < self.groups {
-            let entries = self.table.window(window);
-            for digit in self.digits(window, group) {
-                prefetch(&entries[(digit >> 1) as usize]);
-            }
-        }
-    }
-
-    /// Returns the digits of a window for one vector.
-    #[inline(always)]
-    fn digits(&self, window: usize, group: usize) -> &[u32] {
-        let lanes = <F::Simd as Words>::LANES;
-        &self.digits[(window * self.groups + group) * lanes..][..lanes]
+    for step in block {
+        ahead.prefetch_part(Y, step);
+        additions[pass.group(step)].find_y(field);
     }
 }

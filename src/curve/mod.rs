@@ -4,20 +4,21 @@
 //! shifted to short Weierstrass form. There an affine addition costs five products and one square,
 //! if about a thousand additions share one inversion.
 //!
-//! `table` has the points, `addition` has the formulas, `batch` runs them for a batch of keys, and
-//! `field` has one back end for each kind of instruction set.
+//! `table` has the points, `addition` has the formulas, `batch` runs them for a batch of keys, `pass`
+//! reads the points in time, and `field` has one back end for each kind of instruction set.
 
 mod addition;
 mod batch;
 mod edwards;
 mod field;
+mod pass;
 mod table;
 
 pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
 pub use edwards::numbers_of_edwards;
 pub use field::{Element, Field, Fma, Ifma, Portable, invert};
-pub use table::{Table, Window};
+pub use table::{Table, Window, fetch};
 
 #[cfg(test)]
 mod tests;

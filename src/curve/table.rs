@@ -103,26 +103,14 @@ impl Table {
 
     /// Returns the entries of window `at`.
     #[inline(always)]
-    pub(super) fn window(&self, at: usize) -> &[CacheLine] {
+    #[must_use]
+    pub fn window(&self, at: usize) -> &[CacheLine] {
         let Window { first, index_bits, .. } = self.windows[at];
         &self.entries[first..first + (1 << index_bits)]
     }
 
-    /// Returns the points of `window` for one digit in each lane. A digit is twice the index of an
-    /// entry, plus 1 for the negative of the entry.
-    #[inline(always)]
-    #[must_use]
-    pub fn fetch<F: Field>(&self, field: F, window: usize, digits: &[u32]) -> Point<F> {
-        let (simd, entries) = (field.simd(), self.window(window));
-        let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.transpose(|lane| &entries[(digits[lane] >> 1) as usize]);
-        let negative = simd.and(simd.load_u32(digits), simd.splat(1));
-        let sign = simd.sub(simd.splat(0), negative);
-        let y = negate_y(field, [y0, y1, y2, y3], sign);
-        Point { x: field.tight([x0, x1, x2, x3]), y: field.tight(y) }
-    }
-
     /// Calls `digit` with the number of each window and the digits of the scalars in it. A digit is
-    /// twice the index of an entry, plus 1 if the negative of the entry is to be added.
+    /// the offset of an entry in its window, in bytes, plus 1 for the negative of the entry.
     ///
     /// `scalar` is four little-endian words, and only its 251 free bits count. Since each addition
     /// gives the negative of its sum, every second window has the other sign.
@@ -140,18 +128,18 @@ impl Table {
             if let Some(next) = scalar.get(from / 64 + 1) {
                 bits = simd.or(bits, simd.shl_by(*next, 64 - (from % 64) as u32));
             }
-            let index = (2 << window.index_bits) - 2;
+            let mask = simd.splat((2 << window.index_bits) - 2);
             if at == 0 {
-                digit(at, simd.and(bits, simd.splat(index)));
+                digit(at, simd.shl::<5>(simd.and(bits, mask)));
                 continue;
             }
             // The leading bit is the sign. The index of a negative digit is the complement of its
             // other bits.
             let leading = simd.and(simd.shr_by(bits, window.index_bits as u32 + 1), simd.splat(1));
             let negative = simd.sub(leading, simd.splat(1));
-            let signed =
-                simd.and(simd.xor(simd.and(bits, simd.splat(index)), negative), simd.splat(index | 1));
-            digit(at, simd.xor(signed, simd.splat(u64::from(at % 2 == 0))));
+            let offset = simd.shl::<5>(simd.and(simd.xor(bits, negative), mask));
+            let sign = simd.xor(leading, simd.splat(u64::from(at % 2 == 1)));
+            digit(at, simd.or(offset, sign));
         }
     }
 
@@ -180,6 +168,21 @@ impl Table {
             add_to_all(field, known, &doubles[start + bit + 1], &mut rest[..1 << bit]);
         }
     }
+}
+
+/// Returns the points that digits stand for, one in each lane. `entries` are those of the digits'
+/// window.
+///
+/// # Panics
+///
+/// Panics if no entry has the offset of a digit, or if there are fewer digits than lanes.
+#[inline(always)]
+#[must_use]
+pub fn fetch<F: Field>(field: F, entries: &[CacheLine], digits: &[u32]) -> Point<F> {
+    let simd = field.simd();
+    let [x0, x1, x2, x3, y0, y1, y2, y3] = simd.transpose_at(entries, digits);
+    let y = negate_y(field, [y0, y1, y2, y3], simd.load_u32(digits));
+    Point { x: field.tight([x0, x1, x2, x3]), y: field.tight(y) }
 }
 
 /// Returns `windows` windows with widths as equal as possible.
@@ -247,7 +250,7 @@ fn store_negatives<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine])
     let zero = Element::new(0).in_every_lane(field);
     let x = field.words(&field.carry(&field.sub(&point.x, &zero)));
     let y = field.words(&field.carry(&field.sub(&point.y, &zero)));
-    let y = negate_y(field, y, simd.splat(u64::MAX));
+    let y = negate_y(field, y, simd.splat(1));
     let mut columns = [[0; 8]; 8];
     for (column, word) in columns.iter_mut().zip(x.into_iter().chain(y)) {
         simd.store(word, column);

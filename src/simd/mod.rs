@@ -20,7 +20,7 @@ mod x86;
 
 pub use best::Best;
 pub(crate) use best::with_best;
-pub use cache_line::{CacheLine, prefetch};
+pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
 pub use detect::{Missing, WITHOUT, detected};
 pub use scalar::Scalar;
 pub use words::{Bytes64, Doubles, Madd52, Words};

@@ -59,6 +59,8 @@ fn check<S: Words>(simd: S) {
         assert_eq!(words(simd, simd.and(a, b)), each(&|a, b| a & b));
         assert_eq!(words(simd, simd.or(a, b)), each(&|a, b| a | b));
         assert_eq!(words(simd, simd.xor(a, b)), each(&|a, b| a ^ b));
+        let chosen = |a: u64, b: u64| if b % 2 == 1 { a ^ u64::MAX >> 1 } else { a };
+        assert_eq!(words(simd, simd.xor_where_odd(a, b, u64::MAX >> 1)), each(&chosen));
         assert_eq!(words(simd, simd.shl::<0>(a)), each(&|a, _| a));
         assert_eq!(words(simd, simd.shl::<63>(a)), each(&|a, _| a << 63));
         assert_eq!(words(simd, simd.shr::<13>(a)), each(&|a, _| a >> 13));
@@ -180,6 +182,11 @@ fn check_transpose<S: Words>(simd: S) {
         let expected: Vec<u64> = (0..S::LANES).map(|lane| (10 * (7 - lane) + at) as u64).collect();
         assert_eq!(words(simd, column), expected);
     }
+    // The lowest six bits of an offset do not count.
+    let offsets: [u32; 8] = std::array::from_fn(|lane| 64 * (7 - lane as u32) + 9 * lane as u32);
+    for (a, b) in simd.transpose_at(&rows, &offsets).into_iter().zip(columns) {
+        assert_eq!(words(simd, a), words(simd, b));
+    }
     let rows: [[u8; 32]; 8] = std::array::from_fn(|row| std::array::from_fn(|at| (32 * row + at) as u8));
     let columns = simd.transpose_bytes(|lane| &rows[7 - lane]);
     for (at, column) in columns.into_iter().enumerate() {
@@ -234,6 +241,11 @@ fn check_madd52<S: Madd52>(simd: S) {
         let shifted: Vec<u64> =
             a[..S::LANES].iter().map(|word| (word.cast_signed() >> 47).cast_unsigned()).collect();
         assert_eq!(words(simd, simd.sar::<47>(va)), shifted);
+        let pair = |lane: usize| u128::from(b[lane]) << 64 | u128::from(a[lane]);
+        let begins = |bits: u32| (0..S::LANES).map(|lane| (pair(lane) >> bits) as u64).collect::<Vec<_>>();
+        assert_eq!(words(simd, simd.shrd::<1>(va, vb)), begins(1));
+        assert_eq!(words(simd, simd.shrd::<52>(va, vb)), begins(52));
+        assert_eq!(words(simd, simd.shrd::<63>(va, vb)), begins(63));
     }
 }
 
@@ -286,6 +298,49 @@ fn check_lengths<S: Words>(simd: S, expected: &str) {
                 S::LANES
             );
         }
+    }
+}
+
+/// Checks that no lane reads a row that does not exist. The rows are parts of a longer array, so an
+/// access without a check does no harm and fails the test.
+fn check_offsets<S: Words>(simd: S, expected: &str) {
+    let rows = [CacheLine([1; 8]); 16];
+    let outcome = |offsets: &[u32], count: usize| {
+        let read = || {
+            std::hint::black_box(simd.transpose_at(&rows[..count], offsets));
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).map_err(|payload| {
+            payload.downcast_ref::<&str>().map_or_else(
+                || payload.downcast_ref::<String>().cloned().unwrap_or_default(),
+                |message| (*message).to_owned(),
+            )
+        })
+    };
+    for lane in 0..S::LANES {
+        let mut offsets = [7 * 64 + 63; 8];
+        assert_eq!(outcome(&offsets, 8), Ok(()));
+        for beyond in [8 * 64, 8 * 64 + 1, 15 * 64, u32::MAX] {
+            offsets[lane] = beyond;
+            let message = outcome(&offsets, 8).unwrap_err();
+            assert!(message.starts_with(expected), "lane {lane}, offset {beyond}: {message}");
+        }
+    }
+    assert!(outcome(&[0; 8], 0).is_err());
+    for len in 0..S::LANES {
+        assert!(outcome(&[0; 8][..len], 8).is_err(), "{len} offsets");
+    }
+}
+
+#[test]
+fn a_row_that_does_not_exist_is_refused() {
+    check_offsets(Scalar::plain(), "index out of bounds");
+    check_offsets(Scalar::detect(), "index out of bounds");
+    #[cfg(target_arch = "x86_64")]
+    {
+        let expected = "an offset beyond the rows";
+        on(Avx2::detect(), |simd| check_offsets(simd, expected));
+        on(Avx512f::detect(), |simd| check_offsets(simd, expected));
+        on(Avx512ifma::detect(), |simd| check_offsets(simd, expected));
     }
 }
 

@@ -42,6 +42,16 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Transposes rows, one for each lane: `row(lane)` returns a row, and vector i of the result
     /// holds word i of every row.
     fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Self::Word; 8];
+    /// Transposes the rows at `offsets`, one for each lane. An offset is in bytes from the first row;
+    /// its lowest six bits do not count.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no row at an offset, or if there are fewer than [`Self::LANES`] offsets.
+    #[inline(always)]
+    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [Self::Word; 8] {
+        self.transpose(|lane| &rows[offsets[lane] as usize / size_of::<CacheLine>()])
+    }
     /// Transposes rows of 32 bytes, which are four little-endian words each.
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4];
 
@@ -55,6 +65,12 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn or(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `a ^ b`.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Returns `a ^ mask` in the lanes where `choice` is odd, and `a` in the others.
+    #[inline(always)]
+    fn xor_where_odd(self, a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word {
+        let odd = self.sub(self.splat(0), self.and(choice, self.splat(1)));
+        self.xor(a, self.and(odd, self.splat(mask)))
+    }
     /// Shifts each word left by `N` bits, 0 to 63.
     fn shl<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each word right by `N` bits, 0 to 63, and fills with zeros.
@@ -132,6 +148,8 @@ pub trait Madd52: Words {
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Shifts each word right by `N` bits, 0 to 63, and fills with the sign.
     fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
+    /// Returns the word that begins `N` bits, 1 to 63, up in the pair of `low` and `high`.
+    fn shrd<const N: u32>(self, low: Self::Word, high: Self::Word) -> Self::Word;
 }
 
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32

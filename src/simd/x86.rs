@@ -30,7 +30,7 @@ pub struct Avx512ifma(Avx512f);
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
 const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 const AVX512IFMA: &[&str] =
-    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+    &["avx512ifma", "avx512vbmi2", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 
 impl Avx2 {
     /// Returns the token.
@@ -75,7 +75,7 @@ fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512ifma,avx512vbmi2,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
@@ -237,6 +237,23 @@ impl Words for Avx2 {
         let upper = [self.load(&p[4..]), self.load(&q[4..]), self.load(&r[4..]), self.load(&s[4..])];
         let ([a, b, c, d], [e, f, g, h]) = (self.transpose_4x4(lower), self.transpose_4x4(upper));
         [a, b, c, d, e, f, g, h]
+    }
+
+    #[inline(always)]
+    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [__m256i; 8] {
+        let offsets: &[u32; 4] = offsets.first_chunk().unwrap_or_else(|| too_short());
+        let end = self.splat(size_of_val(rows) as u64);
+        // SAFETY: the token was made by detection.
+        let inside = unsafe { _mm256_movemask_epi8(_mm256_cmpgt_epi64(end, self.load_u32(offsets))) };
+        if inside != -1 {
+            no_such_row();
+        }
+        self.transpose(
+            #[inline(always)]
+            // SAFETY: every offset is below the size of all rows, and a whole row begins there once
+            // its low bits are cleared.
+            |lane| unsafe { row_at(rows, &offsets[lane]) },
+        )
     }
 
     #[inline(always)]
@@ -404,6 +421,22 @@ impl Words for Avx512f {
     }
 
     #[inline(always)]
+    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [__m512i; 8] {
+        let offsets: &[u32; 8] = offsets.first_chunk().unwrap_or_else(|| too_short());
+        let end = self.splat(size_of_val(rows) as u64);
+        // SAFETY: the token was made by detection.
+        let inside = unsafe { _mm512_cmplt_epu64_mask(self.load_u32(offsets), end) };
+        if inside != u8::MAX {
+            no_such_row();
+        }
+        self.transpose(
+            #[inline(always)]
+            // SAFETY: as for AVX2.
+            |lane| unsafe { row_at(rows, &offsets[lane]) },
+        )
+    }
+
+    #[inline(always)]
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
         let (a, b) = (self.load_two(row(0), row(4)), self.load_two(row(1), row(5)));
         let (c, d) = (self.load_two(row(2), row(6)), self.load_two(row(3), row(7)));
@@ -459,6 +492,15 @@ impl Words for Avx512f {
     fn rotl_u32<const N: u32>(self, a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_rolv_epi32(a, _mm512_set1_epi32(N.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn xor_where_odd(self, a: __m512i, choice: __m512i, mask: u64) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let odd = _mm512_test_epi64_mask(choice, _mm512_set1_epi64(1));
+            _mm512_mask_xor_epi64(a, odd, a, self.splat(mask))
+        }
     }
 
     #[inline(always)]
@@ -773,6 +815,11 @@ impl Words for Avx512ifma {
     }
 
     #[inline(always)]
+    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [__m512i; 8] {
+        self.0.transpose_at(rows, offsets)
+    }
+
+    #[inline(always)]
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
         self.0.transpose_bytes(row)
     }
@@ -798,6 +845,7 @@ impl Words for Avx512ifma {
         shr<N>(a: __m512i) -> __m512i;
         shl_by(a: __m512i, bits: u32) -> __m512i;
         shr_by(a: __m512i, bits: u32) -> __m512i;
+        xor_where_odd(a: __m512i, choice: __m512i, mask: u64) -> __m512i;
         rotr<N>(a: __m512i) -> __m512i;
         swap_bytes(a: __m512i) -> __m512i;
         opaque(a: __m512i) -> __m512i;
@@ -809,6 +857,8 @@ impl Madd52 for Avx512ifma {
         madd52lo(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52lo_epu64(sum, a, b);
         madd52hi(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52hi_epu64(sum, a, b);
         sar<N>(a: __m512i) -> __m512i = _mm512_srai_epi64::<N>(a);
+        shrd<N>(low: __m512i, high: __m512i) -> __m512i
+            = _mm512_shrdv_epi64(low, high, _mm512_set1_epi64(N.into()));
     }
 }
 
@@ -826,6 +876,24 @@ const FOURS_FROM_THIRD: __m128i = order([12, 11, 10, 9, 12, 11, 10, 9, 12, 11, 1
 const fn order(bytes: [u8; 16]) -> __m128i {
     // SAFETY: both types have 16 bytes, and every bit pattern is valid for them.
     unsafe { std::mem::transmute(bytes) }
+}
+
+/// Returns the row at `offset` bytes from the first one. The lowest six bits do not count.
+///
+/// # Safety
+///
+/// The offset must be below the size of all rows.
+#[inline(always)]
+unsafe fn row_at<'a>(rows: &'a [CacheLine], offset: &u32) -> &'a CacheLine {
+    // SAFETY: a row begins there, because the size of all rows is a multiple of 64 bytes. The
+    // volatile read keeps the compiler from taking eight offsets out of one vector, which costs more
+    // than eight loads.
+    unsafe { &*rows.as_ptr().byte_add((std::ptr::from_ref(offset).read_volatile() & !63) as usize) }
+}
+
+#[cold]
+fn no_such_row() -> ! {
+    panic!("an offset beyond the rows")
 }
 
 #[cold]

@@ -201,9 +201,9 @@ impl<S: Madd52> Field for Ifma<S> {
         let simd = self.0;
         self.to_tight(&[
             a,
-            simd.or(simd.shr::<52>(a), simd.shl::<12>(b)),
-            simd.or(simd.shr::<40>(b), simd.shl::<24>(c)),
-            simd.or(simd.shr::<28>(c), simd.shl::<36>(d)),
+            simd.shrd::<52>(a, b),
+            simd.shrd::<40>(b, c),
+            simd.shrd::<28>(c, d),
             simd.shr::<16>(d),
         ])
     }
