@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::addition::Addition;
 use super::field::{Element, Field, Word, invert};
-use super::pass::{Ahead, BLOCK, OPEN, Pass, SLOPE, X, Y, stride};
+use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
 use super::table::{Table, shift_of_x};
 use crate::simd::{Cache, Words, prefetch_at};
 use crate::sys::{wipe, wipe_vec};
@@ -171,7 +171,7 @@ impl<'a, F: Field> Batch<'a, F> {
             let ahead = pass.ahead(block.start);
             close(&pass, additions, block.clone(), &ahead, &mut inverse);
             for step in block {
-                ahead.prefetch_part(OPEN, step);
+                ahead.prefetch_part(Loop::Open, step);
                 let group = pass.group(step);
                 let addition = &mut additions[group];
                 let (sum, point) = (addition.negative_sum(), pass.fetch(group));
@@ -256,15 +256,15 @@ fn close<F: Field>(
     for step in block.clone() {
         let group = pass.group(step);
         pass.prefetch(group);
-        ahead.prefetch_part(SLOPE, step);
+        ahead.prefetch_part(Loop::Slope, step);
         additions[group].find_slope(field, inverse);
     }
     for step in block.clone() {
-        ahead.prefetch_part(X, step);
+        ahead.prefetch_part(Loop::X, step);
         additions[pass.group(step)].find_x(field);
     }
     for step in block {
-        ahead.prefetch_part(Y, step);
+        ahead.prefetch_part(Loop::Y, step);
         additions[pass.group(step)].find_y(field);
     }
 }

@@ -19,11 +19,14 @@ pub(super) const BLOCK: usize = 8;
 /// The distance, in vectors, between a prefetch for the second-level cache and the use.
 const DISTANCE: usize = 2 * BLOCK;
 
-/// The loops of a block, each of which prefetches a part.
-pub(super) const SLOPE: usize = 0;
-pub(super) const X: usize = 1;
-pub(super) const Y: usize = 2;
-pub(super) const OPEN: usize = 3;
+/// The loops of a block. Each prefetches a part of the entries of a later block.
+#[derive(Clone, Copy)]
+pub(super) enum Loop {
+    Slope,
+    X,
+    Y,
+    Open,
+}
 
 /// Returns the distance between the digits of two windows for this number of keys. It is not a power
 /// of two, because then the digits of one key would share a set of the first-level cache.
@@ -128,8 +131,8 @@ impl<F: Field> Ahead<'_, F> {
 
     /// Prefetches a part into the second-level cache. Each pair of a loop and a step has its own.
     #[inline(always)]
-    pub(super) fn prefetch_part(&self, of_loop: usize, step: usize) {
-        let first = (of_loop * BLOCK + step % BLOCK) * Self::PART;
+    pub(super) fn prefetch_part(&self, of_loop: Loop, step: usize) {
+        let first = (of_loop as usize * BLOCK + step % BLOCK) * Self::PART;
         if let Some(digits) = self.digits.get(first..first + Self::PART) {
             prefetch_at(self.entries, digits, Cache::Second);
         }
