@@ -169,7 +169,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         assert_eq!(notes.len(), 1, "{fault:?}: {notes:?}");
         assert!(notes[0].text.contains(&name), "{notes:?}");
         let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
-        assert!(!is_place || notes[0].text.contains("named a place"), "{notes:?}");
+        assert!(!is_place || notes[0].text.contains("position"), "{notes:?}");
         // New workers do not use the device either.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
         assert!(engine.notices().is_empty());
