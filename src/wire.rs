@@ -130,7 +130,6 @@ const OF_BYTE: [Symbols; 256] = {
 /// Character c shows bits 6c - `lead` to 6c - `lead` + 5 of the bytes. The highest bit of a byte
 /// comes first, and bits before and after the bytes are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
 pub enum Target {
     /// The key, shown as the body of its text. Its `lead` is 2, the bits of the header in character
     /// 0.

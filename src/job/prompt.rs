@@ -16,6 +16,7 @@ pub struct Terminal {
 /// Why no line was read.
 pub enum Interrupted {
     /// The caller stopped the prompt.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no prompt on other systems"))]
     Stopped,
     /// The operating system reported an error, the terminal hung up, or the user typed end of file.
     Failed(io::Error),

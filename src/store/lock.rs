@@ -28,6 +28,7 @@ pub(super) fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> bool
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::cell::Cell;
     use std::fs::File;
 
     use super::*;
@@ -46,5 +47,16 @@ mod tests {
             drop(one);
             assert!(waits.join().unwrap());
         });
+    }
+
+    #[test]
+    fn a_lock_that_another_process_holds_is_tried_again() {
+        let tries = Cell::new(0);
+        let third = || {
+            tries.set(tries.get() + 1);
+            if tries.get() < 3 { Err(TryLockError::WouldBlock) } else { Ok(()) }
+        };
+        assert!(patiently(third));
+        assert_eq!(tries.get(), 3);
     }
 }

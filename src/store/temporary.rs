@@ -1,7 +1,7 @@
 //! Temporary files with names, for file systems without unnamed files. Also removes the temporary
 //! files of killed processes.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -67,7 +67,9 @@ pub(super) fn remove_leftovers(path: &Path) -> io::Result<()> {
 fn remove_leftover(path: &Path) {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let Ok(file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else { return };
+    let Ok(file) = fs::File::options().read(true).custom_flags(flags.bits() as i32).open(path) else {
+        return;
+    };
     if file.metadata().is_ok_and(|found| found.is_file()) && file.try_lock().is_ok() {
         // Another process may have removed it just before.
         let _ = fs::remove_file(path);
