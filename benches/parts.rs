@@ -12,6 +12,7 @@
 //! Each rate is in elements per second. A vector counts as one element for each of its lanes.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -98,7 +99,7 @@ impl BackEnd for Parts<'_> {
             });
         });
 
-        let table = Table::new(field, WINDOWS);
+        let table = Arc::new(Table::new(field, WINDOWS));
         let digits: Vec<u32> = (0..KEYS as u32).map(|at| at.wrapping_mul(2_654_435_761) >> 20 << 6).collect();
         let entries = table.window(1);
         group.bench_function("fetch", |bencher| {
@@ -124,7 +125,7 @@ impl BackEnd for Parts<'_> {
             });
         });
 
-        let mut batch = Batch::new(field, &table, KEYS);
+        let mut batch = Batch::new(field, Arc::clone(&table), KEYS);
         let mut keys = vec![[0; 32]; KEYS];
         group.throughput(Throughput::Elements(KEYS as u64));
         group.bench_function("digits", |bencher| {

@@ -7,6 +7,7 @@
 //!
 //! Each figure is the median of many batches. Every batch has fresh scalars.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use rand_chacha::ChaCha20Rng;
@@ -49,7 +50,7 @@ impl BackEnd for Tables {
         println!("{}", BATCHES.map(|batch| format!("{batch:>6}")).concat());
         for &windows in windows {
             let start = Instant::now();
-            let table = Table::new(field, windows);
+            let table = Arc::new(Table::new(field, windows));
             print!(
                 "{windows:>7}{:>11}{:>13.1} |",
                 Table::bytes(windows) >> 10,
@@ -65,10 +66,10 @@ impl BackEnd for Tables {
 
 /// Returns the nanoseconds for each key: the median of `rounds` batches, each of fresh random
 /// scalars. The same scalars again would find their entries in the caches.
-fn nanoseconds<F: Field>(field: F, table: &Table, keys: usize, rounds: usize) -> f64 {
+fn nanoseconds<F: Field>(field: F, table: &Arc<Table>, keys: usize, rounds: usize) -> f64 {
     let mut scalars = vec![[0; 32]; keys];
     let mut random = ChaCha20Rng::from_seed([1; 32]);
-    let mut batch = Batch::new(field, table, keys);
+    let mut batch = Batch::new(field, Arc::clone(table), keys);
     let mut public_keys = vec![[0; 32]; keys];
     let simd = field.simd();
     let mut one = || {

@@ -26,8 +26,9 @@ impl Observer for Printer {
         Ok(())
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress) -> Result<(), Self::Error> {
         eprintln!("{} keys tried", progress.attempts);
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@
 //! use vanity_ed25519::engine;
 //! use vanity_ed25519::key::Format;
 //! use vanity_ed25519::pattern::{Pattern, Style};
-//! use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
+//! use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 //!
 //! /// An observer that keeps the public line of the last find.
 //! struct Keep(Option<String>);
@@ -25,8 +25,6 @@
 //!         }
 //!         Ok(())
 //!     }
-//!
-//!     fn progress(&mut self, _: &Progress) {}
 //! }
 //!
 //! let patterns = [Pattern::new("ab", Style::default())?];

@@ -6,6 +6,7 @@
 //! cargo bench --features gpu --bench gpu -- rates [SECONDS]    keys a second by windows and depth, with registers and spills
 //! ```
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
@@ -80,7 +81,7 @@ impl BackEnd for Compare<'_> {
             return;
         }
         let (windows, depth) = USUAL;
-        let table = Table::new(field, windows);
+        let table = Arc::new(Table::new(field, windows));
         let pipeline = pipeline(self.device, windows, depth).expect("a device that works");
         let mut line = pipeline.line(self.launch).expect("a device that works");
         let mut key = [0; 32];
@@ -108,10 +109,10 @@ impl BackEnd for Compare<'_> {
 }
 
 /// Returns the sum of the digests of the keys in one batch of the processor.
-fn sum<F: Field>(field: F, table: &Table, mut stream: ChaCha20) -> u64 {
+fn sum<F: Field>(field: F, table: &Arc<Table>, mut stream: ChaCha20) -> u64 {
     let mut seeds = vec![[0; 32]; BATCH];
     stream.fill(field.simd(), &mut seeds);
-    let mut batch = Batch::new(field, table, BATCH);
+    let mut batch = Batch::new(field, Arc::clone(table), BATCH);
     field.simd().run(
         #[inline(always)]
         || {

@@ -11,10 +11,11 @@
 //! long for that. The module `pass` has what a pass reads, and when it asks for that.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::addition::Addition;
 use super::field::{Element, Field, Word, invert};
-use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
+use super::pass::{Ahead, BLOCK, BLOCKS_AHEAD, Loop, Pass, stride};
 use super::table::{Table, shift_of_x};
 use crate::simd::{Cache, Words, prefetch_at};
 use crate::sys::{wipe, wipe_vec};
@@ -23,11 +24,13 @@ use crate::sys::{wipe, wipe_vec};
 const AHEAD: usize = 4;
 
 /// The buffers of one batch of keys.
-pub struct Batch<'a, F: Field> {
+pub struct Batch<F: Field> {
     field: F,
-    table: &'a Table,
+    table: Arc<Table>,
     /// The number of vectors of keys.
     groups: usize,
+    /// The distance, in blocks, between the first prefetch of a table entry and its use.
+    blocks_ahead: usize,
     /// The digits of all keys, ordered by window.
     digits: Vec<u32>,
     /// The additions of a window.
@@ -52,7 +55,7 @@ struct Fraction<F: Field> {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ZeroProduct;
 
-impl<F: Field> Drop for Batch<'_, F> {
+impl<F: Field> Drop for Batch<F> {
     /// Wipes the buffers, because intermediate sums reveal the scalars.
     fn drop(&mut self) {
         wipe_vec(&mut self.additions);
@@ -61,19 +64,27 @@ impl<F: Field> Drop for Batch<'_, F> {
     }
 }
 
-impl<'a, F: Field> Batch<'a, F> {
+impl<F: Field> Batch<F> {
     /// Allocates buffers for `keys` keys, rounded up to whole vectors.
     #[must_use]
-    pub fn new(field: F, table: &'a Table, keys: usize) -> Self {
+    pub fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
+        Self::with_blocks_ahead(field, table, keys, BLOCKS_AHEAD)
+    }
+
+    /// Allocates buffers for `keys` keys, rounded up to whole vectors. Each table entry is
+    /// prefetched `blocks_ahead` blocks before its use.
+    #[must_use]
+    pub fn with_blocks_ahead(field: F, table: Arc<Table>, keys: usize, blocks_ahead: usize) -> Self {
         let lanes = <F::Simd as Words>::LANES;
         let groups = keys.div_ceil(lanes);
         let shift = Element::new(0) - shift_of_x();
         let shifts = [shift - Element::new(1), shift + Element::new(1)];
         Self {
             field,
-            table,
             groups,
+            blocks_ahead,
             digits: vec![0; table.windows() * stride(groups * lanes)],
+            table,
             additions: Vec::with_capacity(groups),
             fractions: Vec::with_capacity(groups),
             shifts: shifts.map(|shift| shift.in_every_lane(field)),
@@ -86,7 +97,7 @@ impl<'a, F: Field> Batch<'a, F> {
     pub fn set(&mut self, group: usize, scalars: &[Word<F>; 4]) {
         let lanes = <F::Simd as Words>::LANES;
         let (simd, stride) = (self.field.simd(), stride(self.groups * lanes));
-        let (table, digits) = (self.table, &mut self.digits);
+        let (table, digits) = (&self.table, &mut self.digits);
         table.digits(
             simd,
             scalars,
@@ -146,7 +157,7 @@ impl<'a, F: Field> Batch<'a, F> {
     /// Opens the additions of the points of window 1 to those of window 0.
     #[inline(always)]
     fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
-        let Self { field, table, groups, ref digits, ref mut additions, .. } = *self;
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
         let [low, high] = [0, 1].map(|window| Pass::new(field, table, digits, groups, window));
         let mut product = field.one();
         additions.clear();
@@ -164,11 +175,11 @@ impl<'a, F: Field> Batch<'a, F> {
     /// Closes the additions of the window before, and opens those of `window`.
     #[inline(always)]
     fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, table, groups, ref digits, ref mut additions, .. } = *self;
+        let Self { field, ref table, groups, blocks_ahead, ref digits, ref mut additions, .. } = *self;
         let pass = Pass::new(field, table, digits, groups, window);
         let mut product = field.one();
         for block in pass.blocks() {
-            let ahead = pass.ahead(block.start);
+            let ahead = pass.ahead(block.start, blocks_ahead);
             close(&pass, additions, block.clone(), &ahead, &mut inverse);
             for step in block {
                 ahead.prefetch_part(Loop::Open, step);
@@ -188,7 +199,8 @@ impl<'a, F: Field> Batch<'a, F> {
     /// (u - 1) / (u + 1) (RFC 7748, section 4.1).
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, table, groups, shifts, ref digits, ref mut additions, ref mut fractions } = *self;
+        let Self { field, ref table, groups, blocks_ahead, shifts, ref digits, .. } = *self;
+        let Self { ref mut additions, ref mut fractions, .. } = *self;
         let pass = Pass::new(field, table, digits, groups, window);
         let mut product = field.one();
         let zero = Element::new(0).in_every_lane(field);
@@ -197,7 +209,7 @@ impl<'a, F: Field> Batch<'a, F> {
         // The tuples are (x1 + x2, D^2, N^2), one for each vector.
         let mut parts = Vec::with_capacity(BLOCK);
         for block in pass.blocks() {
-            close(&pass, additions, block.clone(), &pass.ahead(block.start), &mut inverse);
+            close(&pass, additions, block.clone(), &pass.ahead(block.start, blocks_ahead), &mut inverse);
             for step in block.clone() {
                 let group = pass.group(step);
                 let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
@@ -225,7 +237,7 @@ impl<'a, F: Field> Batch<'a, F> {
     fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
         let (field, simd) = (self.field, self.field.simd());
         let lanes = <F::Simd as Words>::LANES;
-        let pass = Pass::new(field, self.table, &self.digits, self.groups, self.table.windows() - 1);
+        let pass = Pass::new(field, &self.table, &self.digits, self.groups, self.table.windows() - 1);
         for (step, fraction) in self.fractions.iter().enumerate().rev() {
             let inverse_of_this = field.mul(&inverse, &fraction.product_before.into());
             inverse = field.mul(&inverse, &fraction.denominator);

@@ -17,8 +17,9 @@ mod table;
 pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
 pub use edwards::numbers_of_edwards;
+pub use pass::BLOCKS_AHEAD;
 pub use field::{Element, Field, Fma, Ifma, Portable, invert};
-pub use table::{Table, Window, fetch};
+pub use table::{Multiples, Table, TableBuilder, Window, fetch};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! What the additions of one window read: the digits of all keys, and the table entries.
 //!
 //! An entry lies anywhere in a large table, and memory is far slower than an addition. So each entry
-//! is asked for twice: for the second-level cache two blocks before its use, and for the first-level
+//! is asked for twice: for the second-level cache some blocks before its use, and for the first-level
 //! cache at the beginning of its block. A processor has few places for loads on their way (10 to 16
 //! in the first level). So the requests of a block are spread over all its loops.
 
@@ -16,8 +16,8 @@ use crate::simd::{Cache, CacheLine, Words, prefetch_at};
 /// The number of vectors in a block. With 8 lanes a block takes 13 KB.
 pub(super) const BLOCK: usize = 8;
 
-/// The distance, in vectors, between a prefetch for the second-level cache and the use.
-const DISTANCE: usize = 2 * BLOCK;
+/// The usual distance, in blocks, between a prefetch for the second-level cache and the use.
+pub const BLOCKS_AHEAD: usize = 2;
 
 /// The loops of a block. Each prefetches a part of the entries of a later block.
 #[derive(Clone, Copy)]
@@ -90,11 +90,11 @@ impl<'a, F: Field> Pass<'a, F> {
         &self.digits[group * Self::LANES..][..Self::LANES]
     }
 
-    /// Returns the entries to prefetch during the block that begins with `step`. At the end of the
-    /// pass they are those of the next window.
+    /// Returns the entries to prefetch during the block that begins with `step`. They are used
+    /// `blocks` blocks later; at the end of the pass they are those of the next window.
     #[inline(always)]
-    pub(super) fn ahead(&self, step: usize) -> Ahead<'a, F> {
-        let first = step + DISTANCE;
+    pub(super) fn ahead(&self, step: usize, blocks: usize) -> Ahead<'a, F> {
+        let first = step + blocks * BLOCK;
         let next = self.window + 1;
         if first < self.groups {
             self.entries_from(first)

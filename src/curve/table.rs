@@ -62,15 +62,23 @@ impl Table {
     /// Panics unless `windows` is 12 to 126.
     #[must_use]
     pub fn new<F: Field>(field: F, windows: usize) -> Self {
-        let windows = layout(windows);
-        let last = windows[windows.len() - 1];
-        let entries = Zeros::new(last.first + (1 << last.index_bits));
-        let mut table = Self { entries, windows };
-        let doubles = doubles_of_4b();
-        for at in 0..table.windows.len() {
-            table.fill(field, at, &doubles);
+        Self::from_multiples(field, windows, &Multiples::compute())
+    }
+
+    /// Does the same with multiples that are computed already.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `windows` is 12 to 126.
+    #[must_use]
+    pub fn from_multiples<F: Field>(field: F, windows: usize, multiples: &Multiples) -> Self {
+        let mut builder = TableBuilder::new(windows);
+        loop {
+            builder = match builder.fill_next(field, multiples) {
+                Ok(table) => return table,
+                Err(unfinished) => unfinished,
+            };
         }
-        table
     }
 
     /// Returns the size, in bytes, of the tables of `windows` windows.
@@ -153,7 +161,7 @@ impl Table {
     }
 
     /// Fills one window. Adding the same point to each of n entries gives the next n entries.
-    fn fill<F: Field>(&mut self, field: F, at: usize, doubles: &[CacheLine]) {
+    fn fill<F: Field>(&mut self, field: F, at: usize, Multiples(doubles): &Multiples) {
         let Window { start, index_bits, first } = self.windows[at];
         let entries = &mut self.entries[first..first + (1 << index_bits)];
         entries[0] = if at == 0 {
@@ -167,6 +175,51 @@ impl Table {
             let (known, rest) = entries.split_at_mut(1 << bit);
             add_to_all(field, known, &doubles[start + bit + 1], &mut rest[..1 << bit]);
         }
+    }
+}
+
+/// The points H_i = 2^i (4B) for i from 0 to 252, from which every table is built.
+pub struct Multiples(Vec<CacheLine>);
+
+impl Multiples {
+    /// Computes the points.
+    #[must_use]
+    pub fn compute() -> Self {
+        let base = entry(Element::new(9) + shift_of_x(), Element(BASE_V));
+        Self(std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect())
+    }
+}
+
+/// A table that is built one window at a time, so that a thread can do other work in between.
+pub struct TableBuilder {
+    table: Table,
+    /// The number of windows that are filled.
+    filled: usize,
+}
+
+impl TableBuilder {
+    /// Allocates a table of `windows` windows. All of them are still empty.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `windows` is 12 to 126.
+    #[must_use]
+    pub fn new(windows: usize) -> Self {
+        let windows = layout(windows);
+        let last = windows[windows.len() - 1];
+        let entries = Zeros::new(last.first + (1 << last.index_bits));
+        Self { table: Table { entries, windows }, filled: 0 }
+    }
+
+    /// Fills the next window with the back end `field`. Returns the table after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the builder if windows are left.
+    pub fn fill_next<F: Field>(mut self, field: F, multiples: &Multiples) -> Result<Table, Self> {
+        self.table.fill(field, self.filled, multiples);
+        self.filled += 1;
+        if self.filled < self.table.windows.len() { Err(self) } else { Ok(self.table) }
     }
 }
 
@@ -204,11 +257,6 @@ pub(super) fn shift_of_x() -> Element {
     Element::new(A) / Element::new(3)
 }
 
-/// Returns H_i = 2^i (4B) for i from 0 to 252.
-fn doubles_of_4b() -> Vec<CacheLine> {
-    let base = entry(Element::new(9) + shift_of_x(), Element(BASE_V));
-    std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect()
-}
 
 /// Sets `sums[i] = known[i] + point`. The sums share one inversion.
 fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: &mut [CacheLine]) {

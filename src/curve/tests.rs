@@ -1,5 +1,7 @@
 //! Tests of public keys against curve25519-dalek.
 
+use std::sync::Arc;
+
 use curve25519_dalek::EdwardsPoint;
 use rand_core::{Rng as _, SeedableRng as _};
 
@@ -59,10 +61,10 @@ fn scalars(count: usize) -> Vec<[u8; 32]> {
 
 /// Returns the keys of `scalars`. A copy of the vector's first scalar fills the unused lanes of the
 /// last vector.
-fn keys<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, ZeroProduct> {
+fn keys<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, ZeroProduct> {
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
-    let mut batch = Batch::new(field, table, scalars.len());
+    let mut batch = Batch::new(field, Arc::clone(table), scalars.len());
     for (group, scalars) in scalars.chunks(lanes).enumerate() {
         simd.run(|| {
             batch.set(group, &simd.transpose_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
@@ -74,7 +76,7 @@ fn keys<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) -> Result<Vec<[
     Ok(keys)
 }
 
-fn check<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) {
+fn check<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) {
     for (scalar, key) in scalars.iter().zip(keys(field, table, scalars).unwrap()) {
         assert_eq!(key, expected(scalar), "{} windows, scalar {scalar:02x?}", table.windows());
     }
@@ -83,9 +85,9 @@ fn check<F: Field>(field: F, table: &Table, scalars: &[[u8; 32]]) {
 fn check_all<F: Field>(field: F) {
     let all = scalars(200);
     for windows in [126, 63, 50, 42, 36, 28, 25, 21, 19] {
-        check(field, &Table::new(field, windows), &all);
+        check(field, &Arc::new(Table::new(field, windows)), &all);
     }
-    let table = Table::new(field, 28);
+    let table = Arc::new(Table::new(field, 28));
     for scalars in (1..=2 * <F::Simd as Words>::LANES + 1).map(scalars) {
         check(field, &table, &scalars);
     }
@@ -103,6 +105,7 @@ fn check_all<F: Field>(field: F) {
 fn a_zero_product_is_noticed<F: Field>(field: F) {
     let mut table = Table::new(field, 63);
     table.spoil(5);
+    let table = Arc::new(table);
     let mut spoilt = [0; 32];
     spoilt[0] = 5 << 3;
     for lane in 0..2 * <F::Simd as Words>::LANES {

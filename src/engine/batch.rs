@@ -5,54 +5,35 @@
 //! bit changes one character of the body, and the whole fingerprint. So the matcher tests both
 //! signs, and a hit does not know which of them matches.
 
+mod course;
+mod trial;
+mod tuner;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use self::course::{Course, Setting};
+use self::tuner::{Tuner, Turn};
 use super::reference;
 use super::sizing::Sizing;
 use super::worker::{Engine, Hit, SeedSource, Worker};
-use crate::curve::{Batch, Field, Portable, Table, ZeroProduct};
+use crate::curve::{BLOCKS_AHEAD, Batch, Field, Portable, Table, ZeroProduct};
 #[cfg(target_arch = "x86_64")]
 use crate::curve::{Fma, Ifma};
 use crate::hash::sha256;
 use crate::hash::sha512;
-use crate::key::{PublicKey, Seed};
+use crate::key::{PublicKey, Seed, rfc8032_vectors};
+use crate::notice::Notice;
 use crate::pattern::Matcher;
-use crate::simd::{CacheLine, Missing, Scalar, Words};
-use crate::sys::{caches, memory_limit, wipe};
+use crate::simd::{Missing, Scalar, Words};
+use crate::sys::wipe;
 use crate::wire::{Target, without_sign};
-
-/// The keys in a batch: the first number if the second-level cache has at least [`LARGE_CACHE`],
-/// otherwise the second. A batch takes some milliseconds, and enough keys share an inversion. The
-/// first number is 3 to 5 % slower with a cache of 1 MiB.
-const KEYS: [usize; 2] = [4096, 2048];
-
-/// The smallest second-level cache that holds the larger batch, 1.25 MiB: 25 cache lines for each
-/// vector of 8 keys, and the digits.
-const LARGE_CACHE: usize = 1280 << 10;
-
-/// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 300 MB.
-const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
-
-/// The most memory that tables take unless more is allowed. Fewer windows than 14 gain almost
-/// nothing.
-const MOST_MEMORY: usize = 128 << 20;
-
-/// The size of the last-level cache if the system does not report it.
-const USUAL_CACHE: usize = 32 << 20;
-
-/// If the memory of the process is limited, tables take at most this part of the limit: one eighth.
-/// Threads and buffers need the rest.
-const SHARE_OF_LIMIT: usize = 8;
-
-/// More keys than any search tries.
-const ENDLESS: f64 = 1e18;
-
-/// The cost of making an entry of a table, in additions.
-const COST_OF_ENTRY: f64 = 1.5;
 
 /// The engine of one back end.
 struct Batched<F> {
     name: &'static str,
     field: F,
-    table: Table,
+    tuner: Tuner<F>,
 }
 
 /// Builds the engine for ordinary 64-bit words.
@@ -121,23 +102,8 @@ fn build<F: Field>(
     sizing: Sizing,
 ) -> Result<Box<dyn Engine>, String> {
     let field = field.map_err(|missing| missing.to_string())?;
-    Ok(Box::new(Batched { name, field, table: Table::new(field, windows(sizing)) }))
-}
-
-/// Returns the number of windows for which building the table and trying the expected keys costs
-/// least together. The table must fit into the allowed memory. By default that is the size of the
-/// last-level cache, because every thread reads the table at random.
-fn windows(sizing: Sizing) -> usize {
-    let most = sizing.table_memory.unwrap_or_else(|| {
-        let allowed = memory_limit().map_or(usize::MAX, |bytes| bytes as usize / SHARE_OF_LIMIT);
-        caches().last().map_or(USUAL_CACHE, |bytes| *bytes).min(MOST_MEMORY).min(allowed)
-    });
-    let cost = |windows: usize| {
-        let entries = (Table::bytes(windows) / size_of::<CacheLine>()) as f64;
-        COST_OF_ENTRY * entries + sizing.expected_attempts.min(ENDLESS) * windows as f64
-    };
-    let allowed = WINDOWS.iter().copied().filter(|&windows| Table::bytes(windows) <= most);
-    allowed.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(WINDOWS[0])
+    let tuner = Tuner::new(field, Course::new(sizing), reproduces_known_vectors);
+    Ok(Box::new(Batched { name, field, tuner }))
 }
 
 impl<F: Field> Engine for Batched<F> {
@@ -148,30 +114,39 @@ impl<F: Field> Engine for Batched<F> {
     fn worker(&self) -> Box<dyn Worker + '_> {
         Box::new(self.batch_worker())
     }
+
+    fn is_settled(&self) -> bool {
+        self.tuner.is_settled()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        if !self.tuner.take_wrong_table() {
+            return Vec::new();
+        }
+        vec![Notice::warning(format!(
+            "a larger table of the engine '{}' computed a wrong key in its self-test and is not used",
+            self.name
+        ))]
+    }
 }
 
 impl<F: Field> Batched<F> {
     fn batch_worker(&self) -> BatchWorker<'_, F> {
-        let keys = batch_size();
-        BatchWorker {
-            field: self.field,
-            batch: Batch::new(self.field, &self.table, keys),
-            seeds: vec![[0; 32]; keys],
-            keys: vec![[0; 32]; keys],
-            digests: [Vec::new(), Vec::new()],
-        }
+        let turn = self.tuner.turn();
+        BatchWorker { tuner: &self.tuner, buffers: Buffers::new(self.field, &turn), turn }
     }
 }
 
-/// Returns the number of keys in a batch on this machine.
-fn batch_size() -> usize {
-    let large = caches().get(1).is_some_and(|&second| second >= LARGE_CACHE);
-    if large { KEYS[0] } else { KEYS[1] }
+struct BatchWorker<'a, F: Field> {
+    tuner: &'a Tuner<F>,
+    turn: Turn,
+    buffers: Buffers<F>,
 }
 
-struct BatchWorker<'a, F: Field> {
+/// The buffers of one batch.
+struct Buffers<F: Field> {
     field: F,
-    batch: Batch<'a, F>,
+    batch: Batch<F>,
     seeds: Vec<[u8; 32]>,
     /// The public keys, with the sign of x cleared.
     keys: Vec<[u8; 32]>,
@@ -179,7 +154,19 @@ struct BatchWorker<'a, F: Field> {
     digests: [Vec<[u8; 32]>; 2],
 }
 
-impl<F: Field> BatchWorker<'_, F> {
+impl<F: Field> Buffers<F> {
+    /// Allocates buffers for the setting of a turn.
+    fn new(field: F, turn: &Turn) -> Self {
+        let Setting { blocks_ahead, keys, .. } = turn.setting;
+        Self {
+            field,
+            batch: Batch::with_blocks_ahead(field, Arc::clone(&turn.table), keys, blocks_ahead),
+            seeds: vec![[0; 32]; keys],
+            keys: vec![[0; 32]; keys],
+            digests: [Vec::new(), Vec::new()],
+        }
+    }
+
     /// Derives the public keys of the seeds, with the sign of x cleared.
     fn derive(&mut self) {
         let simd = self.field.simd();
@@ -204,6 +191,19 @@ impl<F: Field> BatchWorker<'_, F> {
             }
         }
     }
+}
+
+/// Returns whether a batch with this table derives the key pairs of RFC 8032, each in every lane.
+fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
+    let pairs = rfc8032_vectors::pairs();
+    let keys = pairs.len() * <F::Simd as Words>::LANES;
+    let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
+    let mut buffers = Buffers::new(field, &Turn::of(setting, Arc::clone(table)));
+    for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
+        *seed = *known;
+    }
+    buffers.derive();
+    buffers.keys.iter().zip(pairs.iter().cycle()).all(|(key, (_, known))| *key == without_sign(*known))
 }
 
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
@@ -231,14 +231,21 @@ pub(super) fn candidates<S: Words>(
 
 impl<F: Field> Worker for BatchWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        seeds.fill(&mut self.seeds);
-        self.derive();
-        for index in candidates(self.field.simd(), matcher, &self.keys, &mut self.digests) {
-            let (seed, public_key) = (Seed::new(self.seeds[index]), PublicKey(self.keys[index]));
+        if let Some(turn) = self.tuner.renewed(&self.turn) {
+            self.buffers = Buffers::new(self.buffers.field, &turn);
+            self.turn = turn;
+        }
+        let began = Instant::now();
+        let buffers = &mut self.buffers;
+        seeds.fill(&mut buffers.seeds);
+        buffers.derive();
+        for index in candidates(buffers.field.simd(), matcher, &buffers.keys, &mut buffers.digests) {
+            let (seed, public_key) = (Seed::new(buffers.seeds[index]), PublicKey(buffers.keys[index]));
             hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
-        wipe(&mut self.seeds);
-        self.seeds.len() as u64
+        wipe(&mut buffers.seeds);
+        self.tuner.report(&self.turn, began.elapsed());
+        buffers.seeds.len() as u64
     }
 }
 
@@ -247,29 +254,33 @@ mod tests {
     use super::*;
     use crate::engine::self_test;
 
+    /// Returns an engine that keeps this table.
+    fn fixed<F: Field>(field: F, table: Table, keys: usize) -> Batched<F> {
+        let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
+        Batched { name: "fixed", field, tuner: Tuner::fixed(field, setting, Arc::new(table)) }
+    }
+
     #[test]
     fn every_table_passes() {
-        for windows in WINDOWS {
-            let table_memory = Some(Table::bytes(windows));
-            let sizing = Sizing { table_memory, ..Sizing::for_attempts(f64::INFINITY) };
-            assert_eq!(super::windows(sizing), windows);
+        for windows in course::WINDOWS {
             let field = Portable(Scalar::detect());
-            let engine = Batched { name: "portable", field, table: Table::new(field, windows) };
-            assert!(self_test::passes(&engine));
+            let table = Table::new(field, windows);
+            assert!(self_test::passes(&fixed(field, table, 2048)), "{windows} windows");
         }
     }
 
     /// Derives the keys of a batch, with the sign of x cleared.
     type Derive = Box<dyn FnMut(&[[u8; 32]]) -> Vec<[u8; 32]>>;
 
+    const KEYS: usize = 4096;
+
     fn deriver<F: Field>(field: F) -> Derive {
-        let engine: &Batched<F> =
-            Box::leak(Box::new(Batched { name: "any", field, table: Table::new(field, 18) }));
-        let mut worker = engine.batch_worker();
+        let mut worker =
+            Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
         Box::new(move |seeds| {
-            worker.seeds.copy_from_slice(seeds);
-            worker.derive();
-            worker.keys.clone()
+            worker.buffers.seeds.copy_from_slice(seeds);
+            worker.buffers.derive();
+            worker.buffers.keys.clone()
         })
     }
 
@@ -286,7 +297,7 @@ mod tests {
         getrandom::fill(&mut key).unwrap();
         println!("random seeds: ChaCha20 of {key:02x?}");
         let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
-        let mut seeds = vec![[0; 32]; batch_size()];
+        let mut seeds = vec![[0; 32]; KEYS];
         for _ in 0..usize::div_ceil(count, seeds.len()) {
             random.fill_bytes(seeds.as_flattened_mut());
             let derive =
@@ -306,7 +317,7 @@ mod tests {
             let field = Portable(Scalar::plain());
             let mut table = Table::new(field, 63);
             table.spoil(digit);
-            self_test::passes(&Batched { name: "spoilt", field, table })
+            self_test::passes(&fixed(field, table, KEYS))
         };
         let digits = crate::key::rfc8032_vectors::pairs()
             .map(|(seed, _)| usize::from(crate::key::scalar_bytes(&seed)[0] >> 3 & 7));

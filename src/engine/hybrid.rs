@@ -66,6 +66,10 @@ impl Engine for Arc<dyn Engine> {
         (**self).workers(threads)
     }
 
+    fn is_settled(&self) -> bool {
+        (**self).is_settled()
+    }
+
     fn notices(&self) -> Vec<Notice> {
         (**self).notices()
     }
@@ -94,6 +98,10 @@ impl Engine for Hybrid {
         self.graphics.workers(threads) + self.processor.workers(threads)
     }
 
+    fn is_settled(&self) -> bool {
+        self.graphics.is_settled() && self.processor.is_settled()
+    }
+
     fn notices(&self) -> Vec<Notice> {
         [self.graphics.notices(), self.processor.notices()].concat()
     }
@@ -116,6 +124,10 @@ impl Engine for CpuFallback {
 
     fn workers(&self, threads: usize) -> usize {
         self.processor.workers(threads)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.processor.is_settled()
     }
 
     fn notices(&self) -> Vec<Notice> {

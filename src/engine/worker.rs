@@ -20,6 +20,12 @@ pub trait Engine: Send + Sync {
         threads
     }
 
+    /// Returns whether the engine has found its fastest settings on this machine. Before, its rate
+    /// can rise.
+    fn is_settled(&self) -> bool {
+        true
+    }
+
     /// Returns the notices for the user since the last call.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()

@@ -6,6 +6,7 @@ use zeroize::Zeroizing;
 
 use super::error::JobError;
 use super::open::OpenSearch;
+use super::rate::{Rate, RateMeter};
 use super::reporter::{Delivered, Reporter};
 use crate::ledger::{Entry, Ledger};
 use crate::notice::Notice;
@@ -16,9 +17,15 @@ use crate::store::{Group, Kept, NewPair};
 pub(super) struct Delivery<'a, R> {
     pub(super) search: &'a OpenSearch,
     pub(super) reporter: &'a mut R,
+    pub(super) meter: RateMeter,
 }
 
 impl<R: Reporter> Delivery<'_, R> {
+    /// Reports the odds of the patterns, if a rate is known.
+    pub(super) fn report_odds(&mut self, rate: Option<Rate>) -> Result<(), JobError> {
+        rate.map_or(Ok(()), |rate| self.reporter.odds(rate).map_err(JobError::Stdout))
+    }
+
     fn deliver(&mut self, find: &Find) -> Result<(), JobError> {
         let comment = self.search.comment(find);
         let text = self.private_text(find)?;
@@ -91,16 +98,24 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
     type Error = JobError;
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
+        let first = &finds[0];
+        let rate = self.meter.so_far(&*self.search.engine, first.attempts, first.elapsed);
+        // The finds are kept even if the odds cannot be reported.
+        let reported = self.report_odds(rate);
         match &self.search.ledger {
             Some(ledger) => {
-                finds.chunks(Group::most()).try_for_each(|finds| self.deliver_together(finds, ledger))
+                finds.chunks(Group::most()).try_for_each(|finds| self.deliver_together(finds, ledger))?;
             }
-            None => finds.iter().try_for_each(|find| self.deliver(find)),
+            None => finds.iter().try_for_each(|find| self.deliver(find))?,
         }
+        reported
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress) -> Result<(), JobError> {
+        let rate = self.meter.progress(&*self.search.engine, progress);
+        self.report_odds(rate)?;
         self.reporter.progress(progress);
+        Ok(())
     }
 
     fn notice(&mut self, notice: &Notice) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::error::JobError;
 use super::expected::expected_attempts;
+use super::rate::Rate;
 use crate::engine::{self, Engine};
 use crate::escape::escaped;
 use crate::notice::Notice;
@@ -21,7 +22,7 @@ pub struct Estimate {
     /// How many keys the search would find.
     pub quota: Quota,
     /// How many keys per second this machine tries.
-    pub keys_per_second: f64,
+    pub rate: Rate,
     /// The notices that are printed before the estimate.
     pub notices: Vec<Notice>,
     /// What is printed, and how.
@@ -59,9 +60,11 @@ pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
     let engine = measure.fastest(engines)?;
+    measure.settle(&*engine)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
+    let rate = Rate { keys_per_second, is_settled: engine.is_settled() };
     notices.extend(engine.notices());
-    Ok(Estimate { patterns, quota, keys_per_second, notices, output })
+    Ok(Estimate { patterns, quota, rate, notices, output })
 }
 
 /// Measures engines side by side.

@@ -12,10 +12,12 @@ mod measure;
 mod open;
 mod passphrase;
 mod prompt;
+mod rate;
 mod reporter;
 mod run;
 
 pub use error::JobError;
 pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::OpenSearch;
+pub use rate::Rate;
 pub use reporter::{Delivered, Reporter};

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::rate::Rate;
 use crate::notice::Notice;
 use crate::search::{Find, Progress, Summary};
 use crate::store::Kept;
@@ -16,12 +17,12 @@ pub enum Delivered<'a> {
 
 /// A receiver of the events of a job. An error means that a result could not be written to stdout.
 pub trait Reporter {
-    /// Reports the odds before the search, on a machine that tries `keys_per_second`.
+    /// Reports the odds, on a machine with this rate. This comes before the first find.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn odds(&mut self, keys_per_second: f64) -> io::Result<()>;
+    fn odds(&mut self, rate: Rate) -> io::Result<()>;
 
     /// Reports that every key exists already.
     ///

@@ -6,7 +6,7 @@ use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::several::{Several, seconds_for};
-use crate::job::Delivered;
+use crate::job::{Delivered, Rate};
 use crate::ledger::Count;
 
 /// Returns an object as a line, without characters that could control a terminal.
@@ -15,7 +15,8 @@ pub(super) fn line(object: &Value) -> String {
 }
 
 /// Returns the estimate for a pattern. `several` is about all patterns, if there is more than one.
-pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_second: f64) -> Value {
+pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate) -> Value {
+    let keys_per_second = rate.keys_per_second;
     let odds = pattern.odds();
     let mut estimate = json!({
         "type": "estimate",
@@ -25,6 +26,7 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, keys_per_se
         "seconds_50": seconds_for(odds, 0.50, keys_per_second),
         "seconds_95": seconds_for(odds, 0.95, keys_per_second),
         "keys_per_second": keys_per_second,
+        "settled": rate.is_settled,
     });
     if let Some(several) = several {
         estimate["any_probability_min"] = several.any.at_least.probability().into();

@@ -8,7 +8,7 @@ use super::paint::Paint;
 use super::several::{Several, seconds_for};
 use super::streams::{self, print};
 use crate::escape::escaped;
-use crate::job::Estimate;
+use crate::job::{Estimate, Rate};
 use crate::notice::grouped;
 use crate::pattern::{Odds, Pattern, any_of};
 
@@ -18,37 +18,39 @@ use crate::pattern::{Odds, Pattern, any_of};
 ///
 /// Returns an error if a write to stdout fails.
 pub fn estimate(estimate: &Estimate) -> io::Result<()> {
-    let Estimate { patterns, quota, keys_per_second, notices, output } = estimate;
-    let keys_per_second = *keys_per_second;
+    let Estimate { patterns, quota, rate, notices, output } = estimate;
+    let rate = *rate;
     streams::notices(notices, *output);
     let paint = Paint::new(output.color, &io::stdout());
     let several = Several::of(patterns, quota, any_of(patterns.iter()));
     for pattern in patterns {
         let line = if output.json {
-            json::line(&json::estimate(pattern, several.as_ref(), keys_per_second))
+            json::line(&json::estimate(pattern, several.as_ref(), rate))
         } else {
-            odds_line(pattern, keys_per_second, paint) + "\n"
+            odds_line(pattern, rate, paint) + "\n"
         };
         print(line.as_bytes())?;
     }
     let Some(several) = several.filter(|_| !output.json) else { return Ok(()) };
-    several_lines(&several, keys_per_second, paint)
+    several_lines(&several, rate.keys_per_second, paint)
         .iter()
         .try_for_each(|line| print(format!("{line}\n").as_bytes()))
 }
 
 /// Returns the line about a pattern:
-/// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
-pub(super) fn odds_line(pattern: &Pattern, keys_per_second: f64, paint: Paint) -> String {
+/// `alice: 1 in 860,000; 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`. A rate that can still
+/// rise is marked as such.
+pub(super) fn odds_line(pattern: &Pattern, rate: Rate, paint: Paint) -> String {
     let odds = pattern.odds();
-    let within = |chance| time(seconds_for(odds, chance, keys_per_second));
+    let within = |chance| time(seconds_for(odds, chance, rate.keys_per_second));
     format!(
-        "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s",
+        "{}: 1 in {}; 50 % within {}, 95 % within {} at {} keys/s{}",
         paint.bold(escaped(pattern.text())),
         rough(odds.expected_attempts()),
         within(0.50),
         within(0.95),
-        rough(keys_per_second)
+        rough(rate.keys_per_second),
+        if rate.is_settled { "" } else { " so far" }
     )
 }
 

@@ -17,7 +17,7 @@ use super::progress_line::{Part, ProgressLine, whole};
 use super::several::Several;
 use super::streams::{self, print};
 use crate::escape::{escaped, shell_word};
-use crate::job::{Delivered, OpenSearch, Reporter};
+use crate::job::{Delivered, OpenSearch, Rate, Reporter};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
@@ -57,21 +57,21 @@ pub struct Report<'a> {
 }
 
 impl Reporter for Report<'_> {
-    fn odds(&mut self, keys_per_second: f64) -> io::Result<()> {
+    fn odds(&mut self, rate: Rate) -> io::Result<()> {
         let several = Several::of(&self.search.patterns, &self.search.quota, self.forecast.next());
         if self.search.output.json {
             for pattern in &self.search.patterns {
-                self.print_json(&json::estimate(pattern, several.as_ref(), keys_per_second))?;
+                self.print_json(&json::estimate(pattern, several.as_ref(), rate))?;
             }
         }
         for pattern in self.search.patterns.iter().take(LISTED) {
-            self.note(odds_line(pattern, keys_per_second, self.err));
+            self.note(odds_line(pattern, rate, self.err));
         }
         if let Some(more @ 1..) = self.search.patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
         }
         if let Some(several) = &several {
-            several_lines(several, keys_per_second, self.err).iter().for_each(|line| self.note(line));
+            several_lines(several, rate.keys_per_second, self.err).iter().for_each(|line| self.note(line));
         }
         Ok(())
     }

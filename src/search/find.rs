@@ -94,7 +94,13 @@ pub trait Observer {
     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error>;
 
     /// Takes the progress of the search, at most ten times a second.
-    fn progress(&mut self, progress: &Progress);
+    ///
+    /// # Errors
+    ///
+    /// Returns an error to end the search.
+    fn progress(&mut self, _: &Progress) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Takes a notice of the engine for the user.
     fn notice(&mut self, _: &Notice) {}

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::find::{End, Find, Observer, Progress, SearchError};
 use super::request::{Goal, Search};
@@ -12,6 +12,9 @@ use crate::pattern::Pattern;
 
 /// The number of rounds of a comparison. It is odd, so that one of them is the median.
 pub const ROUNDS: u32 = 5;
+
+/// The longest time in which an engine finds its fastest settings before it is measured.
+const LONGEST_TUNING: Duration = Duration::from_secs(4);
 
 /// The time in which the batches of an engine grow to their size, before its trial.
 const WARM_UP: Duration = Duration::from_millis(150);
@@ -74,6 +77,7 @@ impl Measure<'_> {
     ///
     /// Returns an error if a signal comes, or if a search fails.
     pub fn compare(&self, engines: &[Box<dyn Engine>], time: Duration) -> Result<Vec<Measured>, Unmeasured> {
+        engines.iter().try_for_each(|engine| self.settle(&**engine))?;
         let mut rates = vec![Vec::new(); engines.len()];
         for _ in 0..ROUNDS {
             for (engine, rates) in engines.iter().zip(&mut rates) {
@@ -107,6 +111,19 @@ impl Measure<'_> {
         }
     }
 
+    /// Lets an engine find its fastest settings, for some seconds at most.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a signal comes, or if the search fails.
+    pub fn settle(&self, engine: &dyn Engine) -> Result<(), Unmeasured> {
+        let end = Instant::now() + LONGEST_TUNING;
+        while !engine.is_settled() && Instant::now() < end {
+            self.rate_after(Duration::ZERO, engine, WARM_UP)?;
+        }
+        Ok(())
+    }
+
     /// Returns the fastest of `engines`. A single engine is not measured.
     ///
     /// # Errors
@@ -120,6 +137,7 @@ impl Measure<'_> {
         let mut fastest = (0, 0.0);
         if engines.len() > 1 {
             for (number, engine) in engines.iter().enumerate() {
+                self.settle(&**engine)?;
                 let rate = self.rate_after(WARM_UP, &**engine, TRIAL)?;
                 if rate > fastest.1 {
                     fastest = (number, rate);
@@ -172,10 +190,11 @@ impl Observer for WarmUp {
         Ok(())
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress) -> Result<(), Self::Error> {
         if self.end.elapsed < self.length {
             self.end = *progress;
         }
+        Ok(())
     }
 }
 

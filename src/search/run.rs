@@ -282,7 +282,8 @@ impl Shared<'_> {
             if next_tick <= now {
                 next_tick = now + TICK;
                 let attempts = self.attempts.load(Relaxed);
-                observer.progress(&Progress { attempts, elapsed: self.began.elapsed() });
+                let progress = Progress { attempts, elapsed: self.began.elapsed() };
+                observer.progress(&progress).map_err(SearchError::Observer)?;
                 self.search.pass_notices(observer);
             }
             let wake = deadline

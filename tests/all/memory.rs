@@ -20,7 +20,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
-use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
+use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 
 /// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
@@ -185,8 +185,6 @@ impl Observer for Nobody {
     fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
         Ok(())
     }
-
-    fn progress(&mut self, _: &Progress) {}
 }
 
 /// The test runs itself in a process of its own for each engine.

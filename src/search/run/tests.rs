@@ -54,13 +54,14 @@ impl Observer for Log {
         Ok(())
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress) -> Result<(), Self::Error> {
         self.ticks.push(progress.elapsed);
         if let Some((stop, signal, tick)) = &self.stop_at_tick
             && self.ticks.len() == *tick
         {
             stop.request(*signal);
         }
+        Ok(())
     }
 
     fn notice(&mut self, notice: &Notice) {
@@ -159,8 +160,6 @@ impl Observer for Slow<'_> {
         self.groups.push(finds.len());
         Ok(())
     }
-
-    fn progress(&mut self, _: &Progress) {}
 }
 
 #[test]
@@ -561,8 +560,6 @@ impl Observer for Prepares {
         }
         Ok(())
     }
-
-    fn progress(&mut self, _: &Progress) {}
 }
 
 #[test]

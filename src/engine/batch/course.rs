@@ -1,0 +1,179 @@
+//! The course of tuning: which settings are tried, in which order, and when no better one is left.
+//!
+//! No cache size that a machine reports, and no figure from another machine, says which table is the
+//! fastest. So a search starts with a small table, and tries one change at a time on its own batches:
+//! a larger table, another distance of prefetches, another number of keys. A change that is faster is
+//! kept, and the next step in the same direction is tried.
+
+use crate::curve::{BLOCKS_AHEAD, Table};
+use crate::engine::sizing::Sizing;
+use crate::simd::CacheLine;
+use crate::sys::{caches, memory_limit};
+
+/// The settings of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Setting {
+    /// The number of windows, which determines the size of the table.
+    pub(super) windows: usize,
+    /// The distance, in blocks, between the first prefetch of a table entry and its use.
+    pub(super) blocks_ahead: usize,
+    /// The number of keys in a batch.
+    pub(super) keys: usize,
+}
+
+/// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 300 MB.
+pub(super) const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
+
+/// The number of windows at the start. Its table, 1.2 MB, takes less than a millisecond.
+const FIRST_WINDOWS: usize = 24;
+
+/// The distances of prefetches that are tried.
+const DISTANCES: [usize; 3] = [1, BLOCKS_AHEAD, 4];
+
+/// The numbers of keys that are tried. A batch takes some milliseconds, and enough keys share an
+/// inversion.
+const KEYS: [usize; 4] = [1024, 2048, 4096, 8192];
+
+/// The numbers of keys at the start: the first if the second-level cache has at least
+/// [`LARGE_CACHE`], otherwise the second.
+const FIRST_KEYS: [usize; 2] = [4096, 2048];
+
+/// The smallest second-level cache that holds a batch of 4096 keys, 1.25 MiB: 25 cache lines for
+/// each vector of 8 keys, and the digits.
+const LARGE_CACHE: usize = 1280 << 10;
+
+/// The most memory that a table takes unless more is allowed. While two tables are compared, both
+/// are in memory. Fewer windows than 15 gain almost nothing.
+const MOST_MEMORY: usize = 64 << 20;
+
+/// If the memory of the process is limited, a table takes at most this part of the limit: one
+/// eighth. Threads, buffers and the table that it is compared with need the rest.
+const SHARE_OF_LIMIT: usize = 8;
+
+/// The cost of making an entry of a table, in additions.
+const COST_OF_ENTRY: f64 = 1.5;
+
+/// The settings that a change is tried of, in this order.
+const KNOBS: [Knob; 3] = [Knob::Windows, Knob::BlocksAhead, Knob::Keys];
+
+#[derive(Clone, Copy, Debug)]
+enum Knob {
+    Windows,
+    BlocksAhead,
+    Keys,
+}
+
+impl Knob {
+    /// Returns the values of the setting, and the setting.
+    fn of(self, setting: &mut Setting) -> (&'static [usize], &mut usize) {
+        match self {
+            Self::Windows => (&WINDOWS, &mut setting.windows),
+            Self::BlocksAhead => (&DISTANCES, &mut setting.blocks_ahead),
+            Self::Keys => (&KEYS, &mut setting.keys),
+        }
+    }
+}
+
+/// The fastest setting so far, and what is left to try.
+#[derive(Debug)]
+pub(super) struct Course {
+    best: Setting,
+    /// The most bytes of a table.
+    most_memory: usize,
+    /// The expected number of keys to try. A large table must pay within them.
+    expected_attempts: f64,
+    /// The knob that is turned, as an index of [`KNOBS`].
+    knob: usize,
+    /// Whether the knob is turned up.
+    up: bool,
+    /// Whether the knob was turned with success.
+    has_turned: bool,
+}
+
+impl Course {
+    /// Returns the course of a search with this sizing, at its start.
+    pub(super) fn new(sizing: Sizing) -> Self {
+        let most_memory = sizing.table_memory.unwrap_or_else(|| {
+            let allowed = memory_limit().map_or(usize::MAX, |bytes| bytes as usize / SHARE_OF_LIMIT);
+            MOST_MEMORY.min(allowed)
+        });
+        let large = caches().get(1).is_some_and(|&second| second >= LARGE_CACHE);
+        let keys = if large { FIRST_KEYS[0] } else { FIRST_KEYS[1] };
+        let fits = |&windows: &usize| windows >= FIRST_WINDOWS && Table::bytes(windows) <= most_memory;
+        let windows = WINDOWS.into_iter().rfind(fits).unwrap_or(WINDOWS[0]);
+        let best = Setting { windows, blocks_ahead: BLOCKS_AHEAD, keys };
+        Self {
+            best,
+            most_memory,
+            expected_attempts: sizing.expected_attempts,
+            knob: 0,
+            up: true,
+            has_turned: false,
+        }
+    }
+
+    /// Returns a course that is at its end.
+    #[cfg(test)]
+    pub(super) fn fixed(setting: Setting) -> Self {
+        let mut course = Self { best: setting, ..Self::new(Sizing::for_attempts(0.0)) };
+        course.end();
+        course
+    }
+
+    /// Returns the fastest setting so far.
+    pub(super) fn best(&self) -> Setting {
+        self.best
+    }
+
+    /// Returns the setting to try next, or `None` if no better one is left.
+    pub(super) fn next(&mut self) -> Option<Setting> {
+        while let Some(&knob) = KNOBS.get(self.knob) {
+            let mut next = self.best;
+            let (values, value) = knob.of(&mut next);
+            let place = values.iter().position(|known| known == value);
+            let place = place.and_then(|at| if self.up { at.checked_add(1) } else { at.checked_sub(1) });
+            if let Some(&changed) = place.and_then(|place| values.get(place)) {
+                *value = changed;
+                if self.is_worth_it(next) {
+                    return Some(next);
+                }
+            }
+            self.turn_back();
+        }
+        None
+    }
+
+    /// Takes the result of the trial of [`Self::next`]: whether it is faster than the best setting.
+    pub(super) fn judge(&mut self, tried: Setting, is_faster: bool) {
+        if is_faster {
+            (self.best, self.has_turned) = (tried, true);
+        } else {
+            self.turn_back();
+        }
+    }
+
+    /// Ends the course. The best setting stays.
+    pub(super) fn end(&mut self) {
+        self.knob = KNOBS.len();
+    }
+
+    /// Turns the knob the other way if it was not turned with success, or goes on to the next knob.
+    fn turn_back(&mut self) {
+        if self.up && !self.has_turned {
+            self.up = false;
+        } else {
+            (self.knob, self.up, self.has_turned) = (self.knob + 1, true, false);
+        }
+    }
+
+    /// Returns whether the table of a setting fits into memory, and whether the additions that it
+    /// saves in this search cost more than building it.
+    fn is_worth_it(&self, next: Setting) -> bool {
+        let bytes = Table::bytes(next.windows);
+        let entries = (bytes / size_of::<CacheLine>()) as f64;
+        let saved = self.best.windows.saturating_sub(next.windows) as f64;
+        bytes <= self.most_memory
+            && (next.windows >= self.best.windows
+                || COST_OF_ENTRY * entries < self.expected_attempts * saved)
+    }
+}

@@ -1,0 +1,61 @@
+//! The rate that the odds are reported with.
+
+use std::time::Duration;
+
+use crate::engine::Engine;
+use crate::search::Progress;
+
+/// The time over which the rate of an engine is measured once it has settled.
+const SHORTEST: Duration = Duration::from_millis(150);
+
+/// The longest wait for an engine to settle.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How many keys this machine tries per second.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    /// The number of keys per second.
+    pub keys_per_second: f64,
+    /// Whether the engine has found its fastest settings. If not, the rate can rise.
+    pub is_settled: bool,
+}
+
+/// Measures the rate during a search, until the odds are reported.
+pub(super) struct RateMeter {
+    is_wanted: bool,
+    /// The first progress with the settings that are measured.
+    since: Option<Progress>,
+}
+
+impl RateMeter {
+    /// Returns a meter that gives one rate, or none at all.
+    pub(super) fn new(is_wanted: bool) -> Self {
+        Self { is_wanted, since: None }
+    }
+
+    /// Takes the progress of a search, and returns the rate when it is known.
+    pub(super) fn progress(&mut self, engine: &dyn Engine, progress: &Progress) -> Option<Rate> {
+        let is_settled = engine.is_settled();
+        if !self.is_wanted || !is_settled && progress.elapsed < PATIENCE {
+            return None;
+        }
+        let since = self.since.get_or_insert(*progress);
+        let elapsed = progress.elapsed.saturating_sub(since.elapsed);
+        let attempts = progress.attempts - since.attempts;
+        if elapsed < SHORTEST || attempts == 0 {
+            return None;
+        }
+        self.is_wanted = false;
+        Some(Rate { keys_per_second: attempts as f64 / elapsed.as_secs_f64(), is_settled })
+    }
+
+    /// Returns the mean rate of a search so far, unless the rate was returned before.
+    pub(super) fn so_far(&mut self, engine: &dyn Engine, attempts: u64, elapsed: Duration) -> Option<Rate> {
+        let elapsed = elapsed.as_secs_f64();
+        if !self.is_wanted || attempts == 0 || elapsed == 0.0 {
+            return None;
+        }
+        self.is_wanted = false;
+        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: engine.is_settled() })
+    }
+}
