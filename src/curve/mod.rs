@@ -17,8 +17,8 @@ mod table;
 pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
 pub use edwards::numbers_of_edwards;
-pub use pass::BLOCKS_AHEAD;
 pub use field::{Element, Field, Fma, Ifma, Portable, invert};
+pub use pass::BLOCKS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, Window, fetch};
 
 #[cfg(test)]

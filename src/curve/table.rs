@@ -185,8 +185,27 @@ impl Multiples {
     /// Computes the points.
     #[must_use]
     pub fn compute() -> Self {
-        let base = entry(Element::new(9) + shift_of_x(), Element(BASE_V));
-        Self(std::iter::successors(Some(base), |point| Some(double(point))).skip(2).take(253).collect())
+        let base = Jacobian { x: Element::new(9) + shift_of_x(), y: Element(BASE_V), z: Element::new(1) };
+        let a = Element::new(1) - Element::new(A) * shift_of_x();
+        let doubles = std::iter::successors(Some(base), |point| Some(point.double(a)));
+        let points: Vec<_> = doubles.skip(2).take(253).collect();
+        // All points share one inversion.
+        let mut product = Element::new(1);
+        let mut before = Vec::with_capacity(points.len());
+        for point in &points {
+            before.push(product);
+            product = product * point.z;
+        }
+        let mut inverse = Element::new(1) / product;
+        let mut affine = Vec::with_capacity(points.len());
+        for (Jacobian { x, y, z }, before) in points.into_iter().zip(before).rev() {
+            let inverse_of_z = inverse * before;
+            inverse = inverse * z;
+            let square = inverse_of_z * inverse_of_z;
+            affine.push(entry(x * square, y * square * inverse_of_z));
+        }
+        affine.reverse();
+        Self(affine)
     }
 }
 
@@ -257,7 +276,6 @@ pub(super) fn shift_of_x() -> Element {
     Element::new(A) / Element::new(3)
 }
 
-
 /// Sets `sums[i] = known[i] + point`. The sums share one inversion.
 fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: &mut [CacheLine]) {
     let simd = field.simd();
@@ -315,14 +333,27 @@ fn add(a: &CacheLine, b: &CacheLine) -> CacheLine {
     sum[0]
 }
 
-/// Returns the double of a point. The slope is (3 x^2 + a) / 2y with the Weierstrass
-/// a = 1 - A^2 / 3.
-fn double(point: &CacheLine) -> CacheLine {
-    let (x, y) = coordinates(point);
-    let a = Element::new(1) - Element::new(A) * shift_of_x();
-    let slope = (Element::new(3) * x * x + a) / (y + y);
-    let doubled = slope * slope - x - x;
-    entry(doubled, slope * (x - doubled) - y)
+/// A point in Jacobian coordinates: (x / z^2, y / z^3).
+#[derive(Clone, Copy)]
+struct Jacobian {
+    x: Element,
+    y: Element,
+    z: Element,
+}
+
+impl Jacobian {
+    /// Returns the double of a point, by the formulas "dbl-2007-bl" of the Explicit-Formulas
+    /// Database. `a` is the Weierstrass coefficient.
+    fn double(self, a: Element) -> Self {
+        let Self { x, y, z } = self;
+        let (xx, yy, zz) = (x * x, y * y, z * z);
+        let yyyy = yy * yy;
+        let s = (x + yy) * (x + yy) - xx - yyyy;
+        let s = s + s;
+        let m = Element::new(3) * xx + a * zz * zz;
+        let t = m * m - s - s;
+        Self { x: t, y: m * (s - t) - Element::new(8) * yyyy, z: (y + z) * (y + z) - yy - zz }
+    }
 }
 
 /// Returns the negative of a point.

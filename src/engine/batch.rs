@@ -275,8 +275,7 @@ mod tests {
     const KEYS: usize = 4096;
 
     fn deriver<F: Field>(field: F) -> Derive {
-        let mut worker =
-            Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
+        let mut worker = Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
         Box::new(move |seeds| {
             worker.buffers.seeds.copy_from_slice(seeds);
             worker.buffers.derive();

@@ -10,11 +10,6 @@ use super::worker::Engine;
 use super::{batch, gpu, reference, self_test};
 use crate::escape::escaped;
 
-/// The fewest expected attempts for which another engine pays. With fewer, the reference engine
-/// finishes before another one starts: it tries 40,000 keys a second or more, and tables and
-/// self-test take about 40 ms.
-const FEW_ATTEMPTS: f64 = 2000.0;
-
 /// The name of the engine that is the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
 
@@ -91,8 +86,7 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError
 /// Returns the engines that the name stands for, at least one. [`AUTO`] stands for several engines
 /// if the machine has graphics processors and the search is long: only measuring shows which of
 /// them is the fastest ([`Measure::fastest`](crate::search::Measure::fastest)). Otherwise it stands
-/// for the fastest engine of the processor, and for a search of few keys for the reference engine,
-/// which needs no tables.
+/// for the fastest engine of the processor.
 ///
 /// # Errors
 ///
@@ -102,9 +96,6 @@ pub fn candidates(name: &str, sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, En
 }
 
 fn automatic(sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
-    if sizing.expected_attempts < FEW_ATTEMPTS {
-        return Ok(vec![select(reference::NAME, sizing)?]);
-    }
     #[cfg(feature = "gpu")]
     {
         let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;

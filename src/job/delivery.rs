@@ -99,7 +99,7 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
         let first = &finds[0];
-        let rate = self.meter.so_far(&*self.search.engine, first.attempts, first.elapsed);
+        let rate = self.meter.so_far(first.tried, first.elapsed);
         // The finds are kept even if the odds cannot be reported.
         let reported = self.report_odds(rate);
         match &self.search.ledger {

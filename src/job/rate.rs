@@ -50,12 +50,12 @@ impl RateMeter {
     }
 
     /// Returns the mean rate of a search so far, unless the rate was returned before.
-    pub(super) fn so_far(&mut self, engine: &dyn Engine, attempts: u64, elapsed: Duration) -> Option<Rate> {
+    pub(super) fn so_far(&mut self, attempts: u64, elapsed: Duration) -> Option<Rate> {
         let elapsed = elapsed.as_secs_f64();
         if !self.is_wanted || attempts == 0 || elapsed == 0.0 {
             return None;
         }
         self.is_wanted = false;
-        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: engine.is_settled() })
+        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false })
     }
 }

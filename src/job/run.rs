@@ -33,7 +33,7 @@ impl OpenSearch {
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
         let mut delivery = Delivery { search: self, reporter, meter };
         let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
-        let rate = delivery.meter.so_far(&*self.engine, summary.attempts, summary.elapsed);
+        let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
         delivery.report_odds(rate)?;
         reporter.summary(&summary).map_err(JobError::Stdout)?;
         Ok(summary.end)

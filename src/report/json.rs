@@ -133,6 +133,7 @@ mod tests {
             public_key,
             patterns: vec![0],
             attempts: 1,
+            tried: 1,
             elapsed: Duration::from_secs(1),
             prepared: None,
         };

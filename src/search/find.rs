@@ -26,6 +26,8 @@ pub struct Find {
     pub patterns: Vec<PatternId>,
     /// The candidates that all workers had tried when this key was found, including this one.
     pub attempts: u64,
+    /// The candidates that all workers had tried at the end of the batch of this key.
+    pub tried: u64,
     /// The time since the search began.
     pub elapsed: Duration,
     /// The text of the private key, if [`Search::prepare`](super::Search::prepare) made one.

@@ -1,5 +1,6 @@
 //! The search itself: worker threads, and the calling thread that oversees them.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -163,6 +164,7 @@ impl Shared<'_> {
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
+            let tried = before + tried;
             // Wipes the stack when all hits are processed.
             let _stack = (!hits.is_empty()).then_some(WipeStack);
             for hit in hits.drain(..) {
@@ -177,7 +179,7 @@ impl Shared<'_> {
                 if self.search.prepare.is_some() && self.ended.load(Relaxed) {
                     return;
                 }
-                let message = match self.judge(hit, &matcher, before) {
+                let message = match self.judge(hit, &matcher, before..tried) {
                     Ok(None) => continue,
                     Ok(Some(find)) => match (preparer.take(), self.search.prepare) {
                         (Some(idle), Some(prepare)) => {
@@ -203,8 +205,8 @@ impl Shared<'_> {
     }
 
     /// Turns a hit into a find. Returns `None` if no pattern that it matches still wants a key, and
-    /// an error if the hit is false.
-    fn judge(&self, hit: Hit, matcher: &Matcher, before: u64) -> Result<Option<Find>, Fault> {
+    /// an error if the hit is false. `batch` numbers the candidates of its batch.
+    fn judge(&self, hit: Hit, matcher: &Matcher, batch: Range<u64>) -> Result<Option<Find>, Fault> {
         let target = matcher.target();
         let claimed: Vec<PatternId> =
             hit.possible().flat_map(|key| matcher.find(&key.bytes(target))).collect();
@@ -229,7 +231,8 @@ impl Shared<'_> {
             seed: hit.seed,
             public_key,
             patterns,
-            attempts: before + hit.index + 1,
+            attempts: batch.start + hit.index + 1,
+            tried: batch.end,
             elapsed: self.began.elapsed(),
             prepared: None,
         }))

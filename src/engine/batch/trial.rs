@@ -14,7 +14,7 @@ pub(super) enum Side {
 }
 
 /// The shortest time that counts in a turn.
-const TURN: Duration = Duration::from_millis(20);
+const TURN: Duration = Duration::from_millis(15);
 
 /// The fewest batches that count in a turn.
 const FIGURES: usize = 3;

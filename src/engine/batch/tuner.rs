@@ -35,7 +35,9 @@ pub(super) struct Tuner<F> {
     is_right: fn(F, &Arc<Table>) -> bool,
     /// The number of the current turn.
     number: AtomicU64,
+    /// Whether the table is chosen. What is tried afterwards changes the rate little.
     is_settled: AtomicBool,
+    is_over: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -52,13 +54,22 @@ struct State {
     is_table_wrong: bool,
 }
 
+/// The number of keys in each of the first batches: the self-test of the engine, and the first batch
+/// of the search. A batch of so few keys takes less than a millisecond.
+const FIRST_KEYS: usize = 512;
+
+/// The number of these batches.
+const FIRST_BATCHES: u32 = 2;
+
 enum Phase {
+    /// This number of the first batches is left.
+    Starting(u32),
     /// A table is being built. It has no builder while a worker fills a window.
     Building(Setting, Option<TableBuilder>),
     /// The challenger takes turns with the best setting.
     Trying(Trial, Turn),
     /// No better setting is left.
-    Settled,
+    Over,
 }
 
 /// A window to fill.
@@ -73,17 +84,27 @@ impl<F: Field> Tuner<F> {
     pub(super) fn new(field: F, course: Course, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
         let multiples = Multiples::compute();
         let table = Arc::new(Table::from_multiples(field, course.best().windows, &multiples));
-        let mut state = State {
+        let state = State {
             best: Turn::of(course.best(), table),
             course,
             multiples: Some(Arc::new(multiples)),
-            phase: Phase::Settled,
+            phase: Phase::Starting(FIRST_BATCHES),
             began: Instant::now(),
             is_table_wrong: false,
         };
-        state.begin_next();
-        let is_settled = AtomicBool::new(matches!(state.phase, Phase::Settled));
-        Self { field, is_right, number: AtomicU64::new(0), is_settled, state: Mutex::new(state) }
+        Self::with_state(field, state, is_right)
+    }
+
+    fn with_state(field: F, state: State, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
+        let is_over = matches!(state.phase, Phase::Over);
+        Self {
+            field,
+            is_right,
+            number: AtomicU64::new(0),
+            is_settled: AtomicBool::new(is_over),
+            is_over: AtomicBool::new(is_over),
+            state: Mutex::new(state),
+        }
     }
 
     /// Returns a tuner that keeps a setting, and the table of its windows.
@@ -93,15 +114,14 @@ impl<F: Field> Tuner<F> {
             best: Turn::of(setting, table),
             course: Course::fixed(setting),
             multiples: None,
-            phase: Phase::Settled,
+            phase: Phase::Over,
             began: Instant::now(),
             is_table_wrong: false,
         };
-        let (number, is_settled) = (AtomicU64::new(0), AtomicBool::new(true));
-        Self { field, is_right: |_, _| true, number, is_settled, state: Mutex::new(state) }
+        Self::with_state(field, state, |_, _| true)
     }
 
-    /// Returns whether no better setting is left to try.
+    /// Returns whether the table is chosen.
     pub(super) fn is_settled(&self) -> bool {
         self.is_settled.load(Relaxed)
     }
@@ -114,11 +134,14 @@ impl<F: Field> Tuner<F> {
     /// Returns the current turn.
     pub(super) fn turn(&self) -> Turn {
         let state = self.lock();
-        let turn = match &state.phase {
-            Phase::Trying(trial, challenger) if trial.side() == Side::Challenger => challenger,
-            _ => &state.best,
+        let mut turn = match &state.phase {
+            Phase::Trying(trial, challenger) if trial.side() == Side::Challenger => challenger.clone(),
+            _ => state.best.clone(),
         };
-        Turn { number: self.number.load(Relaxed), ..turn.clone() }
+        if let Phase::Starting(_) = state.phase {
+            turn.setting.keys = FIRST_KEYS;
+        }
+        Turn { number: self.number.load(Relaxed), ..turn }
     }
 
     /// Returns the current turn if it is not `turn`.
@@ -128,7 +151,7 @@ impl<F: Field> Tuner<F> {
 
     /// Takes the time of one batch of a turn, and does a part of the work that is due.
     pub(super) fn report(&self, turn: &Turn, time: Duration) {
-        if self.is_settled() {
+        if self.is_over.load(Relaxed) {
             return;
         }
         let job = {
@@ -153,7 +176,8 @@ impl<F: Field> Tuner<F> {
     fn begin_turn(&self, state: &mut State) {
         state.began = Instant::now();
         self.number.fetch_add(1, Relaxed);
-        self.is_settled.store(matches!(state.phase, Phase::Settled), Relaxed);
+        self.is_settled.store(state.course.has_table(), Relaxed);
+        self.is_over.store(matches!(state.phase, Phase::Over), Relaxed);
     }
 
     /// Locks the state. No thread panics while it holds the lock.
@@ -168,7 +192,7 @@ impl State {
         self.phase = match self.course.next() {
             None => {
                 self.multiples = None;
-                Phase::Settled
+                Phase::Over
             }
             Some(setting) if setting.windows == self.best.setting.windows => {
                 self.try_against_best(setting, Arc::clone(&self.best.table))
@@ -184,7 +208,18 @@ impl State {
 
     /// Counts a batch. Returns whether another turn begins.
     fn count(&mut self, turn: &Turn, time: Duration) -> bool {
-        let Phase::Trying(trial, challenger) = &mut self.phase else { return false };
+        let (trial, challenger) = match &mut self.phase {
+            Phase::Starting(left) => {
+                *left -= 1;
+                let is_over = *left == 0;
+                if is_over {
+                    self.begin_next();
+                }
+                return is_over;
+            }
+            Phase::Trying(trial, challenger) => (trial, challenger),
+            Phase::Building(..) | Phase::Over => return false,
+        };
         let Setting { windows, keys, .. } = turn.setting;
         match trial.count(keys, keys * windows, time, self.began.elapsed()) {
             Next::Continue => return false,

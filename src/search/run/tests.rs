@@ -261,7 +261,15 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let find = || {
         let seed = Seed::new([7; 32]);
         let public_key = seed.public_key();
-        Find { seed, public_key, patterns: vec![0], attempts: 1, elapsed: Duration::ZERO, prepared: None }
+        Find {
+            seed,
+            public_key,
+            patterns: vec![0],
+            attempts: 1,
+            tried: 1,
+            elapsed: Duration::ZERO,
+            prepared: None,
+        }
     };
     let (finds, inbox) = sync_channel(3 * TOGETHER);
     (0..3 * TOGETHER).for_each(|_| finds.send(Ok(find())).unwrap());
