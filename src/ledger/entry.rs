@@ -39,7 +39,7 @@ pub struct Entry {
     pub attempts: Option<u64>,
 }
 
-/// The words of `--in`, and their meanings.
+/// The words for each target.
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
