@@ -115,7 +115,11 @@ fn expand(base: &[String], rest: &str, paths: &mut BTreeSet<Vec<String>>) {
                 _ => {}
             }
             if depth == 0 || depth == 1 && char == ',' {
-                expand(base, inner[from..at].trim(), paths);
+                let part = inner[from..at].trim();
+                // Nothing follows the last comma.
+                if !part.is_empty() {
+                    expand(base, part, paths);
+                }
                 from = at + 1;
             }
             if depth == 0 {
@@ -162,13 +166,13 @@ fn room(file: &str) -> &str {
 
 #[test]
 fn every_form_of_an_import_is_seen() {
-    let text = "use crate::a::{b::{C, d}, e::*, self};\n\
+    let text = "use crate::a::{b::{C, d}, e::*, self};\nuse crate::{\n    n::O,\n};\n\
                 #[cfg(test)]\nmod tests {\n    use crate::unseen;\n}\n\
                 pub use crate::f as g;\n\
                 mod inner {\n    use super::super::h;\n}\n\
                 fn i() {\n    use super::j::K;\n    crate::l::m();\n}\n";
     let seen: Vec<_> = paths("room/file.rs", &code(text)).iter().map(|path| path.join("::")).collect();
-    assert_eq!(seen, ["a::b", "a::b::d", "a::e", "a::self", "f", "l::m", "room::h", "room::j"]);
+    assert_eq!(seen, ["a::b", "a::b::d", "a::e", "a::self", "f", "l::m", "n", "room::h", "room::j"]);
 }
 
 #[test]
