@@ -180,7 +180,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_wrong_recording_is_told_by_file_line_and_reason() {
+    fn a_wrong_recording_is_reported_with_file_line_and_reason() {
         let cases = [
             ("", "e.csv:5: ends without a row"),
             ("a,1,9,1,1\n", "e.csv:6: 5 cells, not 6"),

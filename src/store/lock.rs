@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_taken_when_it_is_free_and_not_waited_for_for_ever() {
+    fn a_free_lock_is_taken_and_waiting_for_a_lock_ends() {
         let directory = tempfile::TempDir::new().unwrap();
         let open = || File::open(directory.path()).unwrap();
         let (one, other) = (open(), open());
