@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::lock::patiently;
+use super::lock::lock_in_time;
 
 const NO_FILE: &str = "it is not a regular file";
 
@@ -69,7 +69,7 @@ impl AppendLog {
                 return Err(io::Error::other("it has other names (hard links)"));
             }
         }
-        patiently(|| file.try_lock());
+        lock_in_time(|| file.try_lock());
         Ok(HeldLog(file))
     }
 }

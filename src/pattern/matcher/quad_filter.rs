@@ -233,10 +233,10 @@ impl QuadFilter {
 
     /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
     fn prefetch_bitmap(&self) {
-        let used = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
-        let marks = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..used.min(bitmap.len())]);
-        if marks.len() <= MOST_FETCHED {
-            marks.iter().step_by(16).for_each(prefetch);
+        let len = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
+        let used = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..len.min(bitmap.len())]);
+        if used.len() <= MOST_FETCHED {
+            used.iter().step_by(16).for_each(prefetch);
         }
     }
 
