@@ -1,5 +1,5 @@
 //! Tests of what the kernel and a terminal see: the order of system calls, a failing random
-//! generator, the live line.
+//! generator, the progress line.
 
 #![cfg(target_os = "linux")]
 
@@ -258,8 +258,8 @@ fn without_randomness_no_encrypted_key_is_made() {
     assert!(missed >= 4, "the failure was reported {missed} times");
 }
 
-/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a live
-/// line is due by then.
+/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a
+/// progress line is due by then.
 const ENDED: &str = "-t 1 --timeout 500ms abcdefghijabcdefghij";
 
 /// Runs the program in a pseudo-terminal, where it must end with `status`. Returns what the
@@ -283,7 +283,7 @@ fn rewrites(sent: &str) -> bool {
 }
 
 #[test]
-fn a_terminal_has_a_live_line_and_colours() {
+fn a_terminal_has_a_progress_line_and_colours() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{PROGRAM}' -t 1 abcdefghijabcdefghij");
     let mut typist = Typist::run(&mut command(&script), &search);
@@ -293,7 +293,7 @@ fn a_terminal_has_a_live_line_and_colours() {
     assert!(rewrites(&sent), "{sent:?}");
     assert!(sent.contains(" keys/s, ") && sent.contains(" below 0.01 % chance by now, "), "{sent:?}");
     assert!(sequences(&sent).contains('m'), "{sent:?}");
-    // Nothing of the live line stays at the end.
+    // Nothing of the progress line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
     assert!(!last.contains(" chance by now, "), "{last:?}");
 
