@@ -280,7 +280,7 @@ impl<'a> Report<'a> {
         self.note(format_args!("  or an agent    ssh-add {private}"));
         if kept.format == Format::Pkcs8 {
             self.note(
-                "  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh works with every version)",
+                "  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)",
             );
         }
     }
