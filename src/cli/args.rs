@@ -123,11 +123,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
     pub gpu_device: Option<String>,
 
-    /// Maximum memory for tables: 64KiB, 30MiB [default: by caches and odds]
+    /// Maximum memory for a table: 64KiB, 30MiB [default: 64MiB]
     ///
-    /// The engines that work in batches have tables, which all threads share. Larger tables make
-    /// the search faster, up to about 30MiB. Without this option, the tables are at most as large
-    /// as the processor's last-level cache, and smaller for a short search.
+    /// The engines that work in batches have a table, which all threads share. A search starts with
+    /// a small table. It tries larger ones up to this size, and keeps the fastest.
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
     pub table_memory: Option<String>,
 

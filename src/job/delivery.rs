@@ -21,9 +21,9 @@ pub(super) struct Delivery<'a, R> {
 }
 
 impl<R: Reporter> Delivery<'_, R> {
-    /// Reports the odds of the patterns, if a rate is known.
-    pub(super) fn report_odds(&mut self, rate: Option<Rate>) -> Result<(), JobError> {
-        rate.map_or(Ok(()), |rate| self.reporter.odds(rate).map_err(JobError::Stdout))
+    /// Reports the rate of this machine, if it is known.
+    pub(super) fn report_rate(&mut self, rate: Option<Rate>) -> Result<(), JobError> {
+        rate.map_or(Ok(()), |rate| self.reporter.rate(rate).map_err(JobError::Stdout))
     }
 
     fn deliver(&mut self, find: &Find) -> Result<(), JobError> {
@@ -100,8 +100,8 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
         let first = &finds[0];
         let rate = self.meter.so_far(first.tried, first.elapsed);
-        // The finds are kept even if the odds cannot be reported.
-        let reported = self.report_odds(rate);
+        // The finds are kept even if the rate cannot be reported.
+        let reported = self.report_rate(rate);
         match &self.search.ledger {
             Some(ledger) => {
                 finds.chunks(Group::most()).try_for_each(|finds| self.deliver_together(finds, ledger))?;
@@ -113,7 +113,7 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
 
     fn progress(&mut self, progress: &Progress) -> Result<(), JobError> {
         let rate = self.meter.progress(&*self.search.engine, progress);
-        self.report_odds(rate)?;
+        self.report_rate(rate)?;
         self.reporter.progress(progress);
         Ok(())
     }

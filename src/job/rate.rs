@@ -1,4 +1,4 @@
-//! The rate that the odds are reported with.
+//! The rate of this machine, measured during a search.
 
 use std::time::Duration;
 
@@ -7,9 +7,6 @@ use crate::search::Progress;
 
 /// The time over which the rate of an engine is measured once it has settled.
 const SHORTEST: Duration = Duration::from_millis(150);
-
-/// The longest wait for an engine to settle.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How many keys this machine tries per second.
 #[derive(Clone, Copy, Debug)]
@@ -20,23 +17,25 @@ pub struct Rate {
     pub is_settled: bool,
 }
 
-/// Measures the rate during a search, until the odds are reported.
+/// Measures the rate during a search, until it is known.
 pub(super) struct RateMeter {
+    /// Whether the rate is still to be returned once the engine has settled.
     is_wanted: bool,
+    /// Whether the rate was never returned.
+    is_unknown: bool,
     /// The first progress with the settings that are measured.
     since: Option<Progress>,
 }
 
 impl RateMeter {
-    /// Returns a meter that gives one rate, or none at all.
+    /// Returns a meter, which gives no rate unless `is_wanted`.
     pub(super) fn new(is_wanted: bool) -> Self {
-        Self { is_wanted, since: None }
+        Self { is_wanted, is_unknown: is_wanted, since: None }
     }
 
-    /// Takes the progress of a search, and returns the rate when it is known.
+    /// Takes the progress of a search. Returns the rate once, when the engine has settled.
     pub(super) fn progress(&mut self, engine: &dyn Engine, progress: &Progress) -> Option<Rate> {
-        let is_settled = engine.is_settled();
-        if !self.is_wanted || !is_settled && progress.elapsed < PATIENCE {
+        if !self.is_wanted || !engine.is_settled() {
             return None;
         }
         let since = self.since.get_or_insert(*progress);
@@ -45,17 +44,17 @@ impl RateMeter {
         if elapsed < SHORTEST || attempts == 0 {
             return None;
         }
-        self.is_wanted = false;
-        Some(Rate { keys_per_second: attempts as f64 / elapsed.as_secs_f64(), is_settled })
+        (self.is_wanted, self.is_unknown) = (false, false);
+        Some(Rate { keys_per_second: attempts as f64 / elapsed.as_secs_f64(), is_settled: true })
     }
 
-    /// Returns the mean rate of a search so far, unless the rate was returned before.
+    /// Returns the mean rate of a search so far, unless a rate was returned before.
     pub(super) fn so_far(&mut self, attempts: u64, elapsed: Duration) -> Option<Rate> {
         let elapsed = elapsed.as_secs_f64();
-        if !self.is_wanted || attempts == 0 || elapsed == 0.0 {
+        if !self.is_unknown || attempts == 0 || elapsed == 0.0 {
             return None;
         }
-        self.is_wanted = false;
+        self.is_unknown = false;
         Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false })
     }
 }

@@ -17,12 +17,16 @@ pub enum Delivered<'a> {
 
 /// A receiver of the events of a job. An error means that a result could not be written to stdout.
 pub trait Reporter {
-    /// Reports the odds, on a machine with this rate. This comes before the first find.
+    /// Reports the odds before the search.
+    fn odds(&mut self);
+
+    /// Reports how fast this machine is, and with it how long the search takes. The first call comes
+    /// before the first find. If the engine had not settled then, another call follows.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn odds(&mut self, rate: Rate) -> io::Result<()>;
+    fn rate(&mut self, rate: Rate) -> io::Result<()>;
 
     /// Reports that every key exists already.
     ///

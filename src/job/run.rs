@@ -21,6 +21,7 @@ impl OpenSearch {
             reporter.nothing_missing().map_err(JobError::Stdout)?;
             return Ok(End::Complete);
         }
+        reporter.odds();
         let preparation = |find: &Find| prepare(self, find);
         let search = Search {
             engine: &*self.engine,
@@ -34,7 +35,7 @@ impl OpenSearch {
         let mut delivery = Delivery { search: self, reporter, meter };
         let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
         let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
-        delivery.report_odds(rate)?;
+        delivery.report_rate(rate)?;
         reporter.summary(&summary).map_err(JobError::Stdout)?;
         Ok(summary.end)
     }

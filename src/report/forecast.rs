@@ -10,6 +10,8 @@ pub(super) struct Forecast<'a> {
     remaining: Remaining,
     wanted: u64,
     found: u64,
+    /// The chance that a key is the first find.
+    first: Option<Bounds>,
     /// The chance that a key is the next find, or `None` if no key is missing or it is not shown.
     next: Option<Bounds>,
     /// The number of attempts at the last find of any pattern.
@@ -31,11 +33,13 @@ impl<'a> Forecast<'a> {
             order = (0..patterns.len()).filter(|id| remaining.wants(*id)).collect();
             order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
         }
+        let first = if is_shown { any_of(patterns.iter()) } else { None };
         Self {
             patterns,
+            first,
             wanted: remaining.total().saturating_add(existing),
             found: existing,
-            next: if is_shown { any_of(patterns.iter()) } else { None },
+            next: first,
             last_find: 0,
             last_of_each: vec![0; patterns.len()],
             order,
@@ -70,9 +74,9 @@ impl<'a> Forecast<'a> {
         (self.found, self.wanted)
     }
 
-    /// Returns the chance that a key is the next find.
-    pub(super) fn next(&self) -> Option<Bounds> {
-        self.next
+    /// Returns the chance that a key is the first find.
+    pub(super) fn first(&self) -> Option<Bounds> {
+        self.first
     }
 
     /// Returns the chance that the next find would have been made by now, and whether the figure is
@@ -186,11 +190,11 @@ mod tests {
         let mut forecast = Forecast::new(&patterns, &Quota::Each(1), 0, true);
         forecast.count(&[3], 1);
         let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
-        let next = forecast.next().unwrap();
+        let next = forecast.next.unwrap();
         assert!(!next.is_exact() && next.at_least <= exact && exact <= next.at_most);
         assert!(!forecast.chance_of_next(9).unwrap().1);
         forecast.count(&[5], 2);
-        assert!(forecast.next().unwrap().is_exact());
+        assert!(forecast.next.unwrap().is_exact());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::forecast::Forecast;
 use super::json;
 use super::number::{clock, percent, rough};
-use super::odds::{odds_line, several_lines};
+use super::odds::{odds_line, several_line, several_times, times_line};
 use super::paint::Paint;
 use super::progress_line::{Part, ProgressLine, whole};
 use super::several::Several;
@@ -50,6 +50,8 @@ pub struct Report<'a> {
     /// Without a progress line, the time of the next report of progress.
     line_due: Duration,
     forecast: Forecast<'a>,
+    /// Whether the estimates for scripts are printed.
+    has_estimates: bool,
     /// The recent progress, the oldest first.
     recent: VecDeque<Progress>,
     /// The files that were written last.
@@ -57,21 +59,38 @@ pub struct Report<'a> {
 }
 
 impl Reporter for Report<'_> {
-    fn odds(&mut self, rate: Rate) -> io::Result<()> {
-        let several = Several::of(&self.search.patterns, &self.search.quota, self.forecast.next());
-        if self.search.output.json {
+    fn odds(&mut self) {
+        let patterns = &self.search.patterns;
+        for pattern in patterns.iter().take(LISTED) {
+            self.note(odds_line(pattern, self.err));
+        }
+        if let Some(more @ 1..) = patterns.len().checked_sub(LISTED) {
+            self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
+        }
+        if let Some(several) = self.several() {
+            self.note(several_line(&several, self.err));
+        }
+    }
+
+    fn rate(&mut self, rate: Rate) -> io::Result<()> {
+        let several = self.several();
+        if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
             for pattern in &self.search.patterns {
                 self.print_json(&json::estimate(pattern, several.as_ref(), rate))?;
             }
         }
-        for pattern in self.search.patterns.iter().take(LISTED) {
-            self.note(odds_line(pattern, rate, self.err));
+        if !rate.is_settled {
+            return Ok(());
         }
-        if let Some(more @ 1..) = self.search.patterns.len().checked_sub(LISTED) {
-            self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
-        }
-        if let Some(several) = &several {
-            several_lines(several, rate.keys_per_second, self.err).iter().for_each(|line| self.note(line));
+        match several {
+            Some(several) => {
+                several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
+            }
+            None => {
+                for pattern in self.search.patterns.iter().take(LISTED) {
+                    self.note(times_line(pattern, rate, self.err));
+                }
+            }
         }
         Ok(())
     }
@@ -205,6 +224,7 @@ impl<'a> Report<'a> {
             out: Paint::new(color, &io::stdout()),
             progress_line: if quiet { None } else { ProgressLine::new() },
             line_due: FIRST_LINE,
+            has_estimates: false,
             forecast: Forecast::new(
                 &search.patterns,
                 &search.quota,
@@ -255,6 +275,11 @@ impl<'a> Report<'a> {
         start + found.start..start + found.end
     }
 
+    /// Returns the odds of all patterns together, as they were before the first find.
+    fn several(&self) -> Option<Several> {
+        Several::of(&self.search.patterns, &self.search.quota, self.forecast.first())
+    }
+
     /// Returns the words for a private key of this search.
     fn private_key(&self) -> &'static str {
         if self.search.protection.is_some() { "encrypted private key" } else { "private key" }
@@ -279,9 +304,7 @@ impl<'a> Report<'a> {
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
         self.note(format_args!("  or an agent    ssh-add {private}"));
         if kept.format == Format::Pkcs8 {
-            self.note(
-                "  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)",
-            );
+            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)");
         }
     }
 

@@ -181,3 +181,101 @@ impl Course {
             && (next.windows >= self.best.windows || COST_OF_ENTRY * entries < self.expected_attempts * saved)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizing(expected_attempts: f64, table_memory: usize) -> Sizing {
+        Sizing { table_memory: Some(table_memory), ..Sizing::for_attempts(expected_attempts) }
+    }
+
+    /// Runs a course on a machine where a key costs `cost`. Returns the last setting and the number
+    /// of trials.
+    fn settle(mut course: Course, cost: impl Fn(Setting) -> f64) -> (Setting, usize) {
+        for trials in 0.. {
+            let Some(tried) = course.next() else { return (course.best(), trials) };
+            let is_faster = cost(tried) < cost(course.best());
+            course.judge(tried, is_faster);
+        }
+        unreachable!("a course ends")
+    }
+
+    /// The cost of a key where a table of `fast` bytes is as near as registers, and a larger one is
+    /// the farther away the larger it is.
+    fn cost(fast: usize) -> impl Fn(Setting) -> f64 {
+        move |setting| {
+            let bytes = Table::bytes(setting.windows);
+            let addition = if bytes <= fast { 1.0 } else { 1.0 + bytes as f64 / fast as f64 };
+            let prefetch = (setting.blocks_ahead as f64 - 2.0).abs();
+            setting.windows as f64 * addition + prefetch + 1e4 / setting.keys as f64
+        }
+    }
+
+    #[test]
+    fn it_finds_the_largest_table_that_is_fast() {
+        for fast in [16 << 10, 64 << 10, 460 << 10, 5 << 20, 40 << 20, 1 << 30] {
+            let (best, trials) = settle(Course::new(sizing(1e18, 512 << 20)), cost(fast));
+            let largest = WINDOWS.into_iter().rfind(|&windows| Table::bytes(windows) <= fast).unwrap();
+            assert_eq!(best, Setting { windows: largest, blocks_ahead: 2, keys: 8192 }, "{fast} bytes");
+            assert!(trials < 20, "{trials} trials");
+        }
+    }
+
+    #[test]
+    fn it_turns_every_knob_both_ways() {
+        let course = || Course::new(sizing(1e18, 512 << 20));
+        let cost = |setting: Setting| (setting.blocks_ahead * setting.keys) as f64;
+        let (best, _) = settle(course(), cost);
+        assert_eq!((best.blocks_ahead, best.keys), (1, 1024));
+        let (best, _) = settle(course(), |setting| -cost(setting));
+        assert_eq!((best.blocks_ahead, best.keys), (4, 8192));
+        let (best, _) = settle(course(), |_| 0.0);
+        assert_eq!(best, course().best(), "nothing is faster");
+    }
+
+    #[test]
+    fn no_table_exceeds_its_limit() {
+        for windows in WINDOWS {
+            let limit = Table::bytes(windows);
+            let mut course = Course::new(sizing(1e18, limit));
+            assert!(Table::bytes(course.best().windows) <= limit, "the first");
+            while let Some(tried) = course.next() {
+                assert!(Table::bytes(tried.windows) <= limit);
+                course.judge(tried, tried.windows <= course.best().windows);
+            }
+            assert_eq!(course.best().windows, windows);
+        }
+        let mut usual = Course::new(Sizing::for_attempts(1e18));
+        while let Some(tried) = usual.next() {
+            usual.judge(tried, true);
+        }
+        assert!(Table::bytes(usual.best().windows) <= MOST_MEMORY);
+    }
+
+    #[test]
+    fn a_short_search_builds_no_large_table() {
+        let most = |expected_attempts| {
+            let mut course = Course::new(sizing(expected_attempts, 512 << 20));
+            while let Some(tried) = course.next() {
+                course.judge(tried, true);
+            }
+            course.best().windows
+        };
+        assert!([1e2, 1e4, 1e6, 1e8].map(most).is_sorted_by(|few, many| few > many));
+        assert_eq!((most(1.0), most(f64::INFINITY)), (126, 13), "a smaller table is always worth it");
+    }
+
+    #[test]
+    fn the_table_is_chosen_before_the_rest() {
+        let mut course = Course::new(sizing(1e18, 512 << 20));
+        while !course.has_table() {
+            let tried = course.next().unwrap();
+            course.judge(tried, tried.windows > 20);
+        }
+        assert_eq!(course.best().windows, 21);
+        assert!(course.next().is_some_and(|tried| tried.windows == 21));
+        course.end();
+        assert_eq!((course.next(), course.best().windows), (None, 21));
+    }
+}

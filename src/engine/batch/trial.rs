@@ -129,3 +129,93 @@ fn typical(figures: &[f64]) -> f64 {
     let counted = (figures.len() as f64 * COUNTED).ceil() as usize;
     figures[..counted].iter().sum::<f64>() / counted as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: usize = 1000;
+
+    /// Runs a trial in which a key takes a time of `cost(side, number of the batch)`, in
+    /// nanoseconds. Returns the verdict and the number of turns.
+    fn judge(mut trial: Trial, mut cost: impl FnMut(Side, usize) -> f64) -> (bool, usize) {
+        let mut now = Duration::ZERO;
+        for batch in 0.. {
+            let time = Duration::from_nanos((cost(trial.side(), batch) * KEYS as f64) as u64);
+            now += time;
+            match trial.count(KEYS, 16 * KEYS, time, now) {
+                Next::Continue => {}
+                Next::OtherSide => now = Duration::ZERO,
+                Next::Over(is_faster) => return (is_faster, trial.turns),
+            }
+        }
+        unreachable!("a trial ends")
+    }
+
+    fn constant(best: f64, challenger: f64) -> impl FnMut(Side, usize) -> f64 {
+        move |side, _| if side == Side::Best { best } else { challenger }
+    }
+
+    #[test]
+    fn a_large_difference_is_decided_at_once_and_a_small_one_takes_longer() {
+        let trial = || Trial::new(1000, 1000);
+        assert_eq!(judge(trial(), constant(300.0, 200.0)), (true, 2));
+        assert_eq!(judge(trial(), constant(200.0, 300.0)), (false, 2));
+        assert_eq!(judge(trial(), constant(300.0, 286.0)), (true, 4));
+        assert_eq!(judge(trial(), constant(300.0, 296.0)), (true, 6));
+        assert_eq!(judge(trial(), constant(300.0, 299.0)), (false, 6), "that is noise");
+        assert_eq!(judge(trial(), constant(300.0, 304.0)), (false, 6));
+    }
+
+    #[test]
+    fn interrupted_batches_do_not_count() {
+        let mut alike = constant(300.0, 280.0);
+        let interrupted = |side, batch: usize| {
+            let factor = if side == Side::Challenger && batch.is_multiple_of(8) { 10.0 } else { 1.0 };
+            factor * alike(side, batch)
+        };
+        assert!(judge(Trial::new(1000, 1000), interrupted).0);
+    }
+
+    #[test]
+    fn a_machine_that_slows_down_favours_neither() {
+        let slower = |factor: f64| {
+            move |side, batch: usize| {
+                let drift = 1.0 + batch as f64 / 2000.0;
+                drift * if side == Side::Best { 300.0 } else { 300.0 * factor }
+            }
+        };
+        assert!(judge(Trial::new(1000, 1000), slower(0.95)).0);
+        assert!(!judge(Trial::new(1000, 1000), slower(1.05)).0);
+    }
+
+    #[test]
+    fn batches_count_when_the_caches_hold_the_table() {
+        let entries = 1_000_000;
+        let mut read = 0;
+        let mut last = Side::Challenger;
+        // Until the table was read, a key of the challenger takes four times as long.
+        let cold = |side, _| {
+            read = if side == last { read + 16 * KEYS } else { 16 * KEYS };
+            last = side;
+            match side {
+                Side::Best => 300.0,
+                Side::Challenger if read <= 2 * entries => 1000.0,
+                Side::Challenger => 250.0,
+            }
+        };
+        assert!(!judge(Trial::new(1000, 1000), cold).0, "without a warm-up it loses");
+        let mut read = 0;
+        let mut last = Side::Challenger;
+        let cold = |side, _| {
+            read = if side == last { read + 16 * KEYS } else { 16 * KEYS };
+            last = side;
+            match side {
+                Side::Best => 300.0,
+                Side::Challenger if read <= 2 * entries => 400.0,
+                Side::Challenger => 250.0,
+            }
+        };
+        assert!(judge(Trial::new(1000, entries), cold).0);
+    }
+}

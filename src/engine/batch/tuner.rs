@@ -262,3 +262,76 @@ impl State {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::Portable;
+    use crate::engine::sizing::Sizing;
+    use crate::simd::Scalar;
+
+    fn tuner(is_right: fn(Portable, &Arc<Table>) -> bool) -> Tuner<Portable> {
+        let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_attempts(1e18) };
+        Tuner::new(Portable(Scalar::plain()), Course::new(sizing), is_right)
+    }
+
+    /// Reports batches until `is_done`. Returns the turns.
+    fn work(tuner: &Tuner<Portable>, is_done: impl Fn(&Tuner<Portable>) -> bool) -> Vec<Turn> {
+        let mut turns = vec![tuner.turn()];
+        while !is_done(tuner) {
+            let turn = &turns[turns.len() - 1];
+            // Fewer windows take less time.
+            tuner.report(turn, Duration::from_micros((turn.setting.windows * turn.setting.keys) as u64));
+            std::thread::sleep(Duration::from_micros(100));
+            turns.extend(tuner.renewed(&turns[turns.len() - 1]));
+        }
+        turns
+    }
+
+    #[test]
+    fn it_starts_small_and_settles_on_the_fastest_table() {
+        let tuner = tuner(|_, _| true);
+        let first = tuner.turn();
+        assert_eq!((first.setting.windows, first.setting.keys), (28, FIRST_KEYS));
+        assert!(!tuner.is_settled());
+        let turns = work(&tuner, |tuner| tuner.is_over.load(Relaxed));
+        assert!(tuner.is_settled() && !tuner.take_wrong_table());
+        assert!(turns.iter().all(|turn| turn.table.layout().len() == turn.setting.windows));
+        let last = tuner.turn();
+        assert_eq!(last.setting.windows, 21, "the largest within the limit");
+        assert!(tuner.renewed(&last).is_none());
+        tuner.report(&last, Duration::from_secs(1));
+        assert!(tuner.renewed(&last).is_none(), "nothing changes any more");
+    }
+
+    #[test]
+    fn a_table_that_computes_wrong_keys_is_never_used() {
+        let tuner = tuner(|_, table| table.layout().len() > 24);
+        let turns = work(&tuner, |tuner| tuner.is_over.load(Relaxed));
+        assert!(turns.iter().all(|turn| turn.setting.windows == 28));
+        assert!(tuner.is_settled() && tuner.take_wrong_table() && !tuner.take_wrong_table());
+    }
+
+    #[test]
+    fn a_batch_of_an_earlier_turn_does_not_count() {
+        let tuner = tuner(|_, _| true);
+        let old = tuner.turn();
+        work(&tuner, |tuner| tuner.turn().setting.windows == 24);
+        let before = tuner.turn().number;
+        for _ in 0..10_000 {
+            tuner.report(&old, Duration::from_millis(1));
+        }
+        assert_eq!(tuner.turn().number, before);
+    }
+
+    #[test]
+    fn several_workers_build_one_table() {
+        let tuner = tuner(|_, _| true);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| work(&tuner, |tuner| tuner.is_over.load(Relaxed)));
+            }
+        });
+        assert!(tuner.is_settled());
+    }
+}
