@@ -206,7 +206,7 @@ mod tests {
     fn cost(fast: usize) -> impl Fn(Setting) -> f64 {
         move |setting| {
             let bytes = Table::bytes(setting.windows);
-            let addition = if bytes <= fast { 1.0 } else { 1.0 + bytes as f64 / fast as f64 };
+            let addition = if bytes <= fast { 1.0 } else { 1.0 + 4.0 * bytes as f64 / fast as f64 };
             let prefetch = (setting.blocks_ahead as f64 - 2.0).abs();
             setting.windows as f64 * addition + prefetch + 1e4 / setting.keys as f64
         }
