@@ -123,7 +123,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
     pub gpu_device: Option<String>,
 
-    /// Maximum memory for a table: 64KiB, 30MiB [default: 64MiB]
+    /// Maximum memory for a table: 64KiB, 30MiB [default: 128MiB]
     ///
     /// The engines that work in batches have a table, which all threads share. A search starts with
     /// a small table. It tries larger ones up to this size, and keeps the fastest.

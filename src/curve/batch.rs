@@ -58,9 +58,7 @@ pub struct ZeroProduct;
 impl<F: Field> Drop for Batch<F> {
     /// Wipes the buffers, because intermediate sums reveal the scalars.
     fn drop(&mut self) {
-        wipe_vec(&mut self.additions);
-        wipe_vec(&mut self.fractions);
-        wipe_vec(&mut self.digits);
+        self.wipe();
     }
 }
 
@@ -75,20 +73,41 @@ impl<F: Field> Batch<F> {
     /// prefetched `blocks_ahead` blocks before its use.
     #[must_use]
     pub fn with_blocks_ahead(field: F, table: Arc<Table>, keys: usize, blocks_ahead: usize) -> Self {
-        let lanes = <F::Simd as Words>::LANES;
-        let groups = keys.div_ceil(lanes);
         let shift = Element::new(0) - shift_of_x();
         let shifts = [shift - Element::new(1), shift + Element::new(1)];
-        Self {
+        let mut batch = Self {
             field,
-            groups,
+            groups: 0,
             blocks_ahead,
-            digits: vec![0; table.windows() * stride(groups * lanes)],
-            table,
-            additions: Vec::with_capacity(groups),
-            fractions: Vec::with_capacity(groups),
+            digits: Vec::new(),
+            table: Arc::clone(&table),
+            additions: Vec::new(),
+            fractions: Vec::new(),
             shifts: shifts.map(|shift| shift.in_every_lane(field)),
+        };
+        batch.change(table, keys, blocks_ahead);
+        batch
+    }
+
+    /// Changes the table, the number of keys, and the distance of prefetches. Keeps buffers that are
+    /// large enough.
+    pub fn change(&mut self, table: Arc<Table>, keys: usize, blocks_ahead: usize) {
+        let lanes = <F::Simd as Words>::LANES;
+        let groups = keys.div_ceil(lanes);
+        if self.additions.capacity() < groups {
+            // A vector that grows would leave a copy behind that nothing wipes.
+            self.wipe();
+            self.additions = Vec::with_capacity(groups);
+            self.fractions = Vec::with_capacity(groups);
         }
+        self.digits.resize(table.windows() * stride(groups * lanes), 0);
+        (self.table, self.groups, self.blocks_ahead) = (table, groups, blocks_ahead);
+    }
+
+    fn wipe(&mut self) {
+        wipe_vec(&mut self.additions);
+        wipe_vec(&mut self.fractions);
+        wipe_vec(&mut self.digits);
     }
 
     /// Sets the scalars of vector `group`, as little-endian words. Only the 251 bits that clamping

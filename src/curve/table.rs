@@ -26,6 +26,10 @@ use crate::sys::Zeros;
 /// the first window has one bit less than its share.
 const SHARES: usize = 252;
 
+/// The number of entries whose additions share an inversion while a table is built. More would need
+/// more memory, and save almost nothing.
+const SHARING: usize = 2048;
+
 /// The Montgomery coefficient A.
 pub(super) const A: u64 = 486_662;
 
@@ -173,7 +177,10 @@ impl Table {
         };
         for bit in 0..index_bits {
             let (known, rest) = entries.split_at_mut(1 << bit);
-            add_to_all(field, known, &doubles[start + bit + 1], &mut rest[..1 << bit]);
+            let sums = rest[..1 << bit].chunks_mut(SHARING);
+            for (known, sums) in known.chunks(SHARING).zip(sums) {
+                add_to_all(field, known, &doubles[start + bit + 1], sums);
+            }
         }
     }
 }

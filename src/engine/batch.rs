@@ -10,7 +10,6 @@ mod trial;
 mod tuner;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use self::course::{Course, Setting};
 use self::tuner::{Tuner, Turn};
@@ -26,7 +25,7 @@ use crate::key::{PublicKey, Seed, rfc8032_vectors};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use crate::simd::{Missing, Scalar, Words};
-use crate::sys::wipe;
+use crate::sys::{thread_time, wipe};
 use crate::wire::{Target, without_sign};
 
 /// The engine of one back end.
@@ -167,6 +166,14 @@ impl<F: Field> Buffers<F> {
         }
     }
 
+    /// Changes the setting to that of a turn. All seeds must be wiped.
+    fn change(&mut self, turn: &Turn) {
+        let Setting { blocks_ahead, keys, .. } = turn.setting;
+        self.batch.change(Arc::clone(&turn.table), keys, blocks_ahead);
+        self.seeds.resize(keys, [0; 32]);
+        self.keys.resize(keys, [0; 32]);
+    }
+
     /// Derives the public keys of the seeds, with the sign of x cleared.
     fn derive(&mut self) {
         let simd = self.field.simd();
@@ -232,10 +239,10 @@ pub(super) fn candidates<S: Words>(
 impl<F: Field> Worker for BatchWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         if let Some(turn) = self.tuner.renewed(&self.turn) {
-            self.buffers = Buffers::new(self.buffers.field, &turn);
+            self.buffers.change(&turn);
             self.turn = turn;
         }
-        let began = Instant::now();
+        let began = thread_time();
         let buffers = &mut self.buffers;
         seeds.fill(&mut buffers.seeds);
         buffers.derive();
@@ -244,7 +251,7 @@ impl<F: Field> Worker for BatchWorker<'_, F> {
             hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
         wipe(&mut buffers.seeds);
-        self.tuner.report(&self.turn, began.elapsed());
+        self.tuner.report(&self.turn, thread_time().saturating_sub(began));
         buffers.seeds.len() as u64
     }
 }

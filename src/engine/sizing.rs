@@ -7,7 +7,7 @@ pub struct Sizing {
     /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
     /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
-    /// that. `None` sets the usual limit, 64 MiB.
+    /// that. `None` sets the usual limit, 128 MiB.
     pub table_memory: Option<usize>,
     /// The devices that the GPU engine uses.
     pub devices: Devices,

@@ -58,3 +58,68 @@ impl RateMeter {
         Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    use super::*;
+    use crate::engine::Worker;
+
+    struct Tuned(AtomicBool);
+
+    impl Engine for Tuned {
+        fn name(&self) -> &'static str {
+            "tuned"
+        }
+
+        fn worker(&self) -> Box<dyn Worker + '_> {
+            unreachable!("nothing is searched")
+        }
+
+        fn is_settled(&self) -> bool {
+            self.0.load(Relaxed)
+        }
+    }
+
+    fn progress(attempts: u64, milliseconds: u64) -> Progress {
+        Progress { attempts, elapsed: Duration::from_millis(milliseconds) }
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_time_after_the_engine_has_settled() {
+        let engine = Tuned(AtomicBool::new(false));
+        let mut meter = RateMeter::new(true);
+        assert!(meter.progress(&engine, &progress(1000, 100)).is_none());
+        engine.0.store(true, Relaxed);
+        assert!(meter.progress(&engine, &progress(2000, 200)).is_none());
+        assert!(meter.progress(&engine, &progress(3000, 300)).is_none(), "too short");
+        let rate = meter.progress(&engine, &progress(10_000, 400)).unwrap();
+        assert!(rate.is_settled && (rate.keys_per_second - 40_000.0).abs() < 1e-6);
+        assert!(meter.progress(&engine, &progress(20_000, 500)).is_none());
+        assert!(meter.so_far(20_000, Duration::from_secs(1)).is_none());
+    }
+
+    #[test]
+    fn before_that_the_mean_so_far_is_returned_once() {
+        let engine = Tuned(AtomicBool::new(true));
+        let mut meter = RateMeter::new(true);
+        assert!(meter.so_far(0, Duration::from_secs(1)).is_none());
+        assert!(meter.so_far(10, Duration::ZERO).is_none());
+        let rate = meter.so_far(500, Duration::from_millis(500)).unwrap();
+        assert!(!rate.is_settled && (rate.keys_per_second - 1000.0).abs() < 1e-6);
+        assert!(meter.so_far(900, Duration::from_secs(1)).is_none());
+        assert!(meter.progress(&engine, &progress(0, 0)).is_none());
+        assert!(meter.progress(&engine, &progress(0, 200)).is_none(), "no batch has ended");
+        assert!(meter.progress(&engine, &progress(10, 400)).is_some_and(|rate| rate.is_settled));
+    }
+
+    #[test]
+    fn a_quiet_search_has_no_rate() {
+        let engine = Tuned(AtomicBool::new(true));
+        let mut meter = RateMeter::new(false);
+        assert!(meter.so_far(500, Duration::from_secs(1)).is_none());
+        assert!(meter.progress(&engine, &progress(0, 0)).is_none());
+        assert!(meter.progress(&engine, &progress(1000, 1000)).is_none());
+    }
+}

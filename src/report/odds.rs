@@ -26,7 +26,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
         let line = if output.json {
             json::line(&json::estimate(pattern, several.as_ref(), *rate))
         } else {
-            format!("{}; {}\n", odds_line(pattern, paint), times(pattern.odds(), *rate))
+            format!("{}; {} {}\n", odds_line(pattern, paint), times(pattern.odds(), *rate), at(*rate))
         };
         print(line.as_bytes())?;
     }
@@ -43,7 +43,7 @@ pub(super) fn odds_line(pattern: &Pattern, paint: Paint) -> String {
 /// Returns the times of a search for a pattern:
 /// `alice: 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
 pub(super) fn times_line(pattern: &Pattern, rate: Rate, paint: Paint) -> String {
-    format!("{}: {}", paint.bold(escaped(pattern.text())), times(pattern.odds(), rate))
+    format!("{}: {} {}", paint.bold(escaped(pattern.text())), times(pattern.odds(), rate), at(rate))
 }
 
 /// Returns the odds of any of several patterns: `any of 3: 1 in 12,000`. Bounds are marked as such.
@@ -60,7 +60,7 @@ pub(super) fn several_line(several: &Several, paint: Paint) -> String {
 /// Returns the times until any of several patterns is found, and until all are found if there is a
 /// bound. Bounds are marked as such.
 pub(super) fn several_times(several: &Several, rate: Rate, paint: Paint) -> Vec<String> {
-    let any = format!("{}: {}", any_of_them(several, paint), times_for_any(several, rate));
+    let any = format!("{}: {} {}", any_of_them(several, paint), times_for_any(several, rate), at(rate));
     std::iter::once(any).chain(all_line(several, rate, paint)).collect()
 }
 
@@ -78,7 +78,12 @@ fn one_in(odds: Odds) -> String {
     format!("1 in {}", rough(odds.expected_attempts()))
 }
 
-/// Returns `50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
+/// Returns `at 62,000 keys/s`.
+fn at(rate: Rate) -> String {
+    format!("at {} keys/s", rough(rate.keys_per_second))
+}
+
+/// Returns `50 % within 9.2 s, 95 % within 37 s`.
 fn times(odds: Odds, rate: Rate) -> String {
     times_within(odds, "", rate)
 }
@@ -90,6 +95,5 @@ fn times_for_any(several: &Several, rate: Rate) -> String {
 
 fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
     let [half, nearly_all] = [0.50, 0.95].map(|chance| time(seconds_for(odds, chance, rate.keys_per_second)));
-    let rate = rough(rate.keys_per_second);
-    format!("50 % within {most}{half}, 95 % within {most}{nearly_all} at {rate} keys/s")
+    format!("50 % within {most}{half}, 95 % within {most}{nearly_all}")
 }

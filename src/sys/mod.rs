@@ -1,16 +1,19 @@
-//! Services of the operating system: random bytes, cache sizes, memory limits and huge pages. This
+//! Services of the operating system: random bytes, cache sizes, memory limits, huge pages and the
+//! time of a thread. This
 //! module also protects secrets: it switches core dumps off and overwrites memory.
 
 mod caches;
 mod huge_pages;
 mod process;
 mod random;
+mod thread_time;
 mod wipe;
 
 pub use caches::caches;
 pub use huge_pages::Zeros;
 pub use process::{forbid_core_dumps, memory_limit};
 pub use random::{RandomnessError, fill_random};
+pub use thread_time::thread_time;
 pub use wipe::{WipeStack, wipe, wipe_vec};
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub(super) struct Setting {
 }
 
 /// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 300 MB.
-pub(super) const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
+/// A table of 15 windows is nowhere faster than both its neighbours, and would have to be in memory
+/// beside one of them.
+pub(super) const WINDOWS: [usize; 13] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 14, 13];
 
 /// The number of windows at the start. A table of them, 460 KB, takes less than a millisecond.
 const FIRST_WINDOWS: usize = 28;
@@ -32,7 +34,7 @@ const DISTANCES: [usize; 3] = [1, BLOCKS_AHEAD, 4];
 
 /// The numbers of keys that are tried. A batch takes some milliseconds, and enough keys share an
 /// inversion.
-const KEYS: [usize; 4] = [1024, 2048, 4096, 8192];
+const KEYS: [usize; 3] = [1024, 2048, 4096];
 
 /// The numbers of keys at the start: the first if the second-level cache has at least
 /// [`LARGE_CACHE`], otherwise the second.
@@ -43,8 +45,8 @@ const FIRST_KEYS: [usize; 2] = [4096, 2048];
 const LARGE_CACHE: usize = 1280 << 10;
 
 /// The most memory that a table takes unless more is allowed. While two tables are compared, both
-/// are in memory. Fewer windows than 15 gain almost nothing.
-const MOST_MEMORY: usize = 64 << 20;
+/// are in memory. Fewer windows than 14 gain almost nothing.
+const MOST_MEMORY: usize = 128 << 20;
 
 /// If the memory of the process is limited, a table takes at most this part of the limit: one
 /// eighth. Threads, buffers and the table that it is compared with need the rest.
@@ -157,6 +159,12 @@ impl Course {
         }
     }
 
+    /// Begins again with the first knob, from the best setting. The load of the machine may have
+    /// changed.
+    pub(super) fn begin_again(&mut self) {
+        (self.knob, self.up, self.has_turned) = (0, true, false);
+    }
+
     /// Ends the course. The best setting stays.
     pub(super) fn end(&mut self) {
         self.knob = KNOBS.len();
@@ -217,7 +225,7 @@ mod tests {
         for fast in [16 << 10, 64 << 10, 460 << 10, 5 << 20, 40 << 20, 1 << 30] {
             let (best, trials) = settle(Course::new(sizing(1e18, 512 << 20)), cost(fast));
             let largest = WINDOWS.into_iter().rfind(|&windows| Table::bytes(windows) <= fast).unwrap();
-            assert_eq!(best, Setting { windows: largest, blocks_ahead: 2, keys: 8192 }, "{fast} bytes");
+            assert_eq!(best, Setting { windows: largest, blocks_ahead: 2, keys: 4096 }, "{fast} bytes");
             assert!(trials < 20, "{trials} trials");
         }
     }
@@ -229,7 +237,7 @@ mod tests {
         let (best, _) = settle(course(), cost);
         assert_eq!((best.blocks_ahead, best.keys), (1, 1024));
         let (best, _) = settle(course(), |setting| -cost(setting));
-        assert_eq!((best.blocks_ahead, best.keys), (4, 8192));
+        assert_eq!((best.blocks_ahead, best.keys), (4, 4096));
         let (best, _) = settle(course(), |_| 0.0);
         assert_eq!(best, course().best(), "nothing is faster");
     }

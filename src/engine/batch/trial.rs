@@ -30,8 +30,8 @@ const LONGEST_WARM_UP: Duration = Duration::from_millis(60);
 /// are noise, and the best setting stays.
 const DECISIVE: [f64; 3] = [0.08, 0.03, 0.005];
 
-/// The part of the figures that counts, the fastest ones. The others were interrupted.
-const COUNTED: f64 = 0.75;
+/// The part of the figures that counts, the fastest ones. Other programs slowed the others down.
+const COUNTED: f64 = 0.5;
 
 /// A trial that is not decided yet.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ impl Trial {
     }
 }
 
-/// Returns the mean of the fastest three quarters of the figures.
+/// Returns the mean of the fastest half of the figures.
 fn typical(figures: &[f64]) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);

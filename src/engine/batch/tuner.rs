@@ -37,7 +37,10 @@ pub(super) struct Tuner<F> {
     number: AtomicU64,
     /// Whether the table is chosen. What is tried afterwards changes the rate little.
     is_settled: AtomicBool,
-    is_over: AtomicBool,
+    /// The milliseconds since [`Self::created`] when the next batch does something for tuning: 0
+    /// while it goes on.
+    due: AtomicU64,
+    created: Instant,
     state: Mutex<State>,
 }
 
@@ -45,9 +48,11 @@ struct State {
     course: Course,
     /// The turn of the best setting so far.
     best: Turn,
-    /// Where every table begins. No value after the last table.
-    multiples: Option<Arc<Multiples>>,
+    /// Where every table begins.
+    multiples: Arc<Multiples>,
     phase: Phase,
+    /// The time until tuning begins again after its end.
+    pause: Duration,
     /// When the current turn began.
     began: Instant,
     /// Whether a table did not reproduce the known vectors.
@@ -57,6 +62,12 @@ struct State {
 /// The number of keys in each of the first batches: the self-test of the engine, and the first batch
 /// of the search. A batch of so few keys takes less than a millisecond.
 const FIRST_KEYS: usize = 512;
+
+/// How long a search goes on until tuning is repeated. Each pause is four times as long as the one
+/// before, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(10);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// The number of these batches.
 const FIRST_BATCHES: u32 = 2;
@@ -87,7 +98,8 @@ impl<F: Field> Tuner<F> {
         let state = State {
             best: Turn::of(course.best(), table),
             course,
-            multiples: Some(Arc::new(multiples)),
+            multiples: Arc::new(multiples),
+            pause: FIRST_PAUSE,
             phase: Phase::Starting(FIRST_BATCHES),
             began: Instant::now(),
             is_table_wrong: false,
@@ -102,7 +114,8 @@ impl<F: Field> Tuner<F> {
             is_right,
             number: AtomicU64::new(0),
             is_settled: AtomicBool::new(is_over),
-            is_over: AtomicBool::new(is_over),
+            due: AtomicU64::new(if is_over { u64::MAX } else { 0 }),
+            created: Instant::now(),
             state: Mutex::new(state),
         }
     }
@@ -113,7 +126,8 @@ impl<F: Field> Tuner<F> {
         let state = State {
             best: Turn::of(setting, table),
             course: Course::fixed(setting),
-            multiples: None,
+            multiples: Arc::new(Multiples::compute()),
+            pause: Duration::MAX,
             phase: Phase::Over,
             began: Instant::now(),
             is_table_wrong: false,
@@ -151,11 +165,17 @@ impl<F: Field> Tuner<F> {
 
     /// Takes the time of one batch of a turn, and does a part of the work that is due.
     pub(super) fn report(&self, turn: &Turn, time: Duration) {
-        if self.is_over.load(Relaxed) {
+        let due = self.due.load(Relaxed);
+        if due > 0 && self.milliseconds() < due {
             return;
         }
         let job = {
             let mut state = self.lock();
+            if let Phase::Over = state.phase {
+                state.course.begin_again();
+                state.begin_next();
+                self.begin_turn(&mut state);
+            }
             // A batch of an earlier turn does not count.
             if turn.number == self.number.load(Relaxed) && state.count(turn, time) {
                 self.begin_turn(&mut state);
@@ -176,8 +196,21 @@ impl<F: Field> Tuner<F> {
     fn begin_turn(&self, state: &mut State) {
         state.began = Instant::now();
         self.number.fetch_add(1, Relaxed);
-        self.is_settled.store(state.course.has_table(), Relaxed);
-        self.is_over.store(matches!(state.phase, Phase::Over), Relaxed);
+        // While tuning is repeated, the rate stays about the same.
+        self.is_settled.fetch_or(state.course.has_table(), Relaxed);
+        let due = if let Phase::Over = state.phase {
+            let pause = state.pause;
+            state.pause = pause.saturating_mul(4).min(LONGEST_PAUSE);
+            self.milliseconds() + u64::try_from(pause.as_millis()).unwrap_or(u64::MAX / 2)
+        } else {
+            0
+        };
+        self.due.store(due, Relaxed);
+    }
+
+    /// Returns the milliseconds since the tuner was created, at least 1.
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.created.elapsed().as_millis()).unwrap_or(u64::MAX / 2).max(1)
     }
 
     /// Locks the state. No thread panics while it holds the lock.
@@ -190,10 +223,7 @@ impl State {
     /// Begins to build or to try the next setting of the course.
     fn begin_next(&mut self) {
         self.phase = match self.course.next() {
-            None => {
-                self.multiples = None;
-                Phase::Over
-            }
+            None => Phase::Over,
             Some(setting) if setting.windows == self.best.setting.windows => {
                 self.try_against_best(setting, Arc::clone(&self.best.table))
             }
@@ -238,8 +268,7 @@ impl State {
     /// Returns the next window to fill, if a table is being built and no other worker has the job.
     fn take_job(&mut self) -> Option<Job> {
         let Phase::Building(_, builder) = &mut self.phase else { return None };
-        let multiples = self.multiples.clone()?;
-        Some(Job { builder: builder.take()?, multiples })
+        Some(Job { builder: builder.take()?, multiples: Arc::clone(&self.multiples) })
     }
 
     /// Takes back a job: the builder, or the whole table if it is right. Returns whether another turn
@@ -288,13 +317,17 @@ mod tests {
         turns
     }
 
+    fn is_over(tuner: &Tuner<Portable>) -> bool {
+        tuner.due.load(Relaxed) > 0
+    }
+
     #[test]
     fn it_starts_small_and_settles_on_the_fastest_table() {
         let tuner = tuner(|_, _| true);
         let first = tuner.turn();
         assert_eq!((first.setting.windows, first.setting.keys), (28, FIRST_KEYS));
         assert!(!tuner.is_settled());
-        let turns = work(&tuner, |tuner| tuner.is_over.load(Relaxed));
+        let turns = work(&tuner, is_over);
         assert!(tuner.is_settled() && !tuner.take_wrong_table());
         assert!(turns.iter().all(|turn| turn.table.layout().len() == turn.setting.windows));
         let last = tuner.turn();
@@ -307,9 +340,31 @@ mod tests {
     #[test]
     fn a_table_that_computes_wrong_keys_is_never_used() {
         let tuner = tuner(|_, table| table.layout().len() > 24);
-        let turns = work(&tuner, |tuner| tuner.is_over.load(Relaxed));
+        let turns = work(&tuner, is_over);
         assert!(turns.iter().all(|turn| turn.setting.windows == 28));
         assert!(tuner.is_settled() && tuner.take_wrong_table() && !tuner.take_wrong_table());
+    }
+
+    /// A table that looked slow on a busy machine is tried again.
+    #[test]
+    fn tuning_is_repeated_after_a_pause() {
+        let tuner = tuner(|_, _| true);
+        let backward =
+            |turn: &Turn| Duration::from_micros((turn.setting.keys * 1000 / turn.setting.windows) as u64);
+        let mut turn = tuner.turn();
+        while !is_over(&tuner) {
+            tuner.report(&turn, backward(&turn));
+            std::thread::sleep(Duration::from_micros(100));
+            turn = tuner.renewed(&turn).unwrap_or(turn);
+        }
+        let slowest = tuner.turn().setting.windows;
+        assert!(slowest > 28, "{slowest} windows");
+        tuner.due.store(1, Relaxed);
+        tuner.report(&tuner.turn(), Duration::from_millis(1));
+        assert!(!is_over(&tuner) && tuner.is_settled());
+        work(&tuner, is_over);
+        assert_eq!(tuner.turn().setting.windows, 21);
+        assert_eq!(tuner.lock().pause, 16 * FIRST_PAUSE);
     }
 
     #[test]
@@ -329,7 +384,7 @@ mod tests {
         let tuner = tuner(|_, _| true);
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| work(&tuner, |tuner| tuner.is_over.load(Relaxed)));
+                scope.spawn(|| work(&tuner, is_over));
             }
         });
         assert!(tuner.is_settled());
