@@ -13,6 +13,7 @@
 mod best;
 mod cache_line;
 mod detect;
+mod extends;
 mod scalar;
 mod words;
 #[cfg(target_arch = "x86_64")]

@@ -10,6 +10,7 @@ use std::arch::x86_64::*;
 
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
+use super::extends::Extends;
 use super::words::{Bytes64, Doubles, Madd52, Words};
 
 /// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
@@ -787,68 +788,18 @@ impl Bytes64 for Avx512f {
     }
 }
 
-/// Defines methods that call the same method of [`Avx512f`].
-macro_rules! as_avx512f {
-    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
-        $(
-            #[inline(always)]
-            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) $(-> $result)? {
-                self.0.$method $(::<$n>)? ($($arg),*)
-            }
-        )*
-    };
-}
-
-impl Words for Avx512ifma {
-    const LANES: usize = 8;
-    type Word = __m512i;
+impl Extends for Avx512ifma {
+    type Base = Avx512f;
 
     #[inline(always)]
-    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+    fn base(self) -> Avx512f {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
         // SAFETY: the token was made by detection.
         unsafe { with_avx512ifma(work) }
-    }
-
-    #[inline(always)]
-    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [__m512i; 8] {
-        self.0.transpose(row)
-    }
-
-    #[inline(always)]
-    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [__m512i; 8] {
-        self.0.transpose_at(rows, offsets)
-    }
-
-    #[inline(always)]
-    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
-        self.0.transpose_bytes(row)
-    }
-
-    as_avx512f! {
-        splat(word: u64) -> __m512i;
-        load(words: &[u64]) -> __m512i;
-        store(a: __m512i, words: &mut [u64]);
-        load_u32(halves: &[u32]) -> __m512i;
-        store_u32(a: __m512i, halves: &mut [u32]);
-        load_all_u32(halves: &[u32]) -> __m512i;
-        store_all_u32(a: __m512i, halves: &mut [u32]);
-        splat_u32(half: u32) -> __m512i;
-        add_u32(a: __m512i, b: __m512i) -> __m512i;
-        rotl_u32<N>(a: __m512i) -> __m512i;
-        shr_u32<N>(a: __m512i) -> __m512i;
-        add(a: __m512i, b: __m512i) -> __m512i;
-        sub(a: __m512i, b: __m512i) -> __m512i;
-        and(a: __m512i, b: __m512i) -> __m512i;
-        or(a: __m512i, b: __m512i) -> __m512i;
-        xor(a: __m512i, b: __m512i) -> __m512i;
-        shl<N>(a: __m512i) -> __m512i;
-        shr<N>(a: __m512i) -> __m512i;
-        shl_by(a: __m512i, bits: u32) -> __m512i;
-        shr_by(a: __m512i, bits: u32) -> __m512i;
-        xor_where_odd(a: __m512i, choice: __m512i, mask: u64) -> __m512i;
-        rotr<N>(a: __m512i) -> __m512i;
-        swap_bytes(a: __m512i) -> __m512i;
-        opaque(a: __m512i) -> __m512i;
     }
 }
 
