@@ -19,7 +19,6 @@ pub fn detected() -> Vec<&'static str> {
         ("avx512vl", is_x86_feature_detected!("avx512vl")),
         ("avx512dq", is_x86_feature_detected!("avx512dq")),
         ("avx512bw", is_x86_feature_detected!("avx512bw")),
-        ("avx512vbmi2", is_x86_feature_detected!("avx512vbmi2")),
         ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
     ];
     #[cfg(not(target_arch = "x86_64"))]

@@ -201,11 +201,6 @@ impl Madd52 for Scalar {
     fn sar<const N: u32>(self, a: u64) -> u64 {
         (a.cast_signed() >> N).cast_unsigned()
     }
-
-    #[inline(always)]
-    fn shrd<const N: u32>(self, low: u64, high: u64) -> u64 {
-        low >> N | high << (64 - N)
-    }
 }
 
 impl Bytes64 for Scalar {

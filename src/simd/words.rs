@@ -148,8 +148,6 @@ pub trait Madd52: Words {
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Shifts each word right by `N` bits, 0 to 63, and fills with the sign.
     fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// Returns the word that begins `N` bits, 1 to 63, up in the pair of `low` and `high`.
-    fn shrd<const N: u32>(self, low: Self::Word, high: Self::Word) -> Self::Word;
 }
 
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32

@@ -31,7 +31,7 @@ pub struct Avx512ifma(Avx512f);
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
 const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 const AVX512IFMA: &[&str] =
-    &["avx512ifma", "avx512vbmi2", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 
 impl Avx2 {
     /// Returns the token.
@@ -76,7 +76,7 @@ fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-#[target_feature(enable = "avx512ifma,avx512vbmi2,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
@@ -808,8 +808,6 @@ impl Madd52 for Avx512ifma {
         madd52lo(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52lo_epu64(sum, a, b);
         madd52hi(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52hi_epu64(sum, a, b);
         sar<N>(a: __m512i) -> __m512i = _mm512_srai_epi64::<N>(a);
-        shrd<N>(low: __m512i, high: __m512i) -> __m512i
-            = _mm512_shrdv_epi64(low, high, _mm512_set1_epi64(N.into()));
     }
 }
 

@@ -199,13 +199,17 @@ impl<S: Madd52> Field for Ifma<S> {
     #[inline(always)]
     fn tight(self, [a, b, c, d]: [S::Word; 4]) -> Tight<S::Word> {
         let simd = self.0;
-        self.to_tight(&[
-            a,
-            simd.shrd::<52>(a, b),
-            simd.shrd::<40>(b, c),
-            simd.shrd::<28>(c, d),
+        // A product by 2^n moves the lower bits of a word up by n bits, and cuts them at 52 bits.
+        let up = |low, word, n: u32| simd.madd52lo(low, word, simd.splat(1 << n));
+        let tight = Tight([
+            simd.and(a, simd.splat(LIMB)),
+            up(simd.shr::<52>(a), b, 12),
+            up(simd.shr::<40>(b), c, 24),
+            up(simd.shr::<28>(c), d, 36),
             simd.shr::<16>(d),
-        ])
+        ]);
+        debug_assert!(self.within(&tight.0[..4], LIMB + 1) && self.within(&tight.0[4..], TOP));
+        tight
     }
 
     #[inline(always)]
