@@ -26,7 +26,7 @@ profile=()
 if [ "$full" ]; then profile=(--release); fi
 
 # The instruction sets that this processor has must be tested, and none skipped.
-sets=$(for set in avx2 avx512f avx512ifma; do if grep -qw "$set" /proc/cpuinfo; then echo "$set"; fi; done | paste -sd,)
+sets=$(for set in avx2 avx_ifma avx512f avx512ifma; do if grep -qw "$set" /proc/cpuinfo; then echo "${set/_/}"; fi; done | paste -sd,)
 export VANITY_REQUIRE=${VANITY_REQUIRE:+$VANITY_REQUIRE,}$sets
 
 # The first in the short form, the second in the full one.

@@ -72,6 +72,11 @@ pub(super) fn detect_avx2() -> Result<(), String> {
 }
 
 #[cfg(target_arch = "x86_64")]
+pub(super) fn detect_avxifma() -> Result<(), String> {
+    lacks(crate::simd::AvxIfma::detect())
+}
+
+#[cfg(target_arch = "x86_64")]
 pub(super) fn detect_avx512f() -> Result<(), String> {
     lacks(crate::simd::Avx512f::detect())
 }
@@ -85,6 +90,12 @@ pub(super) fn detect_avx512ifma() -> Result<(), String> {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("avx2", crate::simd::Avx2::detect().map(Fma), sizing)
+}
+
+/// Builds the engine with four lanes and 52-bit products.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn avxifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("avxifma", crate::simd::AvxIfma::detect().map(Ifma), sizing)
 }
 
 /// Builds the engine with eight lanes.
@@ -101,8 +112,8 @@ pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use {
-    absent as avx2, absent as avx512f, absent as avx512ifma, lacking as detect_avx2,
-    lacking as detect_avx512f, lacking as detect_avx512ifma,
+    absent as avx2, absent as avx512f, absent as avx512ifma, absent as avxifma, lacking as detect_avx2,
+    lacking as detect_avx512f, lacking as detect_avx512ifma, lacking as detect_avxifma,
 };
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -15,6 +15,7 @@ pub fn detected() -> Vec<&'static str> {
         ("bmi2", is_x86_feature_detected!("bmi2")),
         ("adx", is_x86_feature_detected!("adx")),
         ("sha", is_x86_feature_detected!("sha")),
+        ("avxifma", is_x86_feature_detected!("avxifma")),
         ("avx512f", is_x86_feature_detected!("avx512f")),
         ("avx512vl", is_x86_feature_detected!("avx512vl")),
         ("avx512dq", is_x86_feature_detected!("avx512dq")),

@@ -1,8 +1,8 @@
 //! Instruction sets, detected at run time, and vector operations for each of them.
 //!
-//! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only
-//! detection makes a token, so its holder can use its instructions, and everything above this
-//! module is safe Rust.
+//! A token ([`Scalar`], [`Avx2`], [`AvxIfma`], [`Avx512f`], [`Avx512ifma`]) stands for an
+//! instruction set. Only detection makes a token, so its holder can use its instructions, and
+//! everything above this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
 //! products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, with
@@ -26,7 +26,7 @@ pub use detect::{Missing, WITHOUT, detected};
 pub use scalar::Scalar;
 pub use words::{Bytes64, Doubles, Madd52, Words};
 #[cfg(target_arch = "x86_64")]
-pub use x86::{Avx2, Avx512f, Avx512ifma};
+pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 
 /// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
 /// keeps an array in registers.

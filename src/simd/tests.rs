@@ -2,6 +2,7 @@
 
 use rand_core::{Rng as _, SeedableRng as _};
 
+use super::extends::Extends;
 use super::*;
 
 /// Checks an instruction set. If the processor lacks it, prints its name or fails the test
@@ -23,14 +24,173 @@ macro_rules! on_every_set {
         #[cfg(target_arch = "x86_64")]
         {
             use $crate::simd::tests::on;
-            use $crate::simd::{Avx2, Avx512f, Avx512ifma};
+            use $crate::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
             on(Avx2::detect(), $check);
+            on(AvxIfma::detect(), $check);
             on(Avx512f::detect(), $check);
             on(Avx512ifma::detect(), $check);
         }
     }};
 }
 pub(crate) use on_every_set;
+
+/// Runs a check, generic in [`Madd52`], with every instruction set of the processor that has 52-bit
+/// products, and with those that emulate them. Names the missing ones.
+macro_rules! on_every_madd52 {
+    (|$simd:ident| $check:expr) => {{
+        use $crate::simd::Scalar;
+        use $crate::simd::tests::Emulated;
+        let $simd = Emulated::<_, true>(Scalar::detect());
+        $check;
+        #[cfg(target_arch = "x86_64")]
+        {
+            use $crate::simd::tests::{AvxIfmaByEvex, on};
+            use $crate::simd::{Avx2, Avx512ifma, AvxIfma};
+            on(Avx2::detect().map(Emulated::<_, false>), |$simd| $check);
+            on(AvxIfmaByEvex::detect(), |$simd| $check);
+            on(AvxIfma::detect(), |$simd| $check);
+            on(Avx512ifma::detect(), |$simd| $check);
+        }
+    }};
+}
+pub(crate) use on_every_madd52;
+
+/// A set with the 52-bit products of [`Madd52`], emulated lane by lane: slow, but on every machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Emulated<S, const SIGNED_CARRY: bool>(pub(crate) S);
+
+impl<S: Words, const SIGNED_CARRY: bool> Extends for Emulated<S, SIGNED_CARRY> {
+    type Base = S;
+
+    #[inline(always)]
+    fn base(self) -> S {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+        self.0.run(work)
+    }
+}
+
+/// The mask of the low 52 bits.
+const LOW: u64 = (1 << 52) - 1;
+
+/// Returns the product of the low 52 bits of `a` and `b`.
+#[inline(always)]
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a & LOW) * u128::from(b & LOW)
+}
+
+impl<S: Words, const SIGNED_CARRY: bool> Emulated<S, SIGNED_CARRY> {
+    /// Replaces the word `sum` of each lane by `of_one(sum, a, b)`.
+    #[inline(always)]
+    fn each(self, [sum, a, b]: [S::Word; 3], of_one: impl Fn(u64, u64, u64) -> u64) -> S::Word {
+        let [mut sums, mut left, mut right] = [[0; 8]; 3];
+        self.store(sum, &mut sums);
+        self.store(a, &mut left);
+        self.store(b, &mut right);
+        for lane in 0..S::LANES {
+            sums[lane] = of_one(sums[lane], left[lane], right[lane]);
+        }
+        self.load(&sums)
+    }
+}
+
+impl<S: Words, const SIGNED_CARRY: bool> Madd52 for Emulated<S, SIGNED_CARRY> {
+    const SIGNED_CARRY: bool = SIGNED_CARRY;
+
+    #[inline(always)]
+    fn madd52lo(self, sum: S::Word, a: S::Word, b: S::Word) -> S::Word {
+        self.each(
+            [sum, a, b],
+            #[inline(always)]
+            |sum, a, b| sum.wrapping_add(product(a, b) as u64 & LOW),
+        )
+    }
+
+    #[inline(always)]
+    fn madd52hi(self, sum: S::Word, a: S::Word, b: S::Word) -> S::Word {
+        self.each(
+            [sum, a, b],
+            #[inline(always)]
+            |sum, a, b| sum.wrapping_add((product(a, b) >> 52) as u64),
+        )
+    }
+
+    #[inline(always)]
+    fn carry(self, a: S::Word) -> S::Word {
+        if !SIGNED_CARRY {
+            return self.shr::<52>(a);
+        }
+        self.each(
+            [a; 3],
+            #[inline(always)]
+            |a, _, _| (a.cast_signed() >> 52).cast_unsigned(),
+        )
+    }
+}
+
+/// [`AvxIfma`] on a processor that has its instructions only in the encoding of AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct AvxIfmaByEvex(Avx2);
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "runs the instructions of AVX-IFMA on more processors")]
+mod evex {
+    use std::arch::x86_64::{__m256i, _mm256_madd52hi_epu64, _mm256_madd52lo_epu64};
+
+    use super::*;
+
+    impl AvxIfmaByEvex {
+        pub(crate) fn detect() -> Result<Self, Missing> {
+            detect::need(&["avx512ifma", "avx512f", "avx512vl"])?;
+            Avx2::detect().map(Self)
+        }
+    }
+
+    #[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx2,fma,bmi2")]
+    fn with_evex<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
+    impl Extends for AvxIfmaByEvex {
+        type Base = Avx2;
+
+        #[inline(always)]
+        fn base(self) -> Avx2 {
+            self.0
+        }
+
+        #[inline(always)]
+        fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+            // SAFETY: `detect` made the token.
+            unsafe { with_evex(work) }
+        }
+    }
+
+    impl Madd52 for AvxIfmaByEvex {
+        const SIGNED_CARRY: bool = AvxIfma::SIGNED_CARRY;
+
+        #[inline(always)]
+        fn madd52lo(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: `detect` made the token.
+            unsafe { _mm256_madd52lo_epu64(sum, a, b) }
+        }
+
+        #[inline(always)]
+        fn madd52hi(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: `detect` made the token.
+            unsafe { _mm256_madd52hi_epu64(sum, a, b) }
+        }
+
+        #[inline(always)]
+        fn carry(self, a: __m256i) -> __m256i {
+            self.shr::<52>(a)
+        }
+    }
+}
 
 /// The number of random operands of each operation.
 const TRIES: usize = if cfg!(miri) { 10 } else { 1000 };
@@ -228,19 +388,18 @@ fn check_doubles<S: Doubles>(simd: S) {
 
 fn check_madd52<S: Madd52>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([4; 32]);
-    const LOW: u64 = (1 << 52) - 1;
     for round in 0..TRIES {
         let mut next = |_| if round % 3 == 0 { u64::MAX - random.next_u64() % 3 } else { random.next_u64() };
         let [sum, a, b]: [[u64; 8]; 3] = std::array::from_fn(|_| std::array::from_fn(&mut next));
         let [vsum, va, vb] = [sum, a, b].map(|words| simd.load(&words));
-        let product = |lane: usize| u128::from(a[lane] & LOW) * u128::from(b[lane] & LOW);
+        let product = |lane: usize| product(a[lane], b[lane]);
         let low = (0..S::LANES).map(|lane| sum[lane].wrapping_add(product(lane) as u64 & LOW));
         let high = (0..S::LANES).map(|lane| sum[lane].wrapping_add((product(lane) >> 52) as u64));
         assert_eq!(words(simd, simd.madd52lo(vsum, va, vb)), low.collect::<Vec<_>>());
         assert_eq!(words(simd, simd.madd52hi(vsum, va, vb)), high.collect::<Vec<_>>());
-        let shifted: Vec<u64> =
-            a[..S::LANES].iter().map(|word| (word.cast_signed() >> 47).cast_unsigned()).collect();
-        assert_eq!(words(simd, simd.sar::<47>(va)), shifted);
+        let limbs = if S::SIGNED_CARRY { a } else { a.map(|word| word >> 1) };
+        let carries = limbs.map(|word| (word.cast_signed() >> 52).cast_unsigned());
+        assert_eq!(words(simd, simd.carry(simd.load(&limbs))), carries[..S::LANES]);
     }
 }
 
@@ -249,7 +408,7 @@ fn every_set_computes_like_one_lane() {
     on_every_set!(check);
     on_every_set!(check_u32);
     on_every_set!(check_transpose);
-    check_madd52(Scalar::detect());
+    on_every_madd52!(|simd| check_madd52(simd));
     check_bytes64(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
@@ -257,7 +416,6 @@ fn every_set_computes_like_one_lane() {
         on(Avx512f::detect(), check_doubles);
         on(Avx2::detect(), check_bytes64);
         on(Avx512f::detect(), check_bytes64);
-        on(Avx512ifma::detect(), check_madd52);
     }
 }
 
@@ -335,6 +493,7 @@ fn a_row_that_does_not_exist_is_refused() {
         let expected = "an offset beyond the rows";
         on(Avx2::detect(), |simd| check_offsets(simd, expected));
         on(Avx512f::detect(), |simd| check_offsets(simd, expected));
+        on(AvxIfma::detect(), |simd| check_offsets(simd, expected));
         on(Avx512ifma::detect(), |simd| check_offsets(simd, expected));
     }
 }
@@ -348,6 +507,7 @@ fn a_short_slice_is_refused_by_loads_and_stores() {
         let expected = "a vector from or to a slice that is shorter";
         on(Avx2::detect(), |simd| check_lengths(simd, expected));
         on(Avx512f::detect(), |simd| check_lengths(simd, expected));
+        on(AvxIfma::detect(), |simd| check_lengths(simd, expected));
         on(Avx512ifma::detect(), |simd| check_lengths(simd, expected));
     }
 }

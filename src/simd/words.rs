@@ -142,12 +142,16 @@ pub trait Doubles: Words {
 /// Products of 52-bit numbers. A factor is the low 52 bits of a word; the upper 12 bits are
 /// ignored.
 pub trait Madd52: Words {
+    /// Whether [`Self::carry`] takes negative words. AVX2 has no shift that fills with the sign.
+    const SIGNED_CARRY: bool;
+
     /// Returns `sum` + the low 52 bits of a b.
     fn madd52lo(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `sum` + the high 52 bits of a b.
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Shifts each word right by `N` bits, 0 to 63, and fills with the sign.
-    fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
+    /// Returns what a limb carries into the next one: each word, shifted right by 52 bits. The words
+    /// may be negative only if [`Self::SIGNED_CARRY`].
+    fn carry(self, a: Self::Word) -> Self::Word;
 }
 
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32

@@ -1,4 +1,4 @@
-//! The vectors of x86-64 processors: AVX2, AVX-512F and AVX-512 IFMA.
+//! The vectors of x86-64 processors: AVX2, AVX-IFMA, AVX-512F and AVX-512 IFMA.
 //!
 //! Every method is one instruction, or the few that replace a missing one. The compiler inlines the
 //! methods into the closure of [`Words::run`], and compiles that closure for the instruction set.
@@ -17,6 +17,11 @@ use super::words::{Bytes64, Doubles, Madd52, Words};
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
+/// The token of [`Avx2`] and AVX-IFMA, with 4 lanes and 52-bit products (Sierra Forest, Arrow Lake
+/// and later).
+#[derive(Clone, Copy, Debug)]
+pub struct AvxIfma(Avx2);
+
 /// The token of AVX-512 F, VL, DQ and BW, with 8 lanes (Skylake-X, Zen 4 and later).
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512f(());
@@ -29,6 +34,7 @@ pub struct Avx512ifma(Avx512f);
 /// The instruction sets that each token stands for. They must agree with the `target_feature`s
 /// below.
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
+const AVXIFMA: &[&str] = &["avxifma", "avx2", "fma", "bmi2"];
 const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 const AVX512IFMA: &[&str] =
     &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
@@ -41,6 +47,17 @@ impl Avx2 {
     /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
         need(AVX2).map(|()| Self(()))
+    }
+}
+
+impl AvxIfma {
+    /// Returns the token.
+    ///
+    /// # Errors
+    ///
+    /// Returns the names of the instruction sets that the processor lacks.
+    pub fn detect() -> Result<Self, Missing> {
+        need(AVXIFMA).map(|()| Self(Avx2(())))
     }
 }
 
@@ -68,6 +85,11 @@ impl Avx512ifma {
 
 #[target_feature(enable = "avx2,fma,bmi2")]
 fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+#[target_feature(enable = "avxifma,avx2,fma,bmi2")]
+fn with_avxifma<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
@@ -804,10 +826,37 @@ impl Extends for Avx512ifma {
 }
 
 impl Madd52 for Avx512ifma {
+    const SIGNED_CARRY: bool = true;
+
     instructions! {
         madd52lo(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52lo_epu64(sum, a, b);
         madd52hi(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52hi_epu64(sum, a, b);
-        sar<N>(a: __m512i) -> __m512i = _mm512_srai_epi64::<N>(a);
+        carry(a: __m512i) -> __m512i = _mm512_srai_epi64::<52>(a);
+    }
+}
+
+impl Extends for AvxIfma {
+    type Base = Avx2;
+
+    #[inline(always)]
+    fn base(self) -> Avx2 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+        // SAFETY: the token was made by detection.
+        unsafe { with_avxifma(work) }
+    }
+}
+
+impl Madd52 for AvxIfma {
+    const SIGNED_CARRY: bool = false;
+
+    instructions! {
+        madd52lo(sum: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_madd52lo_avx_epu64(sum, a, b);
+        madd52hi(sum: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_madd52hi_avx_epu64(sum, a, b);
+        carry(a: __m256i) -> __m256i = _mm256_srli_epi64::<52>(a);
     }
 }
 

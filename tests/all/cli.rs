@@ -231,7 +231,8 @@ fn every_engine_that_auto_chooses_finds_keys() {
     let ladder = [
         ("avx512ifma", ""),
         ("avx512f", "avx512ifma"),
-        ("avx2", "avx512ifma,avx512f"),
+        ("avxifma", "avx512ifma,avx512f"),
+        ("avx2", "avx512ifma,avx512f,avxifma"),
         ("portable", "avx512ifma,avx512f,avx2"),
         ("portable", "avx512ifma,avx512f,avx2,bmi2,adx"),
     ];
