@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Shows what a person who trusts a key of this program would want shown: runs the tests of each claim, with real tools and
-# with the counts that are claimed, and writes the table into docs/PROOF.md.
-# usage: proof.sh [LINE...]              everything; more than an hour, and nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
-#        proof.sh --short [LINE...]      what `cargo test` has not run already, in minutes; prints the table alone
-# With numbers of lines those alone, the short form too; in the document they replace what was there.
-# The full form runs optimised programs as `cargo install` builds them, and where ranges of numbers matter also those with checks.
+# Runs the tests of each claim that people rely on, with real tools and with the claimed counts, and writes
+# the table in docs/PROOF.md.
+# usage: proof.sh [LINE...]           all tests, in more than an hour; needs nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+#        proof.sh --short [LINE...]   tests that `cargo test` does not run in this way, in minutes; only prints the table
+# With numbers of lines, both forms run only these lines. In docs/PROOF.md the new rows replace the old ones.
+# The full form tests the release build. Tests of number ranges run in the checked build as well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -21,28 +21,28 @@ rows=$logs/rows
 failures=0
 gaps=0
 
-# The profile of ordinary tests is built already; what is claimed is claimed of what is shipped.
+# The full form tests what users get. The short form takes the profile of `cargo test`, which is built already.
 profile=()
 if [ "$full" ]; then profile=(--release); fi
 
-# The instruction sets that this processor has must be tested, and none skipped.
+# Tests must not skip an instruction set that this processor has.
 sets=$(for set in avx2 avx_ifma avx512f avx512ifma; do if grep -qw "$set" /proc/cpuinfo; then echo "${set/_/}"; fi; done | paste -sd,)
 export VANITY_REQUIRE=${VANITY_REQUIRE:+$VANITY_REQUIRE,}$sets
 
-# The first in the short form, the second in the full one.
+# of SHORT FULL: prints the value for the form that runs.
 of() { if [ "$full" ]; then printf %s "$2"; else printf %s "$1"; fi; }
 
-# What the tests of a log had to do without.
+# missed LOG: prints the things that the tests of a log needed and did not find.
 missed() { sed -n 's/^.*skipped: \(.*\) is missing$/\1/p' "$1" | sort -u | paste -sd, | sed 's/,/, /g'; }
 
-# Whether a line is asked for.
+# wanted LINE: succeeds if this line must run.
 wanted() { [ "$lines" = '  ' ] || [[ $lines = *" $1 "* ]]; }
 
-# Enters a row: number, what is shown, count, result, seconds.
+# enter NUMBER WHAT COUNT RESULT TIME: prints a row and adds it to the table.
 enter() { printf '| %s | %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" "$5" | tee -a "$rows"; }
 
-# shown NUMBER WHAT COUNT COMMAND...: runs the command, whose tests must pass, at least one of them. If a test went without
-# something that it needs, the line says NOT RUN.
+# shown NUMBER WHAT COUNT COMMAND...: runs the command. It must run at least one test, and all must pass. The row
+# says NOT RUN if a test did not find something that it needs.
 shown() {
     local number=$1 what=$2 count=$3 log result passed missed start=$SECONDS
     wanted "$number" || return 0
@@ -54,27 +54,28 @@ shown() {
     else
         passed=$(awk '/^test result: ok/ { sum += $4 } END { print sum + 0 }' "$log")
         missed=$(missed "$log")
-        result="passed: $passed tests"
+        result="passed: $passed test$([ "$passed" = 1 ] || printf s)"
         if [ "$missed" ]; then
-            result="**NOT RUN** without $missed; else $result"
+            result="**NOT RUN** without $missed; otherwise $result"
             gaps=$((gaps + 1))
         fi
-        if [ "$passed" = 0 ]; then result="**FAILED**: no such test"; failures=$((failures + 1)); fi
+        if [ "$passed" = 0 ]; then result="**FAILED**: no test ran"; failures=$((failures + 1)); fi
     fi
     enter "$number" "$what" "$count" "$result" "$((SECONDS - start)) s"
 }
 
-# more NUMBER WHAT COUNT COMMAND...: the same of what `cargo test` runs just so; the short form leaves it to that.
+# more NUMBER WHAT COUNT COMMAND...: the same for tests that `cargo test` runs in the same way. The short form runs
+# them only if their line was named.
 more() { if [ "$full" ] || [ "$lines" != '  ' ]; then shown "$@"; fi; }
 
-# absent NUMBER WHAT WHY: a line that is not run says so.
+# absent NUMBER WHAT WHY: enters a row that says NOT RUN, and the reason.
 absent() {
     wanted "$1" || return 0
     enter "$1" "$2" - "**NOT RUN**: $3" -
     gaps=$((gaps + 1))
 }
 
-# beside NUMBER NAME COMMAND...: begins what runs beside the rest, and ends when this is interrupted.
+# beside NUMBER NAME COMMAND...: starts a command in the background. It ends if this script is interrupted.
 declare -A hour
 beside() {
     local name=$2
@@ -85,17 +86,18 @@ beside() {
 }
 trap 'trap - TERM; kill 0' INT TERM
 
-# awaited NUMBER WHAT NAME COUNT: waits for what runs beside the rest, which has to end well; COUNT is a program for awk that
-# finds the count in its log.
+# awaited NUMBER WHAT NAME COUNT: waits for a command in the background, which must succeed. COUNT is an awk program
+# that prints the count from its log.
 awaited() {
     local result=passed count
     wanted "$1" || return 0
     if ! wait "${hour[$3]}"; then result="**FAILED**: $logs/$3.log"; failures=$((failures + 1)); fi
     count=$(awk "$4" "$logs/$3.log")
-    enter "$1" "$2" "${count:-none}" "$result" 'beside the rest'
+    enter "$1" "$2" "${count:-none}" "$result" 'in the background'
 }
 
-# new_machine: the README's first commands and its example of PEM in a fresh clone, without anything of cargo's but the settings of its registries.
+# new_machine: runs the README's first commands and its PEM example in a fresh clone. CARGO_HOME is empty but for
+# the settings of cargo's registries.
 new_machine() {
     local clone status settings=${CARGO_HOME:-$HOME/.cargo}/config.toml
     clone=$(mktemp -d)
@@ -111,17 +113,17 @@ new_machine() {
 }
 
 unit() { cargo test "${profile[@]}" --lib -- --nocapture "$@"; }
-# tests FILE BEGINNING...: of a file of tests those whose names begin so.
+# tests FILE BEGINNING...: runs the tests of a file of tests/all whose names begin like this.
 tests() { local file=$1; shift; cargo test "${profile[@]}" --test all -- --nocapture "${@/#/$file::}"; }
-# The same with checks of ranges and of overflow.
+# The same as `unit`, in the build that checks ranges and overflow.
 checked_unit() { cargo test --lib -- --nocapture "$@"; }
-# The same of the program with the engine of graphics processors.
+# The same as `unit` and `tests`, with the engine of graphics processors.
 gpu_unit() { cargo test --features gpu --lib -- --nocapture "$@"; }
 gpu_tests() { cargo test --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
-# with NAME=VALUE... COMMAND...: runs one of these with variables.
+# with NAME=VALUE... COMMAND...: runs one of these functions with variables.
 with() { while [[ $1 == *=* ]]; do local -x "${1?}"; shift; done; "$@"; }
 
-# Tools that are not everybody's.
+# Tools that may be missing.
 has() { "$@" > /dev/null 2>&1; }
 nightly='' fuzz='' miri=''
 if [ "$full" ]; then
@@ -130,7 +132,7 @@ if [ "$full" ]; then
     if has cargo +nightly miri --version; then miri=yes; fi
 fi
 
-# Everything is built first: cargo lets none begin while another builds.
+# Builds everything first, because a cargo that builds makes the others wait.
 built() { cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
 built test --lib --test all --no-run
 if [ "$full" ]; then
@@ -142,7 +144,7 @@ if [ "$fuzz" ] && wanted 5; then built +nightly fuzz build -s none; fi
 
 printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
 
-# What takes an hour runs beside the rest, with little of the processor. Fuzzing begins with the inputs that are kept.
+# Tests that take an hour run in the background, at low priority. Fuzzing begins with the inputs in fuzz/corpus.
 targets=$(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml)
 if [ "$fuzz" ]; then
     for target in $targets; do
@@ -160,89 +162,89 @@ if [ "$miri" ]; then
         cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 fi
 
-more 1 'vectors of RFC 8032 and NIST in every lane, engines against them' 'all' unit key:: sha512 chacha self_test
+more 1 'the vectors of RFC 8032 and NIST, in every lane and with every engine' 'all' unit key:: sha512 chacha self_test
 seeds=$(of 100000 10000000)
-shown 2 'random seeds through every back end against ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
-more 2 'chosen and random seeds through every engine; batches of every size' '101,536 each' tests engines every_candidate
+shown 2 'random seeds: every back end derives the same keys as ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
+more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek' '101,536 each' tests engines every_candidate
 more 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
 seeds=$(of 20000 1000000)
-shown 2 'random seeds through every device against ed25519-dalek, seeds that devices draw' "$seeds each" \
+shown 2 'random seeds: every device derives the same keys as ed25519-dalek, and draws the right seeds' "$seeds each" \
     with VANITY_SEEDS="$seeds" gpu_unit every_device_derives a_device_draws every_kernel
 cases=$(of 20000 1000000)
-more 3 'field operations and inversions at the bounds against big integers' "$cases each" with VANITY_CASES="$cases" unit curve::field
-more 3 'the same with checks of ranges at every step' "$cases each" with VANITY_CASES="$cases" checked_unit curve::field
-more 3 'no load and no store goes beyond a slice, by every instruction set' 'all lengths' unit simd::tests
-shown 3 'arithmetic for NVIDIA by interpreting its text; the text in NVIDIA'"'"'s compiler' 'all' gpu_unit gpu::ptx gpu::cuda
+more 3 'field operations and inversions at their bounds, compared with big integers' "$cases each" with VANITY_CASES="$cases" unit curve::field
+more 3 'the same operations, with their ranges checked at every step' "$cases each" with VANITY_CASES="$cases" checked_unit curve::field
+more 3 'no instruction set loads or stores beyond the end of a slice' 'all lengths' unit simd::tests
+shown 3 'the arithmetic for NVIDIA: tests interpret its text, and NVIDIA'"'"'s compiler reads it' 'all' gpu_unit gpu::ptx gpu::cuda
 if [ "$nightly" ]; then
-    # Its shadow takes 16 TiB of addresses, its allocator keeps what was freed, its run time has to be the first library, and needs /proc.
-    shown 4 'the tests under AddressSanitizer, every engine' 'all but 13, of limits and use of memory, surroundings, system calls' \
+    # AddressSanitizer takes 16 TiB of addresses, keeps freed memory, must be the first library, and needs /proc.
+    shown 4 'all engines under AddressSanitizer' 'all tests but 13, which are about memory limits, memory use, the environment and system calls' \
         env RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 \
         cargo +nightly test --target x86_64-unknown-linux-gnu --lib --bins --tests -- --nocapture \
         --skip little_memory --skip a_small_stack --skip neither_proc --skip the_clock --skip files_that_only_have_the_name \
         --skip nothing_is_left --skip a_long_search --skip no_encrypted_key_is_made --skip hostile_lines_of_a_ledger
 elif [ "$full" ]; then
-    absent 4 'the tests under AddressSanitizer, every engine' 'no nightly Rust'
+    absent 4 'all engines under AddressSanitizer' 'no nightly Rust'
 fi
 keys=$(of 50 10000)
-more 6 'keys of the program through ssh-keygen -y and -l, encrypted ones, and openssl pkey' "$keys of each form" \
+more 6 'ssh-keygen -y, ssh-keygen -l and openssl pkey read the program'"'"'s keys, also encrypted ones' "$keys of each form" \
     with VANITY_KEYS="$keys" tests keys ''
 costly=$(of 2 100)
-more 6 'encrypted keys as the program makes them: 24 rounds through ssh-keygen, PKCS#8 through openssl' "$costly of each form" \
+more 6 'keys encrypted at full cost: ssh-keygen opens those with 24 rounds, openssl opens PKCS#8' "$costly of each form" \
     with VANITY_COSTLY="$costly" tests passphrase ssh_keygen_opens openssl_opens
-more 6 'sshd lets a key of the program in' 1 tests tools a_real_server
-more 7 'a fault in one lane, a wrong claim, a zero in the shared product' all unit wrong_claim one_fault zero_product
-more 7 'a fault in each lane of each back end, through the whole program' 'all lanes' tests faulty a_fault_in_one_lane only_right_keys
-shown 7 'devices that fail or compute wrong keys; what they find; what was secret on them is overwritten' all \
+more 6 'sshd accepts a key of the program' 1 tests tools a_real_server
+more 7 'the program detects a fault in one lane, a wrong claim, and a zero in the shared product' all unit wrong_claim one_fault zero_product
+more 7 'the whole program keeps no wrong key with a fault in any lane of any back end' 'all lanes' tests faulty a_fault_in_one_lane only_right_keys
+shown 7 'devices that fail or compute wrong keys are dropped, finds of devices match, secrets on devices are overwritten' all \
     gpu_unit engine::gpu hybrid
 searches=$(of 300 10000)
-more 8 'what searches try is geometric, every engine: mean within 3 %, p > 0.001' "$searches searches each" \
+more 8 'the numbers of keys that searches try are geometric, every engine: mean within 3 %, p > 0.001' "$searches searches each" \
     with VANITY_SEARCHES="$searches" unit the_attempts_of_searches
-more 8 'gaps between finds likewise, engines and kinds of patterns' '10,000 finds and more each' \
+more 8 'the gaps between finds are geometric, for engines and kinds of patterns' '10,000 finds and more each' \
     unit the_gaps_between_finds_are the_gaps_between_finds_of_every
 searches=$(of 1000 10000)
-shown 8 'the same of devices, every kind of pattern' "$searches finds each" \
+shown 8 'the gaps between finds of devices are geometric, for every kind of pattern' "$searches finds each" \
     with VANITY_SEARCHES="$searches" gpu_unit the_gaps_between_finds_of_devices
-more 9 'counts beyond 2^32 and 2^53, streams up to 2^64' all unit the_count_goes_on every_lane_has_the_stream
-more 10 'the generator of the operating system fails at any call' 'all calls' tests observed without_randomness
-more 10 'winners of every engine have nothing to do with each other' '1,000 each' tests unrelated no_two_seeds
-more 11 'modes under any umask' all unit umask made_for_the_owner
-more 11 'the same of the program' all tests files modes a_directory_that_exists
-more 12 'no core, no tracing; nothing left in memory of keys that were told or thrown away' 'all engines' \
+more 9 'counts are right beyond 2^32 and 2^53, and streams up to 2^64' all unit the_count_goes_on every_lane_has_the_stream
+more 10 'the operating system'"'"'s random generator fails at any call: no key is made' 'all calls' tests observed without_randomness
+more 10 'the seeds that one engine finds are unrelated, for every engine' '1,000 each' tests unrelated no_two_seeds
+more 11 'files and directories have the right mode under any umask' all unit umask made_for_the_owner
+more 11 'the same for the whole program' all tests files modes a_directory_that_exists
+more 12 'no core dump, no tracing; memory keeps nothing of keys that were reported or thrown away' 'all engines' \
     tests memory a_crash another_process nothing_is_left
-more 12 'no secret on streams, in JSON with files, in arguments' all tests cli stdout_is_only json_with_a_file
-more 12 'no secret in panics, with backtraces, every back end' all tests faulty a_panic
-more 12 'the same of passphrases' all tests passphrase the_passphrase reports_say a_passphrase_is_typed
-more 13 'what exists is refused and left alone' all unit unusable_files taken_name
-more 13 'the same before a search' all tests files existing_files a_directory_that_takes a_file_size_limit
-more 14 'the order of system calls until a key is told' all tests observed a_key_is_durable keys_that_are_kept
+more 12 'no secret on other streams, or in JSON with files' all tests cli stdout_is_only json_with_a_file
+more 12 'no secret in a panic with a backtrace, for every back end' all tests faulty a_panic
+more 12 'no passphrase on the terminal, in messages or in arguments' all tests passphrase the_passphrase reports_say a_passphrase_is_typed
+more 13 'existing files are refused and stay as they are' all unit unusable_files taken_name
+more 13 'existing files, and places that take no files, are refused before a search' all tests files existing_files a_directory_that_takes a_file_size_limit
+more 14 'a key is durable before it is reported, by the order of system calls' all tests observed a_key_is_durable keys_that_are_kept
 keys=$(of 1000 10000) kills=$(of 20 200)
-more 15 'kill -9 at random moments of a batch' "$kills kills, $keys keys" \
+more 15 'kill -9 at random moments of a batch loses no reported key' "$kills kills, $keys keys" \
     with VANITY_KEYS="$keys" VANITY_KILLS="$kills" tests batch kills
-more 17 'full disks, read-only disks, limits of size, removed directories' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
-more 17 'the same with keys in single files' all tests files a_directory_that_vanishes
-more 18 'closed and full streams, readers that leave' all tests cli closed_streams a_full_stdout
-more 18 'the same with keys on the way' all tests files a_reader
-more 19 'bad input, every character of the answer' all tests bad_input bad_input_is
-more 20 'names of files for any pattern' all tests batch names_are_safe
-more 20 'the same for hostile labels' all unit names_are_safe
-more 20 'hostile files, names, limits and surroundings' all tests hostile ''
+more 17 'full and read-only disks and file size limits end a batch and lose no reported key; a removed directory ends it with an error' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
+more 17 'a removed directory, with keys in single files' all tests files a_directory_that_vanishes
+more 18 'closed and full streams cause no panic and lose no file' all tests cli closed_streams a_full_stdout
+more 18 'a reader that leaves ends the search, and what was found is kept' all tests files a_reader
+more 19 'bad input is refused, and every character of the answer is right' all tests bad_input bad_input_is
+more 20 'file names are safe and different for any patterns' all tests batch names_are_safe
+more 20 'file names are safe for hostile labels' all unit names_are_safe
+more 20 'hostile files, names, limits and environments do no harm' all tests hostile ''
 if [ "$full" ]; then
-    shown 21 'the commands of the README in a fresh clone with an empty CARGO_HOME' all new_machine
+    shown 21 'the README'"'"'s commands work in a fresh clone with an empty CARGO_HOME' all new_machine
 fi
-more 22 'keys in the clear are refused where they have to be encrypted' all tests existing keys_in encrypted_ a_typed
-more 23 'a key counts when its private file was opened and is what the ledger says' all tests existing a_damaged_key a_line a_public hostile_lines
-more 24 'files have no names until they are complete; nothing that another process writes is removed' all \
+more 22 'keys in the clear are refused where keys must be encrypted' all tests existing keys_in encrypted_ a_typed
+more 23 'a key counts only if its private file was opened and is what the ledger says' all tests existing a_damaged_key a_line a_public hostile_lines
+more 24 'files have no names until they are complete, and nothing that another process writes is removed' all \
     unit a_file_has_no_name leftovers no_process_takes
-more 25 'systems that cannot name without overwriting are met before the search' all tests existing systems_without
+more 25 'systems that cannot name a file without overwriting are refused before the search' all tests existing systems_without
 calls=$(of 'first and last' all)
-more 26 'every system call fails, or the process dies there' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
+more 26 'every system call fails, or the process dies there: nothing is lost' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
 sequences=$(of 100 10000)
-more 27 'runs, kills, damage and changes of options against a model of the directory' "$sequences sequences" \
+more 27 'runs, kills, damage and changed options, compared with a model of the directory' "$sequences sequences" \
     with VANITY_SEQUENCES="$sequences" tests model ''
-more 28 'nothing foreign reaches a terminal unescaped' all tests escaped ''
-more 29 'no branch and no address depends on a seed, by memcheck: the reference engine, the proof; two that do are noticed' all \
+more 28 'foreign text reaches a terminal only escaped' all tests escaped ''
+more 29 'no branch and no address depends on a seed, in the reference engine and in the proof, by memcheck; a branch and an address that do are reported' all \
     tests constant_time ''
-more - 'packages, licences, unsafe code, the oldest Rust' all tests supply ''
+more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
 for target in $targets; do
     if [ "$fuzz" ]; then
@@ -253,29 +255,29 @@ for target in $targets; do
     fi
 done
 if [ "$miri" ]; then
-    awaited 4 'the portable path under Miri' miri '/^test result: ok/ { print $4 " tests, small numbers" }'
+    awaited 4 'the portable engine'"'"'s parts under Miri' miri '/^test result: ok/ { print $4 " tests with small counts" }'
 elif [ "$full" ]; then
-    absent 4 'the portable path under Miri' 'no Miri for nightly Rust'
+    absent 4 'the portable engine'"'"'s parts under Miri' 'no Miri for nightly Rust'
 fi
 if [ "$full" ]; then
-    awaited 9 'a search that goes on: keys right, memory flat' soak '/ keys right, / { sub(/^test .* \.\.\. /, ""); print }'
+    awaited 9 'in a long search every key is right, and memory does not grow' soak '/ keys right, / { sub(/^test .* \.\.\. /, ""); print }'
 fi
 
-# What is timed; nothing else runs any more.
+# Timed tests run last, when nothing else runs.
 more 16 'SIGINT, SIGTERM and SIGHUP end a search within a second and keep what was found' all with VANITY_TIMED=1 tests files a_signal a_hangup
-more 16 'signals while keys are being encrypted' all with VANITY_TIMED=1 tests passphrase a_signal_ends_an_encryption
-more 16 'the same in a batch, and the rerun goes on' all with VANITY_TIMED=1 tests batch a_signal
-shown 16 'the same with devices; which there are is told' all with VANITY_TIMED=1 gpu_tests ''
+more 16 'the same while keys are encrypted' all with VANITY_TIMED=1 tests passphrase a_signal_ends_an_encryption
+more 16 'the same in a batch, and the next run goes on' all with VANITY_TIMED=1 tests batch a_signal
+shown 16 'the same with devices; the list of devices is right' all with VANITY_TIMED=1 gpu_tests ''
 if [ "$full" ]; then
     shown 19 'bad input is refused in less than 50 ms' 'every row' with VANITY_TIMED=1 tests bad_input ''
 fi
 
 say() { printf '%s\n' "$*"; }
-# The rows of a table, without its head.
+# rows_of FILE: prints the rows of a table, without its head.
 rows_of() { grep '^|' "$1" | tail -n +3; }
 if [ "$full" ]; then
     document=docs/PROOF.md
-    [ -e "$document" ] || printf '%s\n' '# What is proved' '' '`./proof.sh` wrote this table.' '' '<!-- begin -->' '<!-- end -->' > "$document"
+    [ -e "$document" ] || printf '%s\n' '# What is proved' '' '`./proof.sh` writes this table.' '' '<!-- begin -->' '<!-- end -->' > "$document"
     changed=$([ -z "$(git status --porcelain -- src)" ] || printf ' with changes')
     machine="commit $(git rev-parse --short HEAD)$changed, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) threads, instruction sets tested: portable${sets:+, ${sets//,/, }}, $(rustc --version)"
     old=$logs/old
@@ -299,5 +301,5 @@ if [ "$full" ]; then
     cp "$logs/PROOF.md" "$document"
 fi
 say
-if [ "$gaps" != 0 ]; then say "$gaps lines say NOT RUN"; fi
-if [ "$failures" = 0 ]; then say "everything that was run has passed"; else say "$failures lines have FAILED"; exit 1; fi
+if [ "$gaps" != 0 ]; then say "$gaps rows say NOT RUN"; fi
+if [ "$failures" = 0 ]; then say "all tests that ran have passed"; else say "$failures rows say FAILED"; exit 1; fi

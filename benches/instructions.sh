@@ -3,11 +3,11 @@
 #
 # usage: benches/instructions.sh [PROGRAM]
 #
-# It prints each innermost loop with 20 or more fused multiply-adds: its instructions, those that use
-# a vector register, the others, multiply-adds, loads and stores of whole vectors, prefetches. An
-# addition of a window is four loops: slope, x, y, open.
+# For each innermost loop with 20 or more fused multiply-adds it prints the number of all instructions, of
+# those that use a vector register, of the others, of multiply-adds, of loads and stores of whole vectors,
+# and of prefetches. An addition of a window has four loops: slope, x, y, open.
 #
-# Needs objdump (binutils) and awk, on x86-64. The default program is target/release/vanity-ed25519.
+# It needs objdump (binutils) and awk, on x86-64. The default program is target/release/vanity-ed25519.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=${1:-target/release/vanity-ed25519}

@@ -10,7 +10,7 @@
 # - Every load finds its line in the first-level cache, prefetches cost no more than other loads, and
 #   no load waits for a store.
 #
-# Needs objdump (binutils), awk and llvm-mca (LLVM 17 or later knows all three processors), on x86-64.
+# It needs objdump (binutils), awk and llvm-mca (LLVM 19 knows all three processors), on x86-64.
 # The variable LLVM_MCA names the program llvm-mca. The default program is
 # target/release/vanity-ed25519.
 set -euo pipefail
@@ -50,6 +50,7 @@ for engine in avx512ifma avx512f avxifma avx2; do
         # llvm-mca knows no name of a place, and no prefix of a jump.
         loop=$(awk -F '\t' -v engine="$engine" -v name="$name" '$1 == engine && $2 == name { print $4 }' "$loops" |
             sed -E 's/^(data16 |cs )+//; s/^(j[a-z]+|call) +([0-9a-f])/\1 0x\2/')
+        if [ -z "$loop" ]; then echo "$program has no loop $name of $engine" >&2; exit 1; fi
         count=$(wc -l <<< "$loop")
         instructions=$((instructions + count))
         printf '%-11s %-9s %12d' "$engine" "$name" "$count"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Measures the wall time of whole processes from start to exit, and prints median, least and most as a table for RESULTS.txt.
+# Measures the wall time of whole processes from start to exit. Prints the median, the shortest and the
+# longest time as a table for RESULTS.txt.
 # usage: benches/start-up.sh [PROGRAM [RUNS [PREFIXES]]]
-# Without PROGRAM it builds the release. RUNS is 20, and the last row has a list of 1,000,000 PREFIXES.
+# Without PROGRAM it builds the release. The default of RUNS is 20. The last row of the table has a list of
+# PREFIXES, by default 1,000,000.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +18,7 @@ fi
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
-# Different words of 5 to 8 random letters; A to P can begin a body.
+# Makes different words of 5 to 8 random letters. The first letter is one of A to P, which can begin a body.
 awk -v count="$prefixes" 'BEGIN {
     srand(9)
     while (made < count) {
@@ -26,7 +28,7 @@ awk -v count="$prefixes" 'BEGIN {
     }
 }' > "$directory/prefixes"
 
-# row STATUS NAME ARGUMENT...: runs the program, which must end with STATUS. A key goes into a file that is removed.
+# row STATUS NAME ARGUMENT...: runs the program, which must end with STATUS. Removes the file of the key.
 row() {
     local status=$1 name=$2 times=() began ended found
     shift 2

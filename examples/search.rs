@@ -1,6 +1,6 @@
 //! Searches for a key from Rust: `cargo run --release --example search -- WORD`.
 //!
-//! Prints the private key in OpenSSH's form, then the public line.
+//! Prints the private key in the OpenSSH format, then the public line.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! Ed25519 SSH keys whose public key text carries a word of your choice.
+//! Finds Ed25519 SSH keys whose public key text carries a word of your choice.
 //!
 //! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full
 //! fixed-base multiplication on edwards25519. This library makes candidates and finds those whose
@@ -86,7 +86,7 @@
 //! | 2 | [`key`] | seed, public key, the trusted derivation; the text of key files |
 //! | 1 | [`wire`] | the blob, its text, and the key bits of each character |
 //! | 8 | `cli` | makes a plan from the command line, and words all complaints about it |
-//! | 8 | `report` | the output for people and scripts: text, JSON, the live line |
+//! | 8 | `report` | the output for people and scripts: text, JSON, the progress line |
 //! | 7 | `job` | opens a plan, runs the search, delivers finds |
 //! | 6 | `plan` | the request as data |
 //! | 6 | `ledger` | the keys of a directory, and their patterns |

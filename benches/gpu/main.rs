@@ -2,9 +2,12 @@
 //! without patterns.
 //!
 //! ```text
-//! cargo bench --features gpu --bench gpu -- compare [KEYS]     all encodings against the processor's, by a checksum a launch
-//! cargo bench --features gpu --bench gpu -- rates [SECONDS]    keys a second by windows and depth, with registers and spills
+//! cargo bench --features gpu --bench gpu -- compare [KEYS]
+//! cargo bench --features gpu --bench gpu -- rates [SECONDS]
 //! ```
+//!
+//! `compare` compares a checksum of the keys of each launch with that of the processor. `rates` prints
+//! keys per second for each number of windows and each depth, with registers and spills.
 
 use std::time::{Duration, Instant};
 
@@ -168,12 +171,12 @@ fn rates(device: &dyn Device, time: Duration, launch: usize) {
         let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
         let table = Table::bytes(windows) / 64 * Pipeline::BYTES_OF_ENTRY;
         let kernel = pipeline.resources("derive");
-        let told = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
+        let shown = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
         println!(
             "{windows:>7}{depth:>7}{:>12.1}{ready:>10.2}{rate:>12.0}{share:>11}{:>11}{:>13}",
             table as f64 / f64::from(1 << 20),
-            told(kernel.map(|kernel| kernel.registers)),
-            told(kernel.map(|kernel| kernel.local_bytes)),
+            shown(kernel.map(|kernel| kernel.registers)),
+            shown(kernel.map(|kernel| kernel.local_bytes)),
         );
     }
 }

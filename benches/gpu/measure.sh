@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# All that is to be measured on a machine with a graphics processor, in one call of under nine minutes.
+# Measures everything on a machine with a graphics processor, in one call of under nine minutes.
 #
-#   benches/gpu/measure.sh                    builds what it needs
-#   benches/gpu/measure.sh PROGRAM BENCH PATTERNS
-#                                             takes what was built elsewhere, by
-#                                             cargo build --release --features gpu --bin vanity-ed25519
-#                                             cargo bench --features gpu --bench gpu --bench patterns --no-run
+# usage: benches/gpu/measure.sh [PROGRAM BENCH PATTERNS]
 #
-# Compared: all encodings of 100 million keys with those of the processor, by a checksum for each launch. Measured: keys a second
-# by number of windows and by depth of batches, registers and spills, the share of the bound that the processor's wide
-# multiply-adds set, and whole searches beside the reference engine.
+# Without arguments it builds what it needs. The arguments are programs that were built elsewhere:
+#   cargo build --release --features gpu --bin vanity-ed25519
+#   cargo bench --features gpu --bench gpu --bench patterns --no-run
+#
+# It compares all encodings of 100 million keys with those of the processor, by a checksum for each launch.
+# It measures:
+#   - keys per second for each number of windows and each depth of batches, with registers and spills;
+#   - the share of the bound that the wide multiply-adds of the graphics processor set;
+#   - whole searches beside the reference engine.
 set -euo pipefail
 
 if [ $# = 3 ]; then

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Does key generation's fixed-base multiplication use vector field arithmetic? Counted in machine code.
+# Checks, in machine code, that key generation's fixed-base multiplication uses no vector field arithmetic.
 #
 # The published record of January 2026 withdrew its claim that dalek's AVX2 back end speeds key generation
-# up. This builds mul_base.rs beside it, walks the calls from each of its two multiplications and counts
-# what the functions reached hold. The variable-base multiplication, for which dalek has a vector back end,
-# is the control: it shows that the count would find one.
+# up. This script builds mul_base.rs, which has two multiplications. It follows the calls from each of them
+# and counts vector instructions in the functions that it reaches. The variable-base multiplication is the
+# control: dalek has a vector back end for it, and the count must find it.
 #
 # Vector field arithmetic is a packed product of 32 or 52 bits (pmuludq, pmuldq, vpmadd52), or any function
-# of curve25519_dalek::backend::vector. What else the compiler does in vector registers is listed: moves,
-# table selection, and additions of the limbs of one element.
+# of curve25519_dalek::backend::vector. The script also lists what else the compiler does in vector
+# registers: moves, table selection, and additions of the limbs of one element.
 #
-# Followed are direct calls and jumps, and every function whose address is taken, in the code or through the
-# global offset table. The walk stops at core::panicking and at libraries that are not part of the binary.
+# It follows direct calls and jumps, and every function whose address the code takes, also through the
+# global offset table. It stops at core::panicking and at libraries that are not part of the binary.
 #
 # usage: check.sh
-# Needs cargo, objdump (binutils) and awk, on x86-64. Exits 1 if the fixed-base multiplication reaches
+# It needs cargo, objdump (binutils) and awk, on x86-64. It exits with 1 if the fixed-base multiplication reaches
 # vector field arithmetic, or if the control does not.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -30,7 +30,7 @@ trap 'rm -f "$listing"' EXIT
     objdump --disassemble --no-show-raw-insn --demangle "$binary"
 } > "$listing"
 
-# walk <function>: prints what it reaches; the last line is "<field products> <vector functions>".
+# walk <function>: prints what the function reaches. The last line is "<field products> <vector functions>".
 walk() {
     awk -v root="$1" '
         function plain(hex) { sub(/^0+/, "", hex); return hex }
@@ -44,7 +44,7 @@ walk() {
             printf "  %-62s%5d%s\n", what, count, listed ? list : ""
         }
 
-        # The dynamic relocations come first: what each slot of the offset table points to.
+        # The dynamic relocations come first. They say where each slot of the offset table points to.
         $2 == "R_X86_64_RELATIVE" { sub(/.*\+0x/, "", $3); slot[plain($1)] = plain($3); next }
         $2 ~ /^R_X86_64_(GLOB_DAT|JUMP_SLOT)$/ { sub(/@.*/, "", $3); library[plain($1)] = $3; next }
 
@@ -62,7 +62,7 @@ walk() {
             if (op ~ /^mul[lq]?$|^mulx/) wide[here]++
             if (/%[xyz]mm/) uses[here] = uses[here] " " op
 
-            # An address is named after the instruction, or after "#" where it is relative to %rip.
+            # An address follows the instruction, or "#" if it is relative to %rip.
             address = ""
             if (match($0, /# [0-9a-f]+ </)) address = substr($0, RSTART + 2, RLENGTH - 4)
             else if (op ~ /^(call|j)/ && match($0, / [0-9a-f]+ </)) address = substr($0, RSTART + 1, RLENGTH - 3)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records a search in a terminal, for the picture docs/search.svg. Prints what the terminal received.
 # usage: benches/pictures/record.sh > benches/pictures/search.txt
-# Needs a release build of the program, and script (bsdutils) and lscpu (util-linux). `cat -v` writes
+# It needs a release build of the program, and script (bsdutils) and lscpu (util-linux). `cat -v` writes
 # control characters as text: ^[ is ESC, ^M a carriage return.
 set -euo pipefail
 program=$(realpath "${PROGRAM:-$(dirname "${BASH_SOURCE[0]}")/../../target/release/vanity-ed25519}")

@@ -39,7 +39,7 @@ impl Engines {
                 return Err(threads.wrong("engines are compared on 1 thread"));
             }
             if rows.iter().any(|other| other.name == row.name) {
-                return Err(engine.wrong("stands twice"));
+                return Err(engine.wrong("occurs twice"));
             }
             if row.from > row.ratio || row.ratio > row.to {
                 return Err(ratio.wrong("not between ratio_from and ratio_to"));
@@ -76,7 +76,7 @@ impl Threads {
             }
             let ratios = &mut engines[at].ratios;
             match ratios.binary_search_by_key(&count, |&(count, _)| count) {
-                Ok(_) => return Err(threads.wrong("stands twice for this engine")),
+                Ok(_) => return Err(threads.wrong("occurs twice for this engine")),
                 Err(at) => ratios.insert(at, (count, ratio.positive()?)),
             }
         }
@@ -180,7 +180,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_wrong_recording_is_told_by_file_line_and_reason() {
+    fn a_wrong_recording_is_reported_with_file_line_and_reason() {
         let cases = [
             ("", "e.csv:5: ends without a row"),
             ("a,1,9,1,1\n", "e.csv:6: 5 cells, not 6"),
@@ -192,13 +192,13 @@ pub mod tests {
             ("a,0,9,1,1,1\n", "e.csv:6: threads: not a whole number above 0: '0'"),
             ("a,2,9,1,1,1\n", "e.csv:6: threads: engines are compared on 1 thread: '2'"),
             ("a,1,9,3,1,2\n", "e.csv:6: ratio: not between ratio_from and ratio_to: '3'"),
-            ("a,1,9,1,1,1\na,1,9,1,1,1\n", "e.csv:7: engine: stands twice: 'a'"),
+            ("a,1,9,1,1,1\na,1,9,1,1,1\n", "e.csv:7: engine: occurs twice: 'a'"),
         ];
         for (rows, expected) in cases {
             assert_eq!(engines(rows).err().unwrap().to_string(), expected);
         }
         let twice = threads("a,1,9,1\na,1,9,1\n").err().unwrap().to_string();
-        assert_eq!(twice, "t.csv:7: threads: stands twice for this engine: '1'");
+        assert_eq!(twice, "t.csv:7: threads: occurs twice for this engine: '1'");
         let headless =
             Threads::parse("t.csv", "engine,threads,keys_per_second,ratio_to_one_thread\na,1,9,1\n");
         assert_eq!(headless.err().unwrap().to_string(), "t.csv:1: the head has no line '# command ...'");

@@ -1,5 +1,5 @@
-//! Whatever a pattern file holds, it becomes patterns that stand in its lines, in their order, or complaints that name lines
-//! and columns which it has.
+//! A file of patterns becomes patterns or complaints, whatever it holds. The patterns are those of
+//! its lines, in the same order. The complaints name lines and columns that exist.
 
 #![no_main]
 
@@ -16,11 +16,14 @@ use tempfile::NamedTempFile;
 use vanity_ed25519::cli::patterns;
 use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
 use vanity_ed25519::plan::Refusal;
-/// What makes a file so long that threads compile it, or a line longer than what is read: so many of one of these bytes.
+
+/// The length of a filler, which consists of one of the bytes [`FILLERS`]. It makes a file so long
+/// that threads compile it, or a line longer than the program reads.
 const LONG: usize = 70_000;
 const FILLERS: [u8; 4] = *b"\n# a";
 
-/// The most bytes beside them, and the most lines with expressions: each of these may take milliseconds.
+/// The most bytes without the filler, and the most lines with expressions. Each expression may take
+/// milliseconds.
 const MOST_BYTES: usize = 256;
 const EXPRESSIONS: usize = 2;
 
@@ -30,7 +33,7 @@ const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 struct Input<'a> {
     style: Style,
     fingerprint: bool,
-    /// Which filler stands in the middle, if there is one of this number.
+    /// The number of the filler in the middle; none for a number above the last filler's.
     long: u8,
     bytes: &'a [u8],
 }
@@ -51,7 +54,7 @@ fuzz_target!(|input: Input| {
     FILE.with_borrow_mut(|file| check(file, &[before, &filler, after].concat(), style));
 });
 
-/// How many lines may hold expressions.
+/// Returns the number of lines that may hold expressions.
 fn expressions(bytes: &[u8], kind: Kind) -> usize {
     let is_one = |line: &&[u8]| {
         kind == Kind::Regex && !line.is_empty() || line.windows(6).any(|part| part == b"regex:")
@@ -60,8 +63,8 @@ fn expressions(bytes: &[u8], kind: Kind) -> usize {
 }
 
 fn check(file: &mut NamedTempFile, bytes: &[u8], style: pattern::Style) {
-    file.as_file().set_len(0).and_then(|()| file.rewind()).expect("it can be emptied");
-    file.write_all(bytes).expect("it can be written");
+    file.as_file().set_len(0).and_then(|()| file.rewind()).expect("the file can be emptied");
+    file.write_all(bytes).expect("the file can be written");
     match patterns::read(&[] as &[&str], &[file.path()], style, THREADS) {
         Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, style),
         Err(Refusal::Complaints(complaints)) => {
@@ -83,13 +86,17 @@ fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], style: pat
     };
     let mut lines = typed();
     for pattern in patterns {
-        assert!(lines.any(|line| is_of(pattern, line, style)), "{} is of no line", pattern.text());
+        assert!(lines.any(|line| is_of(pattern, line, style)), "{} is in no line", pattern.text());
     }
     let left_out = typed().count() - patterns.len();
-    assert_eq!(left_out > 0, notices == 1, "{left_out} lines have no pattern, and there are {notices} notices");
+    assert_eq!(
+        left_out > 0,
+        notices == 1,
+        "{left_out} lines have no pattern, and there are {notices} notices"
+    );
 }
 
-/// Whether a line, without the blanks at its ends, says this pattern.
+/// Returns whether a line, without the blanks at its ends, holds this pattern.
 fn is_of(pattern: &Pattern, line: &str, style: pattern::Style) -> bool {
     let kind = pattern.style().kind;
     let named = |before: &str| {
@@ -101,7 +108,8 @@ fn is_of(pattern: &Pattern, line: &str, style: pattern::Style) -> bool {
         })
 }
 
-/// `error: FILE:LINE:COLUMN: ...`, the line, its carets, and a hint; what is said of the whole file has no such place.
+/// Checks that a complaint is `error: FILE:LINE:COLUMN: ...`, the line, carets, and a hint. A
+/// complaint about the whole file has no line and no column.
 fn check_complaint(complaint: &str, name: &str, bytes: &[u8]) {
     assert!(!complaint.contains(|char: char| char.is_control() && char != '\n'), "{complaint:?}");
     let mut said = complaint.lines();

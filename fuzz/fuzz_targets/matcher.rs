@@ -1,7 +1,8 @@
-//! A matcher finds what plain comparison finds: all of it, nothing else, whatever the list.
+//! A matcher finds what plain comparison finds, and nothing else, for any list.
 //!
-//! The texts have few different symbols, so that they match, overlap, and differ by case and digit. Long lists, up to where every
-//! filter is in use, are drawn and compiled once; an input only says what is looked for in them. Short lists are typed.
+//! The texts have few different symbols, so that they match, overlap, and differ only in case or in a
+//! digit. Long lists are drawn at random and compiled once; the longest use every filter. An input
+//! chooses the list and the values to search in. Short lists are part of the input.
 
 #![no_main]
 
@@ -27,13 +28,15 @@ const EXPRESSIONS: usize = 2;
 const PARTS: usize = 6;
 const VALUES: usize = 16;
 
-/// The most bytes of an expression of an input: a larger one takes milliseconds for each matcher.
+/// The most bytes of a compiled expression of an input. A larger one takes milliseconds for each
+/// matcher.
 const SMALL: usize = 64 << 10;
 
-/// How many expressions are remembered.
+/// The most compiled expressions that are kept.
 const REMEMBERED: usize = 2000;
 
-/// How many patterns the long lists have, and how many lists there are. With 5000, other filters are in use.
+/// The lengths of the long lists, and the number of these lists. A list of 5000 patterns uses other
+/// filters.
 const LENGTHS: [usize; 6] = [12, 32, 100, 400, 1200, 5000];
 const LISTS: u8 = 24;
 
@@ -41,17 +44,17 @@ const LISTS: u8 = 24;
 const MANY_EXPRESSIONS: usize = 8;
 const MANY_PARTS: usize = 12;
 
-/// How many plain comparisons with literals are made with a long list, but for the last value. One with an expression takes as
-/// long as [`AN_EXPRESSION`] of them.
+/// The most plain comparisons of a long list with literals, before the last value. The comparison
+/// with an expression takes as long as [`AN_EXPRESSION`] of them.
 const COMPARISONS: usize = 5000;
 const AN_EXPRESSION: usize = 40;
 
-/// Without padding; bits beyond the last byte are dropped.
+/// Base64 without padding. Decoding drops bits beyond the last byte.
 const BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
 
 const FEW_SYMBOLS: &[u8] = b"AaBbIiLl14+/08Pw";
 
-/// Parts of expressions, and what each of them may show by itself.
+/// Parts of expressions, each with a text that it may match by itself.
 const EXPRESSION: [(&str, &str); 36] = [
     ("A", "A"),
     ("a", "A"),
@@ -94,7 +97,7 @@ const EXPRESSION: [(&str, &str); 36] = [
 #[derive(Arbitrary, Debug)]
 struct Input {
     fingerprint: bool,
-    /// The number of a long list, or else what is typed is the list.
+    /// The number of a long list. For a number above the last list's, the list is `typed`.
     list: u8,
     typed: Vec<(Style, Vec<u8>)>,
     seed: u64,
@@ -102,13 +105,13 @@ struct Input {
     values: Vec<Value>,
 }
 
-/// What is shown.
+/// A value to search in.
 #[derive(Arbitrary, Debug)]
 enum Value {
     Bytes(Bytes),
     Body([u8; BODY_LEN]),
-    /// The text of a pattern, or what the parts of an expression show one after the other: somewhere, or some places
-    /// before the end, and other symbols before and after it.
+    /// The text of a pattern, or the texts of an expression's parts, with other symbols before and
+    /// after. The place is anywhere, or near the end.
     Showing {
         pattern: u16,
         at: u8,
@@ -122,8 +125,7 @@ fuzz_target!(|input: Input| {
     let target = target(input.fingerprint);
     if input.list < LISTS {
         LONG_LISTS.with_borrow_mut(|lists| {
-            let list =
-                lists.entry((input.list, target)).or_insert_with(|| LongList::new(input.list, target));
+            let list = lists.entry((input.list, target)).or_insert_with(|| LongList::new(input.list, target));
             let expressions =
                 list.patterns.iter().filter(|pattern| pattern.style().kind == Kind::Regex).count();
             let most = COMPARISONS / (list.patterns.len() + AN_EXPRESSION * expressions);
@@ -153,7 +155,7 @@ impl LongList {
         let mut random = ChaCha8Rng::seed_from_u64(number.into());
         let length = LENGTHS[usize::from(number) % LENGTHS.len()];
         let symbols = if number % 2 == 0 { ALPHABET } else { FEW_SYMBOLS };
-        // A third of the lists has one style.
+        // In a third of the lists, all patterns have the same style.
         let (_, kind) = KINDS[usize::from(number / 3) % (KINDS.len() - 1)];
         let style = pattern::Style { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, target };
         let same = (number % 3 == 0).then_some(style);
@@ -183,7 +185,8 @@ impl LongList {
     }
 }
 
-/// Compares what the matcher finds in the values of the input, at most so many of them, with what plain comparison finds.
+/// Compares what the matcher finds in the values of the input with what plain comparison finds. Uses
+/// the first `most` values.
 fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &Input, most: usize) {
     let target = target(input.fingerprint);
     let mut values: Vec<Bytes> =
@@ -196,7 +199,7 @@ fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &In
     });
     values.truncate(most);
     if target == Target::Key {
-        values.iter_mut().for_each(|key| key[31] &= 0x7f);
+        values.iter_mut().for_each(|key| *key = wire::without_sign(*key));
     }
 
     let mut expected = Vec::new();
@@ -212,7 +215,8 @@ fn compare(matcher: &Matcher, patterns: &[Pattern], texts: &[String], input: &In
     assert_eq!(matcher.candidates(&values), expected);
 }
 
-/// Whether any pattern matches; the matcher has to find the same ones as plain comparison with the base64 text.
+/// Returns whether any pattern matches. Checks that the matcher finds the same patterns as plain
+/// comparison with the base64 text.
 fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
     let text = match matcher.target() {
         Target::Key => BASE64.encode(wire::blob(value)),
@@ -226,7 +230,7 @@ fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
     !plain.is_empty()
 }
 
-/// What is typed, as far as it makes patterns; each with a text that may show it.
+/// Returns the typed patterns that are valid, each with a text that may match it.
 fn typed(input: &Input, target: Target) -> Vec<(Pattern, String)> {
     let mut expressions = 0;
     let pattern = |(style, bytes): &(Style, Vec<u8>)| {
@@ -241,7 +245,7 @@ fn typed(input: &Input, target: Target) -> Vec<(Pattern, String)> {
     input.typed.iter().take(PATTERNS).filter_map(pattern).collect()
 }
 
-/// The pattern that bytes stand for, and what may show it.
+/// Returns the text of a pattern made from bytes, and a text that may match it.
 fn spelled(kind: Kind, bytes: &[u8], symbols: &[u8], parts: usize) -> (String, String) {
     if kind == Kind::Regex {
         let part = |byte: &u8| EXPRESSION[usize::from(*byte) % EXPRESSION.len()];
@@ -255,7 +259,7 @@ fn spelled(kind: Kind, bytes: &[u8], symbols: &[u8], parts: usize) -> (String, S
     (text.clone(), text)
 }
 
-/// Compiles a small expression, or remembers it.
+/// Returns a compiled expression, if it is valid and small. Keeps it for the next call.
 fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
     COMPILED.with_borrow_mut(|compiled| {
         if compiled.len() > REMEMBERED {
@@ -270,7 +274,7 @@ fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
     })
 }
 
-/// The bytes that are shown as something.
+/// Returns the bytes whose text is `value`.
 fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], target: Target) -> Option<Bytes> {
     let body = match value {
         Value::Bytes(bytes) => return Some(*bytes),
@@ -279,7 +283,7 @@ fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], target: Target) 
             let id = usize::from(*pattern).checked_rem(patterns.len())?;
             let (kind, text) = (patterns[id].style().kind, texts[id].as_bytes());
             let last = BODY_LEN.checked_sub(text.len())?;
-            // Most of what goes wrong goes wrong near the ends.
+            // Most errors are near the ends.
             let at = match (kind, from_end) {
                 (Kind::Prefix, _) => 0,
                 (Kind::Suffix, _) => last,
@@ -293,7 +297,7 @@ fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], target: Target) 
             body
         }
     };
-    // The two bits of a key's first character that belong to the header are cut off with it.
+    // The first character of a key's body holds two bits of the header. They go with the header.
     let fixed = if target == Target::Key { wire::FIXED } else { "" };
     let decoded = BASE64.decode([fixed.as_bytes(), &body].concat()).ok()?;
     decoded.last_chunk().copied()

@@ -1,10 +1,10 @@
-//! Any way in which a pattern can be read, from a few bytes.
+//! Any style of a pattern, from a few bytes.
 
 use arbitrary::Arbitrary;
 use vanity_ed25519::pattern::{self, KINDS};
 use vanity_ed25519::wire::Target;
 
-/// What [`pattern::Style`] is, but for the target, which a list has in common.
+/// A [`pattern::Style`] without the target, which all patterns of a list share.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Style {
     kind: u8,
@@ -19,7 +19,7 @@ impl Style {
     }
 }
 
-/// The targets, by a bit.
+/// Returns the target that a bit selects.
 pub fn target(fingerprint: bool) -> Target {
     if fingerprint { Target::Fingerprint } else { Target::Key }
 }

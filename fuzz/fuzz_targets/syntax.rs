@@ -1,4 +1,4 @@
-//! Whatever is typed is answered: by a pattern with a chance, or by an error that shows its place.
+//! Any text becomes a pattern with a chance above 0, or an error with a place in the text.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use style::{Style, target};
 use vanity_ed25519::pattern::{Kind, Pattern, PatternError};
 use vanity_ed25519::wire::{BODY_LEN, Bytes};
 
-/// The most bytes of an expression: a longer one may take many milliseconds.
+/// The most bytes of an expression. A longer one may take many milliseconds.
 const MOST_BYTES: usize = 32;
 
 #[derive(Arbitrary, Debug)]
@@ -46,6 +46,6 @@ fn check_error(error: &PatternError, text: &str) {
     let (at, message) = (error.at(), error.to_string());
     assert!(at.start <= at.end && at.end <= text.chars().count() + 1, "{message}: {at:?}");
     assert!(!message.is_empty() && !message.contains(char::is_control), "{message:?}");
-    // Every error has one.
+    // Every error has a remedy: this must not panic.
     let _ = error.remedy();
 }

@@ -1,7 +1,8 @@
-//! Whatever is typed, what the program says of it holds no character that a terminal obeys.
+//! The program's output never holds a character that controls a terminal, whatever the arguments are.
 //!
-//! The input is a command line, its arguments parted by NUL. The two in front of it see to it that nothing is asked, searched or
-//! written; `< /dev/null` keeps `-f -` from waiting.
+//! The input is a command line whose arguments are separated by NUL. Because of the two arguments in
+//! front of it, the program asks nothing, searches nothing and writes nothing. With `< /dev/null`,
+//! `-f -` does not wait.
 
 #![no_main]
 
@@ -25,19 +26,19 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(Plan::Estimate(plan)) => plan.patterns.iter().for_each(|pattern| check_pattern(pattern.text())),
         // No text of the command line is in the list.
         Ok(Plan::ListDevices) => {}
-        Ok(Plan::Bench(_) | Plan::Search(_)) => panic!("an estimate was asked for"),
+        Ok(Plan::Bench(_) | Plan::Search(_)) => panic!("--estimate does not search"),
     }
     let foreign = OsStr::from_bytes(bytes);
     assert!(!escaped_os(foreign).contains(is_active));
     assert!(!shell_word(foreign.as_ref()).contains(is_active));
 });
 
-/// Nothing but line ends is the program's own.
+/// Checks that no character but the line ends controls a terminal.
 fn check(said: &str) {
     assert!(!said.contains(|char| is_active(char) && char != '\n'), "{said:?}");
 }
 
-/// As text and as JSON, a pattern can be shown; JSON gives it back.
+/// Checks that a pattern can be shown as text and as JSON, and that JSON returns the same text.
 fn check_pattern(text: &str) {
     let json = serde_json::Value::from(text).to_string();
     let shown = escaped_json(&json);

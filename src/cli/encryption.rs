@@ -12,6 +12,9 @@ use super::values;
 const WHERE_FROM: &str =
     "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
 
+const WITHOUT_TERMINAL: &str =
+    "--passphrase-file FILE reads the first line of FILE, or of stdin if FILE is -";
+
 /// Returns a complaint if `error` is about a value of `--passphrase`. That value may be a
 /// passphrase, and clap would print it.
 pub(super) fn typed(error: &clap::Error) -> Option<Complaint> {
@@ -35,7 +38,7 @@ pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryptio
     let passphrase = match &args.passphrase_file {
         Some(path) if path == Path::new("-") => PassphraseSource::Stdin,
         Some(path) => PassphraseSource::File(path.clone()),
-        None if args.passphrase => PassphraseSource::Terminal,
+        None if args.passphrase => PassphraseSource::Terminal { instead: WITHOUT_TERMINAL },
         None => return Ok(None),
     };
     Ok(Some(Encryption { passphrase, cipher, rounds }))

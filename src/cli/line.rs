@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_say_its_kind() {
+    fn a_line_can_name_its_kind() {
         assert_eq!(read("abc"), Some((Kind::Suffix, "abc")));
         assert_eq!(read("  prefix:abc\r"), Some((Kind::Prefix, "abc")));
         assert_eq!(read("anywhere: abc"), Some((Kind::Anywhere, "abc")));

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_typed_comes_back_escaped() {
+    fn typed_text_comes_back_escaped() {
         let mut stand_ins = StandIns::default();
         let typed = "a\u{1b}[2J\u{202e}b\u{f0000}\u{1b}ö\u{10fffd}";
         let harmless = stand_ins.replace(OsStr::new(typed));

@@ -81,7 +81,7 @@ impl JobError {
                 format!("the {keys} that were just found are kept in '{}'", escaped_path(directory))
             }
             Self::Lost(_) => {
-                "the key that was just found is lost; use --output PATH to write to a file".to_owned()
+                "the key that was just found is lost; to keep the next one, write it to a file".to_owned()
             }
         })
     }

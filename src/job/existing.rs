@@ -6,7 +6,7 @@ use super::error::JobError;
 use super::passphrase::Source;
 use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger};
-use crate::notice::{Notice, counted};
+use crate::notice::{Notice, counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::Complaint;
 use crate::search::{Quota, Stop};
@@ -152,7 +152,8 @@ impl Existing {
         }
         let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
         let lines = there.clone().take(LISTED).map(|(pattern, had)| {
-            Notice::info(format!("{} already has {had} of {}", shortened(pattern), keys(count)))
+            let (had, keys) = (grouped(had), counted(count, "key"));
+            Notice::info(format!("{} already has {had} of {keys}", shortened(pattern)))
         });
         self.notices.extend(lines);
         match there.count().saturating_sub(LISTED) {
@@ -174,7 +175,8 @@ impl Existing {
         if self.existing == 0 {
             return self;
         }
-        let text = format!("the directory already has {} of {}", self.existing, keys(count));
+        let (had, keys) = (grouped(self.existing), counted(count, "key"));
+        let text = format!("the directory already has {had} of {keys}");
         self.notices.push(Notice::info(text));
         self.quota = Quota::Any(count - self.existing);
         if self.existing == count {
@@ -182,11 +184,6 @@ impl Existing {
         }
         self
     }
-}
-
-/// Returns a number of keys in words: `1 key`, `5000 keys`.
-fn keys(count: u64) -> String {
-    if count == 1 { "1 key".to_owned() } else { format!("{count} keys") }
 }
 
 /// Returns the first [`SHOWN`] characters of a pattern in quotes.

@@ -26,13 +26,10 @@ const AGAIN: &str = "The same passphrase again: ";
 /// The bytes that some editors write before UTF-8 text. Nobody can type them.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-const WHERE_FROM: &str =
-    "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
-
 /// A passphrase that is known, or the terminal that it will come from.
 pub(super) enum Source {
-    /// The program has not asked for the passphrase yet.
-    Terminal(Terminal),
+    /// The program has not asked for the passphrase yet. The text says what to do if that fails.
+    Terminal(Terminal, &'static str),
     /// The passphrase was read or typed.
     Known(Passphrase),
 }
@@ -46,12 +43,12 @@ impl Source {
         match &encryption.passphrase {
             PassphraseSource::File(path) => first_line(Some(path)),
             PassphraseSource::Stdin => first_line(None),
-            PassphraseSource::Terminal => {
+            PassphraseSource::Terminal { instead } => {
                 let terminal = Terminal::open().map_err(|error| {
                     Complaint::new(format!("cannot open the terminal to ask for the passphrase: {error}"))
-                        .hint("--passphrase-file FILE reads the first line of FILE, or of stdin if FILE is -")
+                        .hint(*instead)
                 })?;
-                Ok((Self::Terminal(terminal), None))
+                Ok((Self::Terminal(terminal, instead), None))
             }
         }
     }
@@ -59,16 +56,16 @@ impl Source {
     /// Returns the passphrase, if it is known already.
     pub(super) fn known(&self) -> Option<&Passphrase> {
         match self {
-            Self::Terminal(_) => None,
+            Self::Terminal(..) => None,
             Self::Known(passphrase) => Some(passphrase),
         }
     }
 
     /// Asks for the passphrase if it is not known yet. A signal interrupts this.
     pub(super) fn ask(&mut self, stop: &mut Option<Stop>) -> Result<(), JobError> {
-        if let Self::Terminal(terminal) = self {
+        if let Self::Terminal(terminal, instead) = self {
             let signals = Stop::on_signals().map_err(JobError::Signals)?;
-            *self = Self::Known(ask(terminal, stop.insert(signals))?);
+            *self = Self::Known(ask(terminal, instead, stop.insert(signals))?);
         }
         Ok(())
     }
@@ -77,24 +74,24 @@ impl Source {
     pub(super) fn protection(self, encryption: &Encryption, stop: &Stop) -> Result<Protection, JobError> {
         let passphrase = match self {
             Self::Known(passphrase) => passphrase,
-            Self::Terminal(mut terminal) => ask(&mut terminal, stop)?,
+            Self::Terminal(mut terminal, instead) => ask(&mut terminal, instead, stop)?,
         };
         Ok(Protection { passphrase, cipher: encryption.cipher, rounds: encryption.rounds })
     }
 }
 
 /// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
-fn ask(terminal: &mut Terminal, stop: &Stop) -> Result<Passphrase, JobError> {
+fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
         terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
-            Interrupted::Failed(error) => no_answer(&error).into(),
+            Interrupted::Failed(error) => no_answer(&error, instead).into(),
             Interrupted::Stopped => match stop.requested() {
                 Some(signal) => JobError::Signal(signal),
-                None => no_answer(&io::ErrorKind::Interrupted.into()).into(),
+                None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
             },
         })
     };
-    let show = |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error));
+    let show = |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error, instead));
     for _ in 0..TRIES {
         let passphrase = match Passphrase::new(line(terminal, PROMPT)?) {
             Ok(passphrase) => passphrase,
@@ -113,8 +110,8 @@ fn ask(terminal: &mut Terminal, stop: &Stop) -> Result<Passphrase, JobError> {
         .into())
 }
 
-fn no_answer(error: &io::Error) -> Complaint {
-    Complaint::new(format!("cannot read the passphrase from the terminal: {error}")).hint(WHERE_FROM)
+fn no_answer(error: &io::Error, instead: &str) -> Complaint {
+    Complaint::new(format!("cannot read the passphrase from the terminal: {error}")).hint(instead)
 }
 
 /// Reads a passphrase from the first line of a file, or of stdin if `path` is `None`.

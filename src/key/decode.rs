@@ -1,7 +1,7 @@
 //! Reads private key files and public lines back from their text.
 //!
-//! Only OpenSSH's form shows the public key of an encrypted file without the passphrase. Encrypted
-//! PKCS#8 must be opened with its passphrase first.
+//! Only the OpenSSH format shows the public key of an encrypted file without the passphrase.
+//! Encrypted PKCS#8 must be opened with its passphrase first.
 
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::key::Format;
 
-    /// A file in OpenSSH's form shows one public key and holds the seed of another.
+    /// A file in the OpenSSH format shows one public key and holds the seed of another.
     #[test]
     fn a_key_whose_parts_do_not_belong_together_is_none() {
         let [one, other] = [7, 8].map(|byte| Seed::new([byte; 32]));

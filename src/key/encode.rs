@@ -1,11 +1,11 @@
 //! Writes the text of a private key file, in either form.
 //!
 //! PKCS#8 is version 1, with the seed alone (RFC 8410, section 7). OpenSSL 3.0 and OpenSSH refuse
-//! version 2, which appends the public key. OpenSSH's form holds the seed, the public key and the
-//! comment (PROTOCOL.key). Line ends are LF. Buffers that held the secret are wiped.
+//! version 2, which appends the public key. The OpenSSH format holds the seed, the public key and
+//! the comment (PROTOCOL.key). Line ends are LF. Buffers that held the secret are wiped.
 //!
 //! With a passphrase, PKCS#8 becomes an EncryptedPrivateKeyInfo with PBES2 (RFC 5958, RFC 8018).
-//! OpenSSH's form has an encryption of its own. Each text has its own salt, from the operating
+//! The OpenSSH format has an encryption of its own. Each text has its own salt, from the operating
 //! system. The encrypted text is opened again before it is returned, so that an error of the
 //! machine cannot lose a key. Encrypting and opening together take some tenths of a second.
 
@@ -48,13 +48,13 @@ pub(crate) const COMPUTES_WRONGLY: &str =
 const SALT_LEN: usize = 16;
 
 impl Seed {
-    /// Returns the content of the private key file, encrypted if a `protection` is given. Only
-    /// OpenSSH's form stores the comment. Control characters of the comment become spaces, as in
+    /// Returns the content of the private key file, encrypted if a `protection` is given. Only the
+    /// OpenSSH format stores the comment. Control characters of the comment become spaces, as in
     /// the public line.
     ///
     /// # Errors
     ///
-    /// Returns an [`EncodeError`] if the comment is too long for OpenSSH's form. A comment of
+    /// Returns an [`EncodeError`] if the comment is too long for the OpenSSH format. A comment of
     /// ordinary length never is. With a `protection`, also returns an error if the operating system
     /// gives no randomness, or if the encrypted text does not open again.
     pub fn private_text(

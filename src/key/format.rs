@@ -8,7 +8,7 @@ use std::path::Path;
 pub enum Format {
     /// PKCS#8 version 1 in PEM (RFC 8410). Every OpenSSL reads it, and OpenSSH from version 9.8 on.
     Pkcs8,
-    /// OpenSSH's own form, which also holds the comment. Every OpenSSH reads it.
+    /// The OpenSSH format, which also holds the comment. Every OpenSSH reads it.
     Openssh,
 }
 

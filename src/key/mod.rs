@@ -1,9 +1,9 @@
 //! One key pair: the seed, the public key derived from it, and the text of the files that hold
 //! them.
 //!
-//! `seed` derives the public key. `encode` writes PKCS#8 version 1 or OpenSSH's form, encrypted on
-//! request (`protect`). `decode` reads both forms again. This module uses no disk and no terminal:
-//! [`crate::store`] keeps the files.
+//! `seed` derives the public key. `encode` writes PKCS#8 version 1 or the OpenSSH format, encrypted
+//! on request (`protect`). `decode` reads both forms again. This module uses no disk and no
+//! terminal: [`crate::store`] keeps the files.
 //!
 //! ```
 //! use vanity_ed25519::key::{Format, PrivateText, Seed};

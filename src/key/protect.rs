@@ -63,10 +63,10 @@ impl std::error::Error for PassphraseError {}
 pub struct Protection {
     /// The passphrase that opens the key.
     pub passphrase: Passphrase,
-    /// The cipher of OpenSSH's form. PKCS#8 always uses AES-256-CBC.
+    /// The cipher of the OpenSSH format. PKCS#8 always uses AES-256-CBC.
     pub cipher: Cipher,
-    /// The rounds of bcrypt that derive the encryption key of OpenSSH's form. PKCS#8 always uses
-    /// [`PBKDF2_ITERATIONS`].
+    /// The rounds of bcrypt that derive the encryption key of the OpenSSH format. PKCS#8 always
+    /// uses [`PBKDF2_ITERATIONS`].
     pub rounds: NonZeroU32,
 }
 
@@ -79,7 +79,7 @@ pub const BCRYPT_ROUNDS: NonZeroU32 = NonZeroU32::new(24).unwrap();
 /// With scrypt each guess would cost more, but fewer tools read it: GnuTLS, for example, does not.
 pub const PBKDF2_ITERATIONS: u32 = 600_000;
 
-/// A cipher of OpenSSH's form.
+/// A cipher of the OpenSSH format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Cipher {

@@ -39,7 +39,7 @@ pub struct Entry {
     pub attempts: Option<u64>,
 }
 
-/// The words of `--in`, and their meanings.
+/// The words for each target.
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_do_not_fit_into_a_line_stand_in_several() {
+    fn patterns_that_do_not_fit_into_one_line_go_into_several() {
         let patterns: Vec<_> =
             (0..100_000).map(|number| one(&format!("a{number}"), Kind::Anywhere)).collect();
         let lines = entry(patterns.clone()).lines();

@@ -1,4 +1,4 @@
-//! Patterns: typed text becomes a [`Pattern`] with exact [`Odds`], and a list of them a
+//! Patterns. Typed text becomes a [`Pattern`] with exact [`Odds`], and a list of patterns becomes a
 //! [`Matcher`].
 //!
 //! A pattern is matched against the 43 characters that show a [`Target`](crate::wire::Target): the

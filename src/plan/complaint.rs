@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn carets_stand_under_what_is_meant() {
+    fn carets_are_under_the_wrong_characters() {
         assert_eq!(excerpt("a=b", &(1..2)), ("a=b".into(), " ^".into()));
         assert_eq!(excerpt("a[", &(2..3)), ("a[".into(), "  ^".into()));
         assert_eq!(excerpt("a\tb=", &(1..2)), ("a\\tb=".into(), " ^^".into()));

@@ -135,7 +135,10 @@ pub struct Encryption {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PassphraseSource {
     /// The terminal, where the user types it twice.
-    Terminal,
+    Terminal {
+        /// What to do without a terminal.
+        instead: &'static str,
+    },
     /// The first line of stdin.
     Stdin,
     /// The first line of this file.

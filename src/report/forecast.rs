@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn it_speaks_of_the_next_find_and_of_the_least_likely() {
+    fn the_forecast_is_about_the_next_find_and_the_least_likely() {
         let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
         let mut forecast = Forecast::new(&patterns, &Quota::Each(1), 0, true);
         let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_anew_after_each_find() {
+    fn the_forecast_begins_again_after_each_find() {
         let patterns = patterns(&["ab", "cd"], Kind::Prefix);
         let mut forecast = Forecast::new(&patterns[..1], &Quota::Each(2), 0, true);
         forecast.count(&[0], 70);
@@ -179,7 +179,7 @@ mod tests {
 
     /// While many patterns are missing, the exact chance after a find lies within the bounds.
     #[test]
-    fn bounds_are_told_as_such_until_the_chance_is_computed_again() {
+    fn bounds_are_marked_until_the_chance_is_computed_again() {
         let texts: Vec<String> = (b'a'..=b'p').map(|letter| format!("{}xy", char::from(letter))).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let patterns = patterns(&texts, Kind::Prefix);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn all_are_found_no_later_than_said() {
+    fn all_patterns_are_found_by_the_printed_bound() {
         // One pattern: the bound is exact.
         let one = patterns(&["abc"], Kind::Prefix);
         let exact = one[0].odds().attempts_for(0.95);

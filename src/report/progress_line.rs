@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_line_never_wraps() {
+    fn a_progress_line_never_wraps() {
         let parts = [("58,000 keys/s", ""), ("63 % chance", " by now"), ("10 s", "")];
         let parts = parts.map(|(text, rest)| Part::new(text.to_owned(), rest));
         assert_eq!(fitting(&parts, 80), "58,000 keys/s, 63 % chance by now, 10 s");

@@ -29,10 +29,10 @@ use crate::wire::{self, Target};
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
 
-/// Without a live line, the time until the first line of progress.
+/// Without a progress line, the time until the first report of progress.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 
-/// Without a live line, the longest time between two lines of progress.
+/// Without a progress line, the longest time between two reports of progress.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// The number of ticks of progress over which the shown rate is the mean.
@@ -46,8 +46,8 @@ pub struct Report<'a> {
     /// The colours of stdout.
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
-    live: Option<ProgressLine>,
-    /// Without a live line, the time of the next line of progress.
+    progress_line: Option<ProgressLine>,
+    /// Without a progress line, the time of the next report of progress.
     line_due: Duration,
     forecast: Forecast<'a>,
     /// The recent progress, the oldest first.
@@ -133,8 +133,8 @@ impl Reporter for Report<'_> {
         if self.recent.len() > RATE_TICKS {
             self.recent.pop_front();
         }
-        if let Some(live) = &self.live {
-            live.show(&self.status(progress));
+        if let Some(progress_line) = &self.progress_line {
+            progress_line.show(&self.status(progress));
         } else if progress.elapsed >= self.line_due {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
             self.note(whole(&self.status(progress)));
@@ -146,8 +146,8 @@ impl Reporter for Report<'_> {
     }
 
     fn summary(&mut self, summary: &Summary) -> io::Result<()> {
-        if let Some(live) = self.live.take() {
-            live.end();
+        if let Some(progress_line) = self.progress_line.take() {
+            progress_line.end();
         }
         if self.search.output.json {
             let summary = json::summary(
@@ -203,7 +203,7 @@ impl<'a> Report<'a> {
             search,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
-            live: if quiet { None } else { ProgressLine::new() },
+            progress_line: if quiet { None } else { ProgressLine::new() },
             line_due: FIRST_LINE,
             forecast: Forecast::new(
                 &search.patterns,
@@ -280,30 +280,30 @@ impl<'a> Report<'a> {
         self.note(format_args!("  or an agent    ssh-add {private}"));
         if kept.format == Format::Pkcs8 {
             self.note(
-                "  (OpenSSH reads PKCS#8 from version 9.8 on; --format openssh works with every version)",
+                "  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)",
             );
         }
     }
 
-    /// Prints a line to stderr, above the live line, unless `--quiet` is given.
+    /// Prints a line to stderr, above the progress line, unless `--quiet` is given.
     fn note(&self, line: impl Display) {
         if !self.search.output.quiet {
             self.line(line);
         }
     }
 
-    /// Prints a line to stderr, above the live line, even with `--quiet`.
+    /// Prints a line to stderr, above the progress line, even with `--quiet`.
     fn line(&self, line: impl Display) {
-        match &self.live {
-            Some(live) => live.above(|| streams::line(&line)),
+        match &self.progress_line {
+            Some(progress_line) => progress_line.above(|| streams::line(&line)),
             None => streams::line(&line),
         }
     }
 
-    /// Prints a result to stdout, above the live line.
+    /// Prints a result to stdout, above the progress line.
     fn print(&self, text: &str) -> io::Result<()> {
-        match &self.live {
-            Some(live) => live.above(|| print(text.as_bytes())),
+        match &self.progress_line {
+            Some(progress_line) => progress_line.above(|| print(text.as_bytes())),
             None => print(text.as_bytes()),
         }
     }

@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::lock::patiently;
+use super::lock::lock_in_time;
 
 const NO_FILE: &str = "it is not a regular file";
 
@@ -69,7 +69,7 @@ impl AppendLog {
                 return Err(io::Error::other("it has other names (hard links)"));
             }
         }
-        patiently(|| file.try_lock());
+        lock_in_time(|| file.try_lock());
         Ok(HeldLog(file))
     }
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_appended_and_what_is_there_stays() {
+    fn lines_are_appended_and_earlier_lines_stay() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         assert!(text(&mut lines.hold().unwrap(), 9).is_empty());
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn of_long_lines_the_beginning_is_read() {
+    fn only_the_beginning_of_a_long_line_is_read() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::write(lines.path(), "1234\n12345\n\n123456789\n1\n12345").unwrap();
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_is_no_file_of_one_name_is_refused() {
+    fn a_log_that_is_no_file_with_one_name_is_refused() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::create_dir(lines.path()).unwrap();

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_the_seeds_is_never_kept() {
+    fn a_key_of_another_seed_is_never_kept() {
         let directory = TempDir::new().unwrap();
         let destination = Destination::File(directory.path().join("key"));
         let (seed, mut public) = key();

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_is_gone() {
+    fn files_without_a_name_are_gone() {
         let directory = TempDir::new().unwrap();
         let mut group = Group::new(directory.path()).unwrap();
         add(&mut group, 1).unwrap();

@@ -8,18 +8,18 @@ use std::fs::TryLockError;
 use std::time::{Duration, Instant};
 
 /// The longest wait for a lock. It is far longer than this program holds one.
-const PATIENCE: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Tries to take a lock for [`PATIENCE`] at most. Returns whether it has the lock.
-pub(super) fn patiently(try_lock: impl Fn() -> Result<(), TryLockError>) -> bool {
+/// Tries to take a lock for [`LONGEST_WAIT`] at most. Returns whether it has the lock.
+pub(super) fn lock_in_time(try_lock: impl Fn() -> Result<(), TryLockError>) -> bool {
     let began = Instant::now();
     loop {
         match try_lock() {
             Ok(()) => return true,
-            Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if began.elapsed() < LONGEST_WAIT => std::thread::sleep(PAUSE),
             Err(_) => return false,
         }
     }
@@ -34,16 +34,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_taken_when_it_is_free_and_not_waited_for_for_ever() {
+    fn a_free_lock_is_taken_and_waiting_for_a_lock_ends() {
         let directory = tempfile::TempDir::new().unwrap();
         let open = || File::open(directory.path()).unwrap();
         let (one, other) = (open(), open());
-        assert!(patiently(|| one.try_lock_shared()) && patiently(|| other.try_lock_shared()));
-        assert!(!patiently(|| one.try_lock()));
+        assert!(lock_in_time(|| one.try_lock_shared()) && lock_in_time(|| other.try_lock_shared()));
+        assert!(!lock_in_time(|| one.try_lock()));
         drop(other);
-        assert!(patiently(|| one.try_lock()));
+        assert!(lock_in_time(|| one.try_lock()));
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| patiently(|| open().try_lock()));
+            let waits = scope.spawn(|| lock_in_time(|| open().try_lock()));
             drop(one);
             assert!(waits.join().unwrap());
         });
@@ -56,7 +56,7 @@ mod tests {
             tries.set(tries.get() + 1);
             if tries.get() < 3 { Err(TryLockError::WouldBlock) } else { Ok(()) }
         };
-        assert!(patiently(third));
+        assert!(lock_in_time(third));
         assert_eq!(tries.get(), 3);
     }
 }

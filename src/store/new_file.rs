@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_is_all_there_is() {
+    fn a_new_file_is_the_only_file() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("key");
         write_new(&path, Access::Owner, b"secret").unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_are_synced_together_are_all_there() {
+    fn files_that_are_synced_together_all_exist() {
         let directory = TempDir::new().unwrap();
         let here = Directory::open(directory.path()).unwrap();
         for count in [0, 1, 8, 9, 100] {

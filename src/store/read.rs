@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_of_a_key_is_not_read() {
+    fn files_that_hold_no_key_are_not_read() {
         let directory = TempDir::new().unwrap();
         let path = |name| directory.path().join(name);
         fs::write(path("key"), "secret").unwrap();

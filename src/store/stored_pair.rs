@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_found_again() {
+    fn kept_pairs_are_found_again() {
         let directory = TempDir::new().unwrap();
         let protection = protection();
         let secret = &protection.passphrase;
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_is_no_pair_is_told_by_its_flaw() {
+    fn a_damaged_pair_is_reported_by_its_flaw() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let write = |text: &'static str| move |_: &TempDir, path: &Path| fs::write(path, text).unwrap();
         let replace = |path: &Path, with: &dyn Fn(&Path)| {

@@ -166,10 +166,10 @@ fn a_rerun_makes_only_what_is_missing() {
 
     let (ran, found) = rerun(&keys, &typed("3"));
     assert_eq!(found, 0);
-    for told in
+    for message in
         ["'ab' already has 3 of 3 keys\n", "'^[D-F]' already has 3 of 3 keys\n", "every key exists already\n"]
     {
-        assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
     }
     // Case is ignored, so this asks for the same.
     assert_eq!(rerun(&keys, &["-n", "3", "AB"]).1, 0);
@@ -208,6 +208,10 @@ fn any_counts_keys_that_exist_already() {
         assert_eq!(rest, found, "{}", ran.stderr);
     }
     assert_eq!(check_batch(directory.path()), 8);
+
+    let more = ["--any", "-n", "1000", "--timeout", "1ms", "ab", "+a", "-d"];
+    let ran = run(program(&more).arg(directory.path()));
+    assert!(ran.stderr.contains("the directory already has 8 of 1,000 keys\n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -289,7 +293,7 @@ fn two_processes_can_fill_one_directory() {
 
 /// Returns the objects that a process wrote to a file before it was killed, without a last line
 /// that is not whole.
-fn told(path: &Path) -> Vec<Value> {
+fn reported_objects(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     text.split_inclusive('\n').filter(|line| line.ends_with('\n')).flat_map(objects).collect()
 }
@@ -340,7 +344,7 @@ fn kill_a_batch(keys: usize, kills: usize) -> usize {
             continue;
         }
         let ledger = ledger(&directory);
-        for object in of_type(&told(&stdout), "found") {
+        for object in of_type(&reported_objects(&stdout), "found") {
             let file = Path::new(text(object, "private_key_file")).file_name().unwrap().to_str().unwrap();
             assert_eq!(text(&ledger[file], "public_key"), text(object, "public_key"));
         }
@@ -471,8 +475,8 @@ fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (
 /// Checks a failure on a small disk: every reported key is whole, and there is no other key.
 fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    let told = complaints.iter().any(|complaint| ran.stderr.contains(complaint));
-    assert!(ran.stderr.contains("error: cannot ") && told, "{}", ran.stderr);
+    let is_explained = complaints.iter().any(|complaint| ran.stderr.contains(complaint));
+    assert!(ran.stderr.contains("error: cannot ") && is_explained, "{}", ran.stderr);
     assert!(!ran.stderr.contains("panicked") && !ran.stderr.contains("keys tried"), "{}", ran.stderr);
     let found = objects(&ran.stdout);
     let found: BTreeSet<&str> =
@@ -482,9 +486,9 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     for name in &there {
         check_pair(&copy.join(name));
     }
-    let told: Vec<String> =
+    let printed: Vec<String> =
         found.iter().map(|path| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned()).collect();
-    assert_eq!(told, there);
+    assert_eq!(printed, there);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_full_stdout_is_reported_as_an_error() {
         assert_eq!(ran.status, Some(1), "{args:?}: {ran:?}");
         assert!(ran.stderr.contains("error: cannot write to stdout: "), "{args:?}: {}", ran.stderr);
         assert!(!ran.stderr.contains("panicked"), "{args:?}: {}", ran.stderr);
-        assert!(!ran.stderr.contains("SHA256:"), "{args:?} tells of a key that is lost: {}", ran.stderr);
+        assert!(!ran.stderr.contains("SHA256:"), "{args:?} reports a key that is lost: {}", ran.stderr);
     }
 }
 

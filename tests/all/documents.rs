@@ -1,5 +1,5 @@
-//! What the documents promise about themselves: links lead somewhere, lines have their length, tables are what the
-//! program and the records say.
+//! The form of the documents. Links lead somewhere, lines have their length, and tables agree with
+//! the program and with the recorded figures.
 
 #![cfg(unix)]
 
@@ -48,7 +48,7 @@ fn prose(text: &str) -> Vec<(usize, &str)> {
     lines.map(|(at, line)| (at + 1, line)).collect()
 }
 
-/// Removes code in backticks, in which nothing is a link.
+/// Removes code in backticks, which has no links.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect()
 }
@@ -61,7 +61,7 @@ fn anchors(name: &str) -> BTreeSet<String> {
         let heading = heading.trim_start_matches('#').trim().to_lowercase();
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        assert!(anchors.insert(anchor), "{name}:{line}: a heading of this name stands above");
+        assert!(anchors.insert(anchor), "{name}:{line}: a second heading of this name");
     }
     anchors
 }
@@ -88,12 +88,9 @@ fn every_link_leads_somewhere() {
                 "" => PathBuf::from(&name),
                 path => Path::new(&name).parent().unwrap().join(path),
             };
-            assert!(root().join(&target).exists(), "{name}: {link}: there is no such file");
+            assert!(root().join(&target).exists(), "{name}: {link}: no such file");
             let known = || anchors(&relative(&root().join(&target)));
-            assert!(
-                anchor.is_empty() || known().contains(anchor),
-                "{name}: {link}: there is no such heading"
-            );
+            assert!(anchor.is_empty() || known().contains(anchor), "{name}: {link}: no such heading");
         }
     }
     assert!(count > 80, "only {count} links were seen");
@@ -105,7 +102,7 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(fs::canonicalize(root()).unwrap()).unwrap().to_str().unwrap().to_owned()
 }
 
-/// The table in docs/PROOF.md tells of names that once were.
+/// docs/PROOF.md is left out: its table has the names of an older commit.
 #[test]
 fn every_file_that_is_named_exists() {
     // `.ci` is not packaged.
@@ -118,14 +115,14 @@ fn every_file_that_is_named_exists() {
             let path = code.split([' ', '*']).next().unwrap();
             if directories.iter().any(|directory| path.starts_with(&format!("{directory}/"))) {
                 count += 1;
-                assert!(root().join(path).exists(), "{name}: `{code}`: there is no such file");
+                assert!(root().join(path).exists(), "{name}: `{code}`: no such file");
             }
         }
     }
     assert!(count > 40, "only {count} files were seen");
 }
 
-/// Tables have the lines that they need, and the guide to many machines shows files as they are.
+/// Rows of tables may be longer, and so may the files that the guide to many machines shows.
 #[test]
 fn lines_have_their_length() {
     let readme = read("README.md").lines().count();
@@ -163,14 +160,14 @@ fn the_table_of_options_has_all_options_and_no_others() {
 
 /// Returns the cells of the rows of the first table after a text.
 fn table<'a>(text: &'a str, after: &str) -> Vec<Vec<&'a str>> {
-    let (_, rest) = text.split_once(after).unwrap_or_else(|| panic!("there is no '{after}'"));
+    let (_, rest) = text.split_once(after).unwrap_or_else(|| panic!("no '{after}' in the text"));
     let rows =
         rest.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
     let cells = |row: &'a str| row.trim_matches('|').split('|').map(str::trim).collect();
     rows.skip(2).map(cells).collect()
 }
 
-/// Whether RESULTS.txt has an engine's rate on one thread, with its ratio.
+/// Returns whether RESULTS.txt has this rate and ratio of an engine on one thread.
 fn is_recorded(results: &str, engine: &str, rate: &str, ratio: &str) -> bool {
     results.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -204,7 +201,7 @@ fn the_rates_in_the_readme_are_recorded() {
     assert!(count >= 20, "{count}");
 }
 
-/// The number that a cell shows, such as `6.4 min` or `17 billion`; `at once` is less than 1.
+/// Returns the number that a cell shows, such as `6.4 min` or `17 billion`; `at once` is less than 1.
 fn number(cell: &str) -> f64 {
     let (number, unit) = cell.split_once(' ').unwrap_or((cell, ""));
     let factor = match unit {
@@ -221,7 +218,7 @@ fn number(cell: &str) -> f64 {
     number.replace(',', "").parse::<f64>().unwrap_or_else(|_| panic!("{cell}")) * factor
 }
 
-/// Two digits are shown.
+/// Checks that a cell shows the first two digits of a value.
 fn assert_shown(cell: &str, value: f64) {
     if cell == "at once" {
         assert!(value < 1.0, "{value} is not at once");
@@ -289,7 +286,7 @@ fn the_times_are_those_of_the_odds_and_the_recorded_rates() {
     }
 }
 
-/// What ssh says in the cases that docs/faq.md explains.
+/// Runs ssh in the cases that docs/faq.md explains, and looks for its messages there.
 #[test]
 fn the_errors_in_the_faq_are_those_of_ssh() {
     let tools = ["ssh", "ssh-keygen"].map(require::tool);
@@ -306,9 +303,9 @@ fn the_errors_in_the_faq_are_those_of_ssh() {
         |name: &str| run(command(&ssh_keygen).args(["-y", "-P", "", "-f", name]).current_dir(&directory));
     let faq = read("docs/faq.md");
     let is_explained = |ran: &Ran, messages: &[&str]| {
-        let told = messages.iter().find(|message| ran.stderr.contains(**message));
-        let told = told.unwrap_or_else(|| panic!("{messages:?} are not in {ran:?}"));
-        assert!(ran.status != Some(0) && faq.contains(&format!("\"{told}\"")), "{told}");
+        let message = messages.iter().find(|message| ran.stderr.contains(**message));
+        let message = message.unwrap_or_else(|| panic!("{messages:?} are not in {ran:?}"));
+        assert!(ran.status != Some(0) && faq.contains(&format!("\"{message}\"")), "{message}");
     };
 
     succeed(program(&["-q", "-o", "id_alice", "ab"]).current_dir(&directory));

@@ -181,9 +181,9 @@ fn patterns_are_escaped_wherever_they_come_from() {
                 check(&ran);
                 if how == ["--json"] && ran.status == Some(0) && !more.contains(&"--bench") {
                     let objects = objects(&ran.stdout);
-                    let told = objects.iter().filter_map(|object| object["pattern"].as_str());
+                    let patterns = objects.iter().filter_map(|object| object["pattern"].as_str());
                     let expected = ["ab", &pattern, &*pattern.replace('\n', " "), "^[A-P]|\u{7}x"];
-                    assert!(told.clone().all(|text| expected.contains(&text)), "{told:?}");
+                    assert!(patterns.clone().all(|text| expected.contains(&text)), "{patterns:?}");
                 }
             }
         }

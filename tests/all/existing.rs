@@ -138,8 +138,8 @@ fn encrypted_pkcs8_is_opened_if_a_passphrase_is_given() {
     let (stderr, more) = place.find(&pkcs8);
     assert_eq!(more.len(), 1);
     let name = files[0].file_name().unwrap().to_str().unwrap();
-    let told = format!("warning: 'keys/{name}' does not count: the passphrase does not open it\n");
-    assert!(stderr.contains(&told), "{stderr}");
+    let message = format!("warning: 'keys/{name}' does not count: the passphrase does not open it\n");
+    assert!(stderr.contains(&message), "{stderr}");
     place.check_unchanged(&before, "");
 }
 

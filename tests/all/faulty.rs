@@ -167,8 +167,8 @@ fn back_ends() -> Vec<(&'static str, usize)> {
 /// Checks that the search has failed with the message of the self-check.
 fn check_failed(ran: &Ran, engine: &str) {
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    let told = format!("error: self-check: the engine '{engine}' reported a wrong key, ");
-    assert!(ran.stderr.contains(&told), "{ran:?}");
+    let expected = format!("error: self-check: the engine '{engine}' reported a wrong key, ");
+    assert!(ran.stderr.contains(&expected), "{ran:?}");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
 }
 
@@ -240,14 +240,14 @@ fn a_panic_ends_with_status_1_and_shows_no_secret() {
             assert_eq!(names(directory.path()), ["seen"]);
             let seeds = fs::read(&seen).unwrap();
             assert!(seeds.len() >= 256 * 32);
-            let told = ran.stdout + &ran.stderr;
+            let output = ran.stdout + &ran.stderr;
             for seed in seeds.as_chunks::<32>().0.iter().rev().take(4096) {
                 let hex: String = seed[..8].iter().map(|byte| format!("{byte:02x}")).collect();
                 let [numbers, hexes] = [format!("{:?}", &seed[..4]), format!("{:02x?}", &seed[..4])];
                 for text in
                     [&hex, &STANDARD.encode(&seed[..9]), numbers.trim_matches(']'), hexes.trim_matches(']')]
                 {
-                    assert!(!told.contains(text), "{text} in {told}");
+                    assert!(!output.contains(text), "{text} in {output}");
                 }
             }
             fs::remove_file(&seen).unwrap();

@@ -220,8 +220,8 @@ fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
     assert_eq!(whole(summary, "found"), found.len() as u64);
     check_finds(&found, &keys);
     let stderr = stderr.join().unwrap();
-    let told = format!("interrupted: {} of 1,000,000 keys found", found.len());
-    assert!(stderr.contains(&told), "{stderr}");
+    let message = format!("interrupted: {} of 1,000,000 keys found", found.len());
+    assert!(stderr.contains(&message), "{stderr}");
     took
 }
 

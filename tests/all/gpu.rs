@@ -76,15 +76,16 @@ mod with_devices {
         };
         let ran = run(&mut alone(&["--engine", "gpu", "abc"]));
         assert_eq!(ran.status, Some(2), "{}", ran.stderr);
-        let told = ran.stderr.strip_prefix("error: the engine 'gpu' cannot run here: ").unwrap_or_default();
+        let printed =
+            ran.stderr.strip_prefix("error: the engine 'gpu' cannot run here: ").unwrap_or_default();
         let reasons = [
             "no CUDA driver was found; ",
             "found a CUDA driver, but not its compiler NVRTC; ",
             "the CUDA driver does not work (",
             "CUDA found no device; ",
         ];
-        assert!(reasons.iter().any(|reason| told.starts_with(reason)), "{}", ran.stderr);
-        assert!(["; OpenCL ", "; no OpenCL "].iter().any(|of| told.contains(of)), "{}", ran.stderr);
+        assert!(reasons.iter().any(|reason| printed.starts_with(reason)), "{}", ran.stderr);
+        assert!(["; OpenCL ", "; no OpenCL "].iter().any(|of| printed.contains(of)), "{}", ran.stderr);
         assert!(ran.stderr.contains("\nhint: engines of this machine: auto, "), "{}", ran.stderr);
         // This search is long enough for `auto` to ask for devices.
         let ran = run(&mut alone(&["--timeout", "1s", "abcdefghijklmn"]));

@@ -33,7 +33,7 @@ fn pipe(path: &Path) {
 }
 
 /// Checks that every reported key is whole, and that the program did not panic.
-fn check_told(ran: &Ran) {
+fn check_reported(ran: &Ran) {
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
     for object in of_type(&objects(&ran.stdout), "found") {
         assert_eq!(check_pair(Path::new(text(object, "private_key_file"))), text(object, "public_key"));
@@ -127,7 +127,7 @@ fn little_memory_is_enough_or_loses_nothing() {
             "ulimit -c 0 -v $(({mebibytes} * 1024)); \"$0\" --json -t 2 --timeout 300ms -n 20 abcd {NEVER} -d \"$1/keys\""
         );
         let ran = run(&mut script(&limited, directory.path()));
-        check_told(&ran);
+        check_reported(&ran);
         if mebibytes >= 64 {
             assert_eq!(ran.status, Some(3), "{mebibytes} MiB: {ran:?}");
         } else {
@@ -326,7 +326,7 @@ fn the_clock_of_the_day_may_be_wrong() {
         search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, PROGRAM, "--json", "-n", "5"]);
         let ran = run(search.args(["--timeout", "1s", "abc", NEVER, "-d"]).arg(directory.path()));
         assert_eq!(ran.status, Some(3), "{time}: {ran:?}");
-        check_told(&ran);
+        check_reported(&ran);
         let objects = objects(&ran.stdout);
         assert_eq!(of_type(&objects, "found").len(), 5);
         let seconds = program::positive(objects.last().unwrap(), "seconds");

@@ -235,7 +235,7 @@ fn the_document_names_the_same_fields() {
     let document = documents::read("docs/json.md");
     let (_, section) = document.split_once("\n## Fields\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
-    let mut told: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
+    let mut documented: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let mut object = String::new();
     for row in section.lines().filter(|line| line.starts_with('|')).skip(2) {
         let cells: Vec<&str> = row.split(" | ").collect();
@@ -244,13 +244,13 @@ fn the_document_names_the_same_fields() {
         } else if cells[0].contains("all") {
             continue;
         }
-        let (heads, words) = told.entry(object.clone()).or_default();
+        let (heads, words) = documented.entry(object.clone()).or_default();
         heads.extend(quoted(cells[1]));
         words.extend(quoted(row));
     }
     let fields = fields(&schema());
-    assert_eq!(told.keys().collect::<Vec<_>>(), fields.keys().collect::<Vec<_>>());
-    for (object, (heads, words)) in &told {
+    assert_eq!(documented.keys().collect::<Vec<_>>(), fields.keys().collect::<Vec<_>>());
+    for (object, (heads, words)) in &documented {
         let fields: BTreeSet<&str> =
             fields[object].iter().map(String::as_str).filter(|field| *field != "type").collect();
         assert!(heads.is_subset(&fields), "{object}: {heads:?}");

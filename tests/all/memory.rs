@@ -200,8 +200,8 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
                 .env(ENGINE, engine.name())
                 .output()
                 .unwrap();
-            let told = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
-            assert!(ran.status.success() && told.contains("1 passed"), "{}: {told}", engine.name());
+            let output = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success() && output.contains("1 passed"), "{}: {output}", engine.name());
         }
         return;
     };

@@ -1,5 +1,5 @@
 //! Tests of what the kernel and a terminal see: the order of system calls, a failing random
-//! generator, the live line.
+//! generator, the progress line.
 
 #![cfg(target_os = "linux")]
 
@@ -114,8 +114,8 @@ fn a_key_is_durable_before_it_is_printed() {
     let said: Vec<usize> =
         (0..calls.len()).filter(|&at| is(&calls[at], "write", "1") || is(&calls[at], "write", "2")).collect();
     assert!(!said.iter().any(|at| (begun..public_durable).contains(at)), "{}", calls.join("\n"));
-    let told = said.iter().find(|&&at| is(&calls[at], "write", "1")).unwrap();
-    assert!(public_durable < *told, "told before it was durable:\n{}", calls.join("\n"));
+    let reported = said.iter().find(|&&at| is(&calls[at], "write", "1")).unwrap();
+    assert!(public_durable < *reported, "reported before it was durable:\n{}", calls.join("\n"));
 }
 
 /// Returns the string arguments of a call. Only root sees those of a process that forbids tracing.
@@ -156,7 +156,7 @@ fn keys_that_are_kept_together_are_durable_before_they_are_printed() {
     let mut durable = 0;
     let mut appended = String::new();
     let mut entered = String::new();
-    let (mut told, mut groups) = (0, 0);
+    let (mut count, mut groups) = (0, 0);
     for call in &calls {
         if call.starts_with("openat(") {
             let unnamed = call.contains("O_TMPFILE");
@@ -179,10 +179,10 @@ fn keys_that_are_kept_together_are_durable_before_they_are_printed() {
             named.extend(Some(new.to_owned()).filter(|new| !new.contains("trial")));
         } else if is(call, "write", "1") {
             let key = call.split(' ').nth(2).unwrap();
-            assert!(entered.contains(key), "told before it is in the ledger: {call}");
-            told += 1;
+            assert!(entered.contains(key), "reported before it is in the ledger: {call}");
+            count += 1;
             // The files and the directory are synced before the ledger names the key.
-            assert!(durable >= 2 * told, "told before it is durable: {call}");
+            assert!(durable >= 2 * count, "reported before it is durable: {call}");
         } else if call.starts_with("write(") && !is(call, "write", "2") {
             let fd = &call["write(".len()..call.find(',').unwrap()];
             if open.get(fd).is_some_and(|path| path == ledger) {
@@ -192,7 +192,7 @@ fn keys_that_are_kept_together_are_durable_before_they_are_printed() {
             }
         }
     }
-    assert_eq!((told, named.len()), (300, 600));
+    assert_eq!((count, named.len()), (300, 600));
     // The program writes to the ledger once for each group of keys.
     assert!(groups < 100, "{groups} groups");
     let public = |name: &&String| name.ends_with(".pub");
@@ -227,8 +227,8 @@ fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
         assert_eq!(ran.status, Some(1), "call {call}: {ran:?}");
         assert_eq!(ran.stdout, "", "call {call}");
         assert_eq!(names(directory.path()), [""; 0], "call {call}");
-        let told = "error: the operating system's random generator failed: ";
-        missed += u32::from(ran.stderr.contains(told));
+        let message = "error: the operating system's random generator failed: ";
+        missed += u32::from(ran.stderr.contains(message));
     }
     Some(missed)
 }
@@ -239,7 +239,7 @@ fn without_randomness_no_key_is_made() {
     let Some(missed) = randomness_missed(&[], check) else { return };
     // The generator fails for the seeds of the measurement before the search, and for those of the
     // search.
-    assert!(missed >= 2, "the seeds' own failure was told {missed} times");
+    assert!(missed >= 2, "the seeds' own failure was reported {missed} times");
 }
 
 #[test]
@@ -255,11 +255,11 @@ fn without_randomness_no_encrypted_key_is_made() {
     let Some(missed) = randomness_missed(&options, check) else { return };
     // The generator fails at the very beginning, for the seeds of the search, for the salt, and for
     // the check value.
-    assert!(missed >= 4, "the failure was told {missed} times");
+    assert!(missed >= 4, "the failure was reported {missed} times");
 }
 
-/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a live
-/// line is due by then.
+/// The arguments of a search that a timeout ends with status 3. If the machine is not busy, a
+/// progress line is due by then.
 const ENDED: &str = "-t 1 --timeout 500ms abcdefghijabcdefghij";
 
 /// Runs the program in a pseudo-terminal, where it must end with `status`. Returns what the
@@ -283,7 +283,7 @@ fn rewrites(sent: &str) -> bool {
 }
 
 #[test]
-fn a_terminal_has_a_live_line_and_colours() {
+fn a_terminal_has_a_progress_line_and_colours() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{PROGRAM}' -t 1 abcdefghijabcdefghij");
     let mut typist = Typist::run(&mut command(&script), &search);
@@ -293,7 +293,7 @@ fn a_terminal_has_a_live_line_and_colours() {
     assert!(rewrites(&sent), "{sent:?}");
     assert!(sent.contains(" keys/s, ") && sent.contains(" below 0.01 % chance by now, "), "{sent:?}");
     assert!(sequences(&sent).contains('m'), "{sent:?}");
-    // Nothing of the live line stays at the end.
+    // Nothing of the progress line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
     assert!(!last.contains(" chance by now, "), "{last:?}");
 

@@ -68,7 +68,7 @@ fn private_files(directory: &Path) -> Vec<PathBuf> {
     names(directory).into_iter().filter(is_private).map(|name| directory.join(name)).collect()
 }
 
-/// Returns the cipher and the rounds of bcrypt that a key file in OpenSSH's form names.
+/// Returns the cipher and the rounds of bcrypt that a key file in the OpenSSH format names.
 fn cipher_and_rounds(private: &Path) -> (String, u32) {
     let key = ssh_key::PrivateKey::from_openssh(fs::read_to_string(private).unwrap()).unwrap();
     let ssh_key::Kdf::Bcrypt { rounds, .. } = key.kdf() else { panic!("{private:?} is not encrypted") };
@@ -294,9 +294,9 @@ fn the_passphrase_is_in_no_argument() {
     search.arg(&secret).current_dir(directory.path()).stderr(Stdio::piped());
     let mut child = program::start(&mut search);
     // The program prints the odds after it has read everything.
-    let mut told = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
-    assert!(told.starts_with(never), "{told}");
+    let mut printed = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut printed).unwrap();
+    assert!(printed.starts_with(never), "{printed}");
     let proc = PathBuf::from(format!("/proc/{}", child.id()));
     let cmdline = fs::read(proc.join("cmdline")).unwrap();
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
@@ -381,15 +381,15 @@ fn an_interrupted_batch_keeps_every_reported_key() {
         let batch = batch.arg(&secret).arg("-d").arg(&directory).stdout(Stdio::piped());
         let mut child = program::start(batch.stderr(Stdio::piped()));
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut told = String::new();
-        while of_type(&objects(&told), "found").len() < 3 {
-            assert_ne!(stdout.read_line(&mut told).unwrap(), 0, "{told}");
+        let mut printed = String::new();
+        while of_type(&objects(&printed), "found").len() < 3 {
+            assert_ne!(stdout.read_line(&mut printed).unwrap(), 0, "{printed}");
         }
         kill_process(Pid::from_child(&child), signal).unwrap();
-        stdout.read_to_string(&mut told).unwrap();
+        stdout.read_to_string(&mut printed).unwrap();
         let ended = child.end();
         assert_eq!(ended.status, Some(status), "{ended:?}");
-        let objects = objects(&told);
+        let objects = objects(&printed);
         // On a busy machine the program may give up a key. Then it names the key, and prints
         // nothing else.
         let given_up = of_type(&objects, "summary")[0]["given_up"].as_array().unwrap();

@@ -170,7 +170,7 @@ fn a_pattern_that_occurs_again_is_searched_once() {
     let write = |name: &str, lines: &str| fs::write(directory.path().join(name), lines).unwrap();
     write("words", "# words\nab\nprefix:Ab\n+a\n AB\nregex:ab\n+a\nregex:AB\nanywhere:ab\n");
     write("more", "aB\ncd\n");
-    let told = |args: &[&str]| {
+    let answer = |args: &[&str]| {
         let ran = succeed(program(args).args(["--json", "--estimate"]).current_dir(&directory));
         let patterns: Vec<String> =
             objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
@@ -205,8 +205,8 @@ fn a_pattern_that_occurs_again_is_searched_once() {
                 .into(),
         ),
     ] {
-        assert_eq!(told(args), (patterns.into(), note), "{args:?}");
-        assert_eq!(told(&[args, &["-q"]].concat()), (patterns.into(), String::new()), "{args:?}");
+        assert_eq!(answer(args), (patterns.into(), note), "{args:?}");
+        assert_eq!(answer(&[args, &["-q"]].concat()), (patterns.into(), String::new()), "{args:?}");
     }
 
     // A search and a measurement print the note, too. The two patterns are one, so `-o` accepts

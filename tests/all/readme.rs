@@ -1,5 +1,5 @@
-//! The examples of README.md, CONTRIBUTING.md and docs, each run as it stands there: transcripts are compared, commands
-//! have to succeed.
+//! Runs the examples of README.md, CONTRIBUTING.md and docs as they are written there. Compares
+//! transcripts with the output. Commands must succeed.
 
 #![cfg(target_os = "linux")]
 
@@ -19,14 +19,14 @@ use terminal::{AGAIN, PROMPT, Typist};
 
 const SECRET: &str = "correct horse";
 
-/// What is there for `cargo` to run.
+/// The manifests that name the benches and fuzz targets of the examples.
 const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
 
-/// Commands that change the machine, and those that are the test itself.
+/// Commands that are not run, because they change the machine or run this test again.
 const NOT_RUN: [&str; 3] =
     ["cargo test", "cargo install --path . --locked", "cargo install --path . --locked --features gpu"];
 
-/// What differs from run to run, and what stands for it.
+/// Placeholders for the parts of the output that differ from run to run.
 const VARYING: [(&str, &str); 8] = [
     ("[KEY]", "AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}"),
     ("[FINGERPRINT]", "SHA256:[A-Za-z0-9+/]{43}"),
@@ -38,18 +38,18 @@ const VARYING: [(&str, &str); 8] = [
     ("[THREADS]", "on (?<redacted>[0-9]+ threads?)"),
 ];
 
-/// A home with what a document takes for granted: the program in `PATH`, files that it names, a password manager, a
-/// server called `host`.
+/// A home directory with everything that a document needs: the program in `PATH`, the files that it
+/// names, a password manager, and a server called `host`.
 struct Home {
     directory: TempDir,
     path: OsString,
     bash: PathBuf,
-    /// Only where the document names it.
+    /// The server, if the document names it.
     server: Option<Server>,
 }
 
 impl Home {
-    /// `None` where a tool that the document needs is missing.
+    /// Returns a home for a document, or `None` if a tool that the document needs is missing.
     fn new(document: &str) -> Option<Self> {
         let named = |tool: &&str| {
             document.contains(&format!("\n{tool} ")) || document.contains(&format!("| {tool} "))
@@ -100,7 +100,7 @@ impl Home {
         Some(Self { path, bash, server, directory })
     }
 
-    /// Runs a line of shell.
+    /// Returns the shell that runs a line.
     fn shell(&self, line: &str) -> Command {
         let mut shell = command(&self.bash);
         self.surround(&mut shell).args(["-e", "-o", "pipefail", "-c", line]);
@@ -117,7 +117,7 @@ impl Home {
             .env("SSH_ASKPASS_REQUIRE", "force")
     }
 
-    /// What a terminal shows of a command.
+    /// Runs a command and returns what a terminal shows.
     fn transcript(&self, line: &str, expected: &str) -> String {
         if !expected.contains(PROMPT) {
             let Ran { stdout, .. } = run(&mut self.shell(&format!("exec 2>&1; {line}")));
@@ -132,12 +132,12 @@ impl Home {
         shown.replace('\r', "")
     }
 
-    /// Runs a command that is shown without what it prints.
+    /// Runs a command that the document shows without its output.
     fn run_shown(&self, line: &str) {
         let known = |kind: &str, name: &str| {
             let entry = format!("name = \"{name}\"");
-            let is_there = MANIFESTS.iter().any(|manifest| documents::read(manifest).contains(&entry));
-            assert!(is_there, "there is no {kind} {name}");
+            let exists = MANIFESTS.iter().any(|manifest| documents::read(manifest).contains(&entry));
+            assert!(exists, "no {kind} is called {name}");
         };
         let line = line.split("    #").next().unwrap().trim_end();
         let words: Vec<&str> = line.split(' ').collect();
@@ -166,15 +166,15 @@ impl Home {
                 let user = format!("{}@host", sshd::user("-un"));
                 succeed(&mut self.shell(&line.replace("user@host", &user)));
             }
-            _ => panic!("'{line}' is neither run nor known"),
+            _ => panic!("'{line}' is not a command that this test knows"),
         }
     }
 }
 
-/// Starts a server in a home. Returns it, and the lines of a configuration with which ssh calls it `host`.
+/// Starts a server in a home. Returns it, and the configuration of ssh in which it is called `host`.
 fn start_server(directory: &Path, sshd: &Path, ssh_keygen: &Path) -> (Server, String) {
     let at = |name: &str| directory.join(name);
-    // The server knows one key, with which the others are brought there.
+    // The server accepts one key at first. The examples use it to bring other keys there.
     let first = at("first");
     succeed(command(ssh_keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&first));
     fs::copy(program::public_path(&first), at(".ssh/authorized_keys")).unwrap();
@@ -189,8 +189,8 @@ fn start_server(directory: &Path, sshd: &Path, ssh_keygen: &Path) -> (Server, St
     (server, config)
 }
 
-/// Runs the transcripts and commands of a document in the order in which they stand there, since some use the files of
-/// others. Returns how many transcripts and commands there are, and the home; `None` where a tool is missing.
+/// Runs the transcripts and commands of a document in their order, because some use the files of
+/// others. Returns their numbers, and the home. Returns `None` if a tool is missing.
 fn run_examples(name: &str) -> Option<(usize, usize, Home)> {
     let document = documents::read(name);
     let home = Home::new(&document)?;
@@ -206,10 +206,10 @@ fn run_examples(name: &str) -> Option<(usize, usize, Home)> {
                 for example in text.strip_prefix("$ ").unwrap().split("\n$ ") {
                     let (line, expected) = example.split_once('\n').unwrap();
                     let shown = home.transcript(line, expected);
-                    // What a slow machine tells after ten seconds, and every minute.
-                    let told = shown.lines().filter(|line| !line.contains("% chance by now"));
-                    let told = told.collect::<Vec<_>>().join("\n");
-                    let shown = format!("$ {line}\n{}", told.trim_end());
+                    // A slow machine also prints progress after ten seconds and every minute.
+                    let kept = shown.lines().filter(|line| !line.contains("% chance by now"));
+                    let kept = kept.collect::<Vec<_>>().join("\n");
+                    let shown = format!("$ {line}\n{}", kept.trim_end());
                     let expected = redactions.redact(&format!("$ {line}\n{}", expected.trim_end()));
                     let assert = Assert::new().redact_with(redactions.clone());
                     assert.eq(shown, expected);
@@ -231,7 +231,7 @@ fn run_examples(name: &str) -> Option<(usize, usize, Home)> {
     Some((transcripts, commands, home))
 }
 
-/// A test for each document: how many examples it has at least.
+/// Makes a test for each document, with the least number of its examples.
 macro_rules! examples_of {
     ($($test:ident: $document:literal, $least:literal;)*) => {
         const RUN: &[&str] = &["README.md", $($document),*];
@@ -255,7 +255,7 @@ examples_of! {
     questions: "docs/faq.md", 7;
 }
 
-/// `tests/guide.rs` is for the guide to many machines.
+/// `guide.rs` runs the guide to many machines.
 #[test]
 fn every_document_with_examples_is_run() {
     let has_examples = |name: &String| documents::read(name).contains("\n```");
@@ -273,7 +273,7 @@ fn the_readme() {
     let Some((transcripts, commands, home)) = run_examples("README.md") else { return };
     assert!(transcripts >= 2 && commands >= 8, "{transcripts} transcripts, {commands} commands");
 
-    // The key that was brought to the server is the one that it let in.
+    // The server accepted the key that the example brought to it.
     let line = fs::read_to_string(home.directory.path().join("id_alice.pub")).unwrap();
     let shown = succeed(command("ssh-keygen").args(["-lf", "id_alice.pub"]).current_dir(&home.directory));
     let fingerprint = shown.stdout.split(' ').nth(1).unwrap();
@@ -282,7 +282,7 @@ fn the_readme() {
     assert!(log.lines().any(accepted), "{line} was not accepted:\n{log}");
 }
 
-/// What `.ci/run` and `proof.sh` run on a new machine: the first two commands of the README, in this order.
+/// `.ci/run` and `proof.sh` run these two commands on a new machine, in this order.
 #[test]
 fn the_first_commands_make_a_key_that_every_ssh_reads_and_run_the_tests() {
     let readme = documents::read("README.md");

@@ -94,7 +94,7 @@ impl<'a> Results<'a> {
         for number in &named {
             match self.entries.iter().find(|entry| entry.number == *number) {
                 Some(entry) => known.extend(figures(entry.text)),
-                None => complaints.push(format!("there is no entry {number}")),
+                None => complaints.push(format!("entry {number} does not exist")),
             }
         }
         let unbracketed = table.split('[').map(|part| part.split_once(']').map_or(part, |(_, after)| after));
@@ -115,7 +115,7 @@ impl<'a> Results<'a> {
         let named: Vec<_> = named.iter().map(|name| format!("{RECORDED}{name}")).collect();
         let missing = named.iter().filter(|name| !recorded.contains(name));
         let unnamed = recorded.iter().filter(|name| !named.contains(name));
-        let missing = missing.map(|name| format!("there is no file {name}"));
+        let missing = missing.map(|name| format!("the file {name} does not exist"));
         missing.chain(unnamed.map(|name| format!("no entry names {name}"))).collect()
     }
 }
@@ -150,7 +150,7 @@ fn heading_of(line: &str) -> Option<(&str, &str, &str)> {
     Some((number, date, title))
 }
 
-/// Returns what stands in square brackets.
+/// Returns the texts in square brackets.
 fn bracketed(text: &str) -> Vec<&str> {
     text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(number, _)| number).collect()
 }
@@ -217,9 +217,9 @@ fn a_wrong_form_is_noticed() {
             "'command' needs a reason",
         ),
         ("avx512f     27.65 28.17", "avx512f     27.66 28.17", "27.66 is in no entry"),
-        ("1.006 [3]   1.004 [6]", "1.006 [3]   1.004 [99]", "there is no entry 99"),
+        ("1.006 [3]   1.004 [6]", "1.006 [3]   1.004 [99]", "entry 99 does not exist"),
         ("a second\nthe same command", "a second, 3,700\nthe same command", "3,700 is in no entry"),
-        ("benches/recorded/threads.csv", "benches/recorded/thread.csv", "there is no file"),
+        ("benches/recorded/threads.csv", "benches/recorded/thread.csv", "thread.csv does not exist"),
         ("benches/recorded/threads.csv", "a file", "no entry names"),
         ("Whole process, release", "Whole whole whole whole whole process, release", "long: Whole"),
     ];

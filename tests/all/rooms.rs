@@ -23,7 +23,7 @@ const FLOORS: [&[&str]; 9] = [
 /// The most lines of `main`.
 const MAIN_LINES: usize = 80;
 
-/// Instruction sets are lists of instructions, one after the other.
+/// The files that may be longer. This one is a list of instructions.
 const LONG: [&str; 1] = ["simd/x86.rs"];
 
 /// The most lines of code that any other file has, without its tests.
@@ -54,10 +54,23 @@ fn files() -> BTreeMap<String, String> {
 
 /// Returns what is compiled outside tests, without comments.
 fn code(text: &str) -> String {
-    let tests = ["\n#[cfg(test)]\n", "\n#[cfg(all(test"];
-    let end = tests.iter().filter_map(|mark| text.find(mark)).min().unwrap_or(text.len());
-    let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines = Vec::new();
+    let mut is_test = false;
+    for line in text.lines() {
+        is_test |= ["#[cfg(test)]", "#[cfg(all(test"].iter().any(|mark| line.starts_with(mark));
+        if !is_test && !line.trim_start().starts_with("//") {
+            lines.push(line);
+        }
+        // The item ends with a line that is not indented.
+        is_test &= line != "}" && (line.starts_with(' ') || !line.ends_with(';'));
+    }
+    lines.join("\n")
+}
+
+/// Returns whether a place after this code is in an inline module.
+fn is_inner(before: &str) -> bool {
+    let is_item = |line: &&str| !line.is_empty() && !line.starts_with([' ', '}', '#']);
+    before.lines().rev().find(is_item).is_some_and(|line| line.ends_with('{') && line.contains("mod "))
 }
 
 /// Returns the module of a file: `pattern::syntax` of `pattern/syntax/mod.rs`.
@@ -73,15 +86,14 @@ fn paths(file: &str, code: &str) -> BTreeSet<Vec<String>> {
     for found in start.captures_iter(code) {
         let mut base = Vec::new();
         let at = found.get(0).unwrap().start();
-        // A macro's `$crate` is a path of those who use it.
+        // `$crate` in a macro is a path of the files that use the macro.
         if code[..at].ends_with('$') {
             continue;
         }
         if &found[1] == "super" {
             base = module(file);
-            // What an inner module calls `super` is the file itself.
-            let line = code[..at].rsplit('\n').next().unwrap();
-            let inner = usize::from(line.starts_with("    use "));
+            // In an inline module, `super` is the file itself.
+            let inner = usize::from(is_inner(&code[..at]));
             (inner..=found[2].matches("super").count()).for_each(|_| drop(base.pop()));
         }
         let rest = &code[found.get(0).unwrap().end()..];
@@ -103,7 +115,11 @@ fn expand(base: &[String], rest: &str, paths: &mut BTreeSet<Vec<String>>) {
                 _ => {}
             }
             if depth == 0 || depth == 1 && char == ',' {
-                expand(base, inner[from..at].trim(), paths);
+                let part = inner[from..at].trim();
+                // Nothing follows the last comma.
+                if !part.is_empty() {
+                    expand(base, part, paths);
+                }
                 from = at + 1;
             }
             if depth == 0 {
@@ -136,7 +152,9 @@ fn file_of(path: &[String], files: &BTreeMap<String, String>) -> Option<String> 
 fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let files = files();
     let of = |(file, code): (&String, &String)| {
-        let imported = paths(file, code).into_iter().filter_map(|path| file_of(&path, &files));
+        let imported = paths(file, code)
+            .into_iter()
+            .map(|path| file_of(&path, &files).unwrap_or_else(|| panic!("{file}: {path:?} is in no file")));
         (file.clone(), imported.filter(|other| other != file).collect())
     };
     files.iter().map(of).collect()
@@ -144,6 +162,17 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
 
 fn room(file: &str) -> &str {
     file.split('/').next().unwrap().trim_end_matches(".rs")
+}
+
+#[test]
+fn every_form_of_an_import_is_seen() {
+    let text = "use crate::a::{b::{C, d}, e::*, self};\nuse crate::{\n    n::O,\n};\n\
+                #[cfg(test)]\nmod tests {\n    use crate::unseen;\n}\n\
+                pub use crate::f as g;\n\
+                mod inner {\n    use super::super::h;\n}\n\
+                fn i() {\n    use super::j::K;\n    crate::l::m();\n}\n";
+    let seen: Vec<_> = paths("room/file.rs", &code(text)).iter().map(|path| path.join("::")).collect();
+    assert_eq!(seen, ["a::b", "a::b::d", "a::e", "a::self", "f", "l::m", "n", "room::h", "room::j"]);
 }
 
 #[test]
@@ -179,7 +208,7 @@ fn reached(file: &str, imports: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet
 #[test]
 fn no_file_imports_itself_through_others() {
     let mut imports = imports();
-    // A module hands on what its files have.
+    // A `mod.rs` exports items of its files.
     for file in files().keys().filter(|file| file.ends_with("/mod.rs")) {
         let folder = file.trim_end_matches("mod.rs");
         let of_folder = |other: &&String| {

@@ -1,6 +1,6 @@
 //! `docs/dependencies.md` names every package that the program uses, with a reason and its rooms.
-//! `unsafe` stands only where it may. cargo-deny checks licences, duplicates and sources: see
-//! `deny.toml`.
+//! `unsafe` code is only in the places that may have it. cargo-deny checks licences, duplicates and
+//! sources (`deny.toml`).
 
 #![cfg(unix)]
 
@@ -90,8 +90,7 @@ fn every_dependency_has_a_reason() {
 
 #[test]
 fn unsafe_code_is_only_where_it_is_allowed() {
-    // Without this lint the compiler would take it anywhere; with it, every place has to name the
-    // lint.
+    // Because of this lint, every place with `unsafe` code must name the lint.
     let lints = MANIFEST.split("[lints.rust]\n").nth(1).unwrap();
     assert!(lints.lines().take_while(|line| !line.is_empty()).any(|line| line == "unsafe_code = \"deny\""));
     let lint = ["unsafe", "code"].join("_");

@@ -77,11 +77,11 @@ FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
 }
 
 // Returns 1 if the first characters of a literal may be at position `from` or later.
-FUNCTION uint passes_marks(const uint *stream, GLOBAL const uint *marks, uint from)
+FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint from)
 {
-    ulong starts = (ulong)marks[1] << 32 | marks[0];
-    uint counts = marks[2], shift = marks[3];
-    GLOBAL const uint *classes = marks + 4, *words = marks + 4 + 16;
+    ulong starts = (ulong)bloom[1] << 32 | bloom[0];
+    uint counts = bloom[2], shift = bloom[3];
+    GLOBAL const uint *classes = bloom + 4, *words = bloom + 4 + 16;
     // `window` holds the classes of eight characters, the first character in the lowest byte.
     ulong window = 0;
     for (uint next = from; next < BODY_LEN + 7; next++) {
@@ -126,7 +126,7 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
         for (uint row = 0; passed && row < sieve[0]; row++)
             passed = passes_row(bytes, filter + sieve[1] + row * ROW_WORDS);
         if (passed && sieve[2])
-            passed = passes_marks(stream, filter + sieve[2], from);
+            passed = passes_bloom(stream, filter + sieve[2], from);
         if (passed && sieve[3])
             passed = passes_walk(stream, filter + sieve[3]);
         if (passed)

@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn every_number_is_found_and_few_others() {
         for count in [1, 5, 1000, 50_000u64] {
-            let mut marks = Bloom::new(count as usize);
-            (0..count).for_each(|number| marks.put(spread(number)));
-            assert!((0..count).all(|number| marks.view().may_have(spread(number))));
+            let mut bloom = Bloom::new(count as usize);
+            (0..count).for_each(|number| bloom.put(spread(number)));
+            assert!((0..count).all(|number| bloom.view().may_have(spread(number))));
             let others =
-                (count..count + 1_000_000).filter(|number| marks.view().may_have(spread(*number))).count();
-            let expected = 1e6 * marks.share_by_chance();
+                (count..count + 1_000_000).filter(|number| bloom.view().may_have(spread(*number))).count();
+            let expected = 1e6 * bloom.share_by_chance();
             let least = if count < 1000 { 0.0 } else { 0.5 * expected };
             assert!(
                 (least..2.0 * expected).contains(&(others as f64)),

@@ -3,14 +3,14 @@
 //!
 //! A filter is a list of sieves. A key passes the filter if it passes one of the sieves. A sieve
 //! has up to three tests, and a key passes the sieve if it passes all of them: rows of windows
-//! (`window_filter.rs`), marks of the first characters of literals (`literals.rs`), and the walk
-//! through an automaton (`dfa_scan.rs`). A key that passes may match; the matcher decides.
+//! (`window_filter.rs`), the Bloom filter of the first characters of literals (`literals.rs`), and
+//! the walk through an automaton (`dfa_scan.rs`). A key that passes may match; the matcher decides.
 //!
 //! ```text
 //! 0                  the target's zero bits before the first byte
 //! 1                  the number of sieves
 //! 2 + 4 i            of sieve i: the number of rows, where they begin,
-//!                    where the marks begin, where the walk begins, or 0 for none
+//!                    where the Bloom filter begins, where the walk begins, or 0 for none
 //! ```
 
 use super::bloom::SPREAD;
@@ -42,17 +42,17 @@ impl DeviceFilter {
         Self { target, sieves: Vec::new() }
     }
 
-    /// Adds a sieve of these rows. The closures append the words of the marks and of the walk, or
-    /// nothing if the sieve has none.
+    /// Adds a sieve of these rows. The closures append the words of the Bloom filter and of the
+    /// walk, or nothing if the sieve has none.
     pub(super) fn add(
         &mut self,
         rows: Option<&WindowFilter>,
-        marks: impl FnOnce(&mut Vec<u32>),
+        bloom: impl FnOnce(&mut Vec<u32>),
         walk: impl FnOnce(&mut Vec<u32>),
     ) {
         let mut tests = [const { Vec::new() }; 3];
         let count = rows.map_or(0, |rows| rows.write(&mut tests[0]));
-        marks(&mut tests[1]);
+        bloom(&mut tests[1]);
         walk(&mut tests[2]);
         self.sieves.push((count, tests));
     }

@@ -25,7 +25,7 @@ use crate::wire::{Bytes, Target};
 /// Rejects bytes that show no literal.
 pub(super) struct LiteralFilter {
     target: Target,
-    /// Has no rows if they do not pay.
+    /// The window filter. It has no rows if they do not pay.
     rows: WindowFilter,
     quads: Option<QuadFilter>,
 }

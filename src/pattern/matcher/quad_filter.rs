@@ -185,7 +185,7 @@ impl QuadFilter {
     #[inline(always)]
     fn survivors_by<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachText) {
         if batch.len() >= LARGE_BATCH {
-            self.fetch_marks();
+            self.prefetch_bitmap();
         }
         let (mut texts, mut all_starts) = ([Folded::NONE; GROUP], [Starts::default(); GROUP]);
         let (mut marked, mut places) = ([[0; 2]; GROUP], [0; GROUP]);
@@ -232,11 +232,11 @@ impl QuadFilter {
     }
 
     /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
-    fn fetch_marks(&self) {
-        let used = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
-        let marks = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..used.min(bitmap.len())]);
-        if marks.len() <= MOST_FETCHED {
-            marks.iter().step_by(16).for_each(prefetch);
+    fn prefetch_bitmap(&self) {
+        let len = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
+        let used = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..len.min(bitmap.len())]);
+        if used.len() <= MOST_FETCHED {
+            used.iter().step_by(16).for_each(prefetch);
         }
     }
 

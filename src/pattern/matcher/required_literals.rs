@@ -20,7 +20,7 @@ enum Item<'a> {
     Choice(&'a [Hir], Length),
     /// The beginning of the text.
     Start,
-    /// Its end.
+    /// The end of the text.
     End,
 }
 

@@ -65,7 +65,7 @@ const MOST_PASS: f64 = 0.8;
 
 /// The rows that pay.
 pub(super) struct WindowFilter {
-    /// In ascending order of the share that each lets pass.
+    /// The rows, in ascending order of the share that each lets pass.
     rows: Vec<WindowRow>,
 }
 
@@ -291,7 +291,7 @@ impl Part {
     }
 }
 
-/// Returns the positions of the characters of which the window at `byte` holds bits.
+/// Returns the positions of the characters that have bits in the window at `byte`.
 fn characters(target: Target, byte: usize) -> RangeInclusive<usize> {
     let start = start_bit(target, byte);
     start / SYMBOL_BITS..=(start + WINDOW_BITS - 1) / SYMBOL_BITS
@@ -330,7 +330,7 @@ mod tests {
     fn the_share_that_passes_a_row_is_known() {
         let mut keys = vec![[0; KEY_LEN]; 200_000];
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
-        // Rows of which all windows are tested, and rows with a few.
+        // In some rows all windows are tested, and in others a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
             let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
             let rows: Vec<WindowRow> = (0..ROWS)

@@ -49,8 +49,8 @@ pub(crate) enum Place {
 /// each position is drawn uniformly from the set of that position.
 ///
 /// `None` if some symbols, but not all, let the literal overlap itself. Examples are "ill" with
-/// `--leet`, because 1 matches its first and its last character, and the word "+a", because `+` is
-/// also a delimiter.
+/// leet digits, because 1 matches its first and its last character, and the word "+a", because `+`
+/// is also a delimiter.
 pub(crate) fn of_one(shape: &Shape, positions: &[Symbols]) -> Option<f64> {
     let len = shape.symbols.len();
     let Some(last) = positions.len().checked_sub(len) else { return Some(0.0) };

@@ -9,7 +9,7 @@ use super::style::{Kind, Style};
 use crate::pattern::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
-/// The digit that each letter also matches with `--leet`.
+/// The digit that each letter also matches with [`Style::leet`].
 const LEET: [(u8, u8); 10] = [
     (b'a', b'4'),
     (b'b', b'8'),

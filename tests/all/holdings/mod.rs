@@ -208,9 +208,9 @@ fn changed(before: &Snapshot, after: &Snapshot) -> Option<String> {
 }
 
 /// Checks that a run has done no harm, whatever its options were and however it ended. `before` is
-/// the directory before the run. `told` is the run's stdout: each of its public lines must belong
+/// the directory before the run. `stdout` is that of the run: each of its public lines must belong
 /// to a whole key.
-pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), String> {
+pub fn harm(directory: &Path, before: &Snapshot, stdout: &str) -> Result<(), String> {
     let after = snapshot(directory);
     if let Some(changed) = changed(before, &after) {
         return Err(changed);
@@ -251,7 +251,7 @@ pub fn harm(directory: &Path, before: &Snapshot, told: &str) -> Result<(), Strin
     if let Some(alone) = publics.find(|name| is_new(name) && !belongs(name)) {
         return Err(format!("{alone} is new and belongs to no private key"));
     }
-    let whole_lines = told.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    let whole_lines = stdout.rsplit_once('\n').map_or("", |(lines, _)| lines);
     match whole_lines.lines().find(|line| !keys.contains(&key_of(line))) {
         Some(lost) => Err(format!("{lost} was printed, but no whole key has this line")),
         None => Ok(()),

@@ -144,7 +144,7 @@ pub fn endless(
     let mut child = start(search.arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut stderr = child.stderr.take().unwrap();
-    let told = std::thread::spawn(move || {
+    let rest = std::thread::spawn(move || {
         let mut text = String::new();
         stderr.read_to_string(&mut text).unwrap();
         text
@@ -153,7 +153,7 @@ pub fn endless(
     while lines.matches("\"type\":\"found\"").count() < reported {
         assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
     }
-    (child, stdout, lines, told)
+    (child, stdout, lines, rest)
 }
 
 /// Returns whether a process that a test starts ends at SIGHUP. Under `nohup`, and wherever else
