@@ -23,6 +23,13 @@ macro_rules! on_every_back_end {
             on(Avx512f::detect().map(Fma), |$field| $check);
             on(Avx512ifma::detect().map(Ifma), |$field| $check);
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::curve::Fma;
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect().map(Fma), |$field| $check);
+        }
     }};
 }
 pub(crate) use on_every_back_end;

@@ -20,11 +20,12 @@ pub const YARDSTICK: &str = reference::NAME;
 
 /// Every engine: the one of graphics processors, then those of the processor, fastest first. The
 /// last one is the [`YARDSTICK`].
-static ENGINES: [Entry; 6] = [
+static ENGINES: [Entry; 7] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
     Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
     Entry { name: "avx512f", detect: batch::detect_avx512f, build: batch::avx512f },
     Entry { name: "avx2", detect: batch::detect_avx2, build: batch::avx2 },
+    Entry { name: "neon", detect: batch::detect_neon, build: batch::neon },
     Entry { name: "portable", detect: || Ok(()), build: batch::portable },
     Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
 ];

@@ -28,6 +28,13 @@ macro_rules! on_every_set {
             on(Avx512f::detect(), $check);
             on(Avx512ifma::detect(), $check);
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect(), $check);
+            on(Neon::detect().map(Neon::without_sha512), $check);
+        }
     }};
 }
 pub(crate) use on_every_set;
@@ -195,7 +202,7 @@ fn check_transpose<S: Words>(simd: S) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn check_doubles<S: Doubles>(simd: S) {
     let number = |value: f64| simd.double(simd.splat(value.to_bits()));
     let value = |double| words(simd, simd.bits(double)).into_iter().map(f64::from_bits).collect::<Vec<_>>();
@@ -263,6 +270,11 @@ fn every_set_computes_like_one_lane() {
         on(Avx2::detect(), check_bytes64);
         on(Avx512f::detect(), check_bytes64);
         on(Avx512ifma::detect(), check_madd52);
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        on(Neon::detect(), check_doubles);
+        on(Neon::detect(), check_bytes64);
     }
 }
 
@@ -342,6 +354,8 @@ fn a_row_that_does_not_exist_is_refused() {
         on(Avx512f::detect(), |simd| check_offsets(simd, expected));
         on(Avx512ifma::detect(), |simd| check_offsets(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_offsets(simd, "index out of bounds"));
 }
 
 #[test]
@@ -355,4 +369,6 @@ fn a_short_slice_is_refused_by_loads_and_stores() {
         on(Avx512f::detect(), |simd| check_lengths(simd, expected));
         on(Avx512ifma::detect(), |simd| check_lengths(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_lengths(simd, "a vector from or to a slice that is shorter"));
 }

@@ -13,6 +13,14 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// inlined into `work`.
     fn run<R>(self, work: impl FnOnce() -> R) -> R;
 
+    /// Returns the token of the processor's own instructions for SHA-512, if there are any and they
+    /// are faster than the lanes.
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    fn sha512(self) -> Option<super::Sha512> {
+        None
+    }
+
     /// Returns a vector with `word` in every lane.
     fn splat(self, word: u64) -> Self::Word;
     /// Loads the first [`Self::LANES`] words of a slice.

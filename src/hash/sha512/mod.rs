@@ -7,6 +7,9 @@
 use crate::hash::sha2_constants::fractions;
 use crate::simd::{Words, unroll};
 
+#[cfg(target_arch = "aarch64")]
+mod instructions;
+
 /// The constants of the rounds (FIPS 180-4, section 4.2.3).
 const ROUND: [u64; 80] = fractions(3);
 
@@ -33,6 +36,10 @@ fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word
 /// Returns the first four words of the digest of a message of four words.
 #[inline(always)]
 fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
+    #[cfg(target_arch = "aarch64")]
+    if let Some(sha512) = simd.sha512() {
+        return instructions::digest(simd, sha512, message);
+    }
     let zero = simd.splat(0);
     let [m0, m1, m2, m3] = message;
     // The block is the message, a bit of 1, zeros, and the length of the message in bits.
