@@ -40,6 +40,45 @@ fn with_neon<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+/// Does [`Doubles::accumulate`].
+///
+/// Without this assembly the compiler does many multiplications before the first addition, and moves
+/// their results through memory.
+#[target_feature(enable = "neon")]
+#[inline]
+fn accumulate(
+    (mut low, mut high): (uint64x2_t, uint64x2_t),
+    a: float64x2_t,
+    b: float64x2_t,
+    for_high: float64x2_t,
+    for_both: float64x2_t,
+) -> (uint64x2_t, uint64x2_t) {
+    // These have a type, because a register without a type has another width.
+    let (_h, _l): (float64x2_t, float64x2_t);
+    // SAFETY: the processor has the instructions. They access no memory.
+    unsafe {
+        asm!(
+            "mov {h:v}.16b, {for_high:v}.16b",
+            "fmla {h:v}.2d, {a:v}.2d, {b:v}.2d",
+            "fsub {l:v}.2d, {for_both:v}.2d, {h:v}.2d",
+            "fmla {l:v}.2d, {a:v}.2d, {b:v}.2d",
+            "add {high:v}.2d, {high:v}.2d, {h:v}.2d",
+            "add {low:v}.2d, {low:v}.2d, {l:v}.2d",
+            a = in(vreg) a,
+            b = in(vreg) b,
+            for_high = in(vreg) for_high,
+            for_both = in(vreg) for_both,
+            low = inout(vreg) low,
+            high = inout(vreg) high,
+            h = out(vreg) _h,
+            l = out(vreg) _l,
+            // Without `preserves_flags`, because inexact products set flags of FPSR.
+            options(pure, nomem, nostack),
+        );
+    }
+    (low, high)
+}
+
 /// Defines methods that are one expression of intrinsics, without an access to memory.
 macro_rules! instructions {
     ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
@@ -185,6 +224,21 @@ impl Words for Neon {
     }
 
     #[inline(always)]
+    fn with_top<const N: u32>(self, mut a: uint64x2_t, top: u64) -> uint64x2_t {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            asm!(
+                "sli {a:v}.2d, {top:v}.2d, {n}",
+                a = inout(vreg) a,
+                top = in(vreg) vdupq_n_u64(top),
+                n = const N,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        a
+    }
+
+    #[inline(always)]
     fn opaque(self, mut a: uint64x2_t) -> uint64x2_t {
         // SAFETY: the text is a comment, without an instruction.
         unsafe { asm!("/* {0:v} */", inout(vreg) a, options(pure, nomem, nostack, preserves_flags)) };
@@ -215,15 +269,14 @@ impl Doubles for Neon {
     #[inline(always)]
     fn accumulate(
         self,
-        (low, high): (uint64x2_t, uint64x2_t),
+        sums: (uint64x2_t, uint64x2_t),
         a: float64x2_t,
         b: &float64x2_t,
-        for_high: float64x2_t,
-        for_both: float64x2_t,
+        high: float64x2_t,
+        both: float64x2_t,
     ) -> (uint64x2_t, uint64x2_t) {
-        let h = self.fma(a, *b, for_high);
-        let l = self.fma(a, *b, self.minus(for_both, h));
-        (self.add(low, Doubles::bits(self, l)), self.add(high, Doubles::bits(self, h)))
+        // SAFETY: the token was made by detection.
+        unsafe { accumulate(sums, a, *b, high, both) }
     }
 }
 

@@ -68,6 +68,8 @@ fn check<S: Words>(simd: S) {
         assert_eq!(words(simd, simd.xor(a, b)), each(&|a, b| a ^ b));
         let chosen = |a: u64, b: u64| if b % 2 == 1 { a ^ u64::MAX >> 1 } else { a };
         assert_eq!(words(simd, simd.xor_where_odd(a, b, u64::MAX >> 1)), each(&chosen));
+        let topped = |a: u64, _| a & 0x1fff | left[0] << 13;
+        assert_eq!(words(simd, simd.with_top::<13>(a, left[0])), each(&topped));
         assert_eq!(words(simd, simd.shl::<0>(a)), each(&|a, _| a));
         assert_eq!(words(simd, simd.shl::<63>(a)), each(&|a, _| a << 63));
         assert_eq!(words(simd, simd.shr::<13>(a)), each(&|a, _| a >> 13));

@@ -79,6 +79,11 @@ pub trait Words: Copy + Send + Sync + 'static {
         let odd = self.sub(self.splat(0), self.and(choice, self.splat(1)));
         self.xor(a, self.and(odd, self.splat(mask)))
     }
+    /// Returns the low `N` bits of each word, 1 to 63, with the bits of `top` above them.
+    #[inline(always)]
+    fn with_top<const N: u32>(self, a: Self::Word, top: u64) -> Self::Word {
+        self.or(self.and(a, self.splat((1 << N) - 1)), self.splat(top << N))
+    }
     /// Shifts each word left by `N` bits, 0 to 63.
     fn shl<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each word right by `N` bits, 0 to 63, and fills with zeros.
