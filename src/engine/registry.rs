@@ -134,9 +134,15 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
 }
 
 /// Selects every engine in turn, in the order of [`names`]. Leaves out the engine of graphics
-/// processors if the machine has none, although it could use the processor as a device.
+/// processors if the machine has none, although it could use the processor as a device. Leaves out
+/// those of other architectures, too.
 pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
-    names().filter(|name| *name != GPU || gpu::has_graphics()).map(move |name| select(name, sizing))
+    let is_for_this_machine = |name: &&str| match *name {
+        GPU => gpu::has_graphics(),
+        "neon" => cfg!(target_arch = "aarch64"),
+        name => cfg!(target_arch = "x86_64") || !name.starts_with("avx"),
+    };
+    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
 }
 
 /// Returns the engines of [`every`] that work on this machine.
