@@ -1,13 +1,14 @@
 //! SHA-512 by the processor's own instructions, which hash one message at a time.
 
-use super::{INITIAL, ROUND};
+use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
 use crate::simd::{Pair, Sha512, Words, unroll};
 use crate::sys::wipe;
 
 /// The most lanes of a vector.
 const MOST_LANES: usize = 8;
 
-/// Does [`super::digest`], for two lanes at a time. One message alone would wait for its own results.
+/// Returns the first four words of the digest of a message of four words, in every lane. It hashes two
+/// lanes at a time, because one message alone waits for its own results.
 #[inline(always)]
 pub(super) fn digest<S: Words>(simd: S, sha512: Sha512, message: [S::Word; 4]) -> [S::Word; 4] {
     let mut words = [[0; MOST_LANES]; 4];

@@ -4,17 +4,11 @@
 //! fill one block, and 12 of its 16 words are the same for every seed. Every loop is unrolled, so
 //! the compiler evaluates what depends only on these words.
 
-use crate::hash::sha2_constants::fractions;
+use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
 use crate::simd::{Words, unroll};
 
 #[cfg(target_arch = "aarch64")]
 mod instructions;
-
-/// The constants of the rounds (FIPS 180-4, section 4.2.3).
-const ROUND: [u64; 80] = fractions(3);
-
-/// The initial state (FIPS 180-4, section 5.3.5).
-const INITIAL: [u64; 8] = fractions(2);
 
 /// Returns the scalars of `S::LANES` seeds, as little-endian words. Bits 0 to 2 and 255 are clear,
 /// and bit 254 is set. `seed(lane)` is the seed of a lane.
