@@ -1,6 +1,8 @@
 //! The operations that every instruction set offers to algorithms.
 
 use super::cache_line::CacheLine;
+#[cfg(target_arch = "aarch64")]
+use super::sha512::Sha512;
 
 /// Vectors of 64-bit words, one word in each lane. Sums and differences are modulo 2^64.
 pub trait Words: Copy + Send + Sync + 'static {
@@ -17,7 +19,7 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// are faster than the lanes.
     #[cfg(target_arch = "aarch64")]
     #[inline(always)]
-    fn sha512(self) -> Option<super::Sha512> {
+    fn sha512(self) -> Option<Sha512> {
         None
     }
 
