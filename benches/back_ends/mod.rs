@@ -29,4 +29,8 @@ pub fn each_back_end(what: &mut impl BackEnd) {
             what.measure("avx512ifma", Ifma(simd));
         }
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Ok(simd) = vanity_ed25519::simd::Neon::detect() {
+        what.measure("neon", vanity_ed25519::curve::Fma(simd));
+    }
 }

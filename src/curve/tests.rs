@@ -23,6 +23,13 @@ macro_rules! on_every_back_end {
             on(Avx2::detect().map(Fma), |$field| $check);
             on(Avx512f::detect().map(Fma), |$field| $check);
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::curve::Fma;
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect().map(Fma), |$field| $check);
+        }
         $crate::simd::tests::on_every_madd52!(|simd| {
             let $field = $crate::curve::Ifma(simd);
             $check

@@ -91,7 +91,8 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
             },
         })
     };
-    let show = |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error, instead));
+    let show =
+        |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error, instead));
     for _ in 0..TRIES {
         let passphrase = match Passphrase::new(line(terminal, PROMPT)?) {
             Ok(passphrase) => passphrase,

@@ -279,9 +279,7 @@ impl<'a> Report<'a> {
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
         self.note(format_args!("  or an agent    ssh-add {private}"));
         if kept.format == Format::Pkcs8 {
-            self.note(
-                "  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)",
-            );
+            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)");
         }
     }
 

@@ -1,6 +1,8 @@
 //! Instruction sets that add instructions to another set, and have its vectors.
 
 use super::cache_line::CacheLine;
+#[cfg(target_arch = "aarch64")]
+use super::sha512::Sha512;
 use super::words::Words;
 
 /// A token of an instruction set that includes another one.
@@ -16,8 +18,9 @@ pub trait Extends: Copy + Send + Sync + 'static {
 
 /// Defines methods that call the same method of the base.
 macro_rules! as_base {
-    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+    ($($(#[$only:meta])? $method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(
+            $(#[$only])?
             #[inline(always)]
             fn $method $(<const $n: u32>)? (self, $($arg: $type),*) $(-> $result)? {
                 self.base().$method $(::<$n>)? ($($arg),*)
@@ -46,6 +49,8 @@ impl<T: Extends> Words for T {
     }
 
     as_base! {
+        #[cfg(target_arch = "aarch64")]
+        sha512() -> Option<Sha512>;
         splat(word: u64) -> Self::Word;
         load(words: &[u64]) -> Self::Word;
         store(a: Self::Word, words: &mut [u64]);
@@ -64,6 +69,7 @@ impl<T: Extends> Words for T {
         or(a: Self::Word, b: Self::Word) -> Self::Word;
         xor(a: Self::Word, b: Self::Word) -> Self::Word;
         xor_where_odd(a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word;
+        with_top<N>(a: Self::Word, top: u64) -> Self::Word;
         shl<N>(a: Self::Word) -> Self::Word;
         shr<N>(a: Self::Word) -> Self::Word;
         shl_by(a: Self::Word, bits: u32) -> Self::Word;

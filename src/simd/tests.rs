@@ -30,6 +30,13 @@ macro_rules! on_every_set {
             on(Avx512f::detect(), $check);
             on(Avx512ifma::detect(), $check);
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect(), $check);
+            on(Neon::detect().map(Neon::without_sha512), $check);
+        }
     }};
 }
 pub(crate) use on_every_set;
@@ -50,6 +57,12 @@ macro_rules! on_every_madd52 {
             on(AvxIfmaByEvex::detect(), |$simd| $check);
             on(AvxIfma::detect(), |$simd| $check);
             on(Avx512ifma::detect(), |$simd| $check);
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect().map(Emulated::<_, true>), |$simd| $check);
         }
     }};
 }
@@ -221,6 +234,8 @@ fn check<S: Words>(simd: S) {
         assert_eq!(words(simd, simd.xor(a, b)), each(&|a, b| a ^ b));
         let chosen = |a: u64, b: u64| if b % 2 == 1 { a ^ u64::MAX >> 1 } else { a };
         assert_eq!(words(simd, simd.xor_where_odd(a, b, u64::MAX >> 1)), each(&chosen));
+        let topped = |a: u64, _| a & 0x1fff | left[0] << 13;
+        assert_eq!(words(simd, simd.with_top::<13>(a, left[0])), each(&topped));
         assert_eq!(words(simd, simd.shl::<0>(a)), each(&|a, _| a));
         assert_eq!(words(simd, simd.shl::<63>(a)), each(&|a, _| a << 63));
         assert_eq!(words(simd, simd.shr::<13>(a)), each(&|a, _| a >> 13));
@@ -355,7 +370,7 @@ fn check_transpose<S: Words>(simd: S) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn check_doubles<S: Doubles>(simd: S) {
     let number = |value: f64| simd.double(simd.splat(value.to_bits()));
     let value = |double| words(simd, simd.bits(double)).into_iter().map(f64::from_bits).collect::<Vec<_>>();
@@ -408,7 +423,12 @@ fn every_set_computes_like_one_lane() {
     on_every_set!(check);
     on_every_set!(check_u32);
     on_every_set!(check_transpose);
-    on_every_madd52!(|simd| check_madd52(simd));
+    on_every_madd52!(|simd| {
+        check(simd);
+        check_u32(simd);
+        check_transpose(simd);
+        check_madd52(simd);
+    });
     check_bytes64(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
@@ -417,6 +437,21 @@ fn every_set_computes_like_one_lane() {
         on(Avx2::detect(), check_bytes64);
         on(Avx512f::detect(), check_bytes64);
     }
+    #[cfg(target_arch = "aarch64")]
+    {
+        on(Neon::detect(), check_doubles);
+        on(Neon::detect(), check_bytes64);
+    }
+}
+
+/// A set that extends another one has its methods, not the slower ones that [`Words`] provides.
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn a_set_that_extends_neon_has_its_instructions_for_sha512() {
+    on(Neon::detect(), |neon| {
+        let extended = Emulated::<_, true>(neon);
+        assert_eq!(extended.sha512().is_some(), neon.sha512().is_some());
+    });
 }
 
 /// Checks that every load and store refuses a slice that is shorter than the vector. The slices are
@@ -496,6 +531,8 @@ fn a_row_that_does_not_exist_is_refused() {
         on(AvxIfma::detect(), |simd| check_offsets(simd, expected));
         on(Avx512ifma::detect(), |simd| check_offsets(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_offsets(simd, "index out of bounds"));
 }
 
 #[test]
@@ -510,4 +547,6 @@ fn a_short_slice_is_refused_by_loads_and_stores() {
         on(AvxIfma::detect(), |simd| check_lengths(simd, expected));
         on(Avx512ifma::detect(), |simd| check_lengths(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_lengths(simd, "a vector from or to a slice that is shorter"));
 }

@@ -233,8 +233,10 @@ fn every_engine_that_auto_chooses_finds_keys() {
         ("avx512f", "avx512ifma"),
         ("avxifma", "avx512ifma,avx512f"),
         ("avx2", "avx512ifma,avx512f,avxifma"),
-        ("portable", "avx512ifma,avx512f,avx2"),
-        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx"),
+        ("neon", ""),
+        ("neon", "sha3"),
+        ("portable", "avx512ifma,avx512f,avx2,neon"),
+        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx,neon"),
     ];
     let there: Vec<&str> =
         require::engines(Sizing::for_attempts(0.0)).iter().map(|engine| engine.name()).collect();
