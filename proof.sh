@@ -26,7 +26,8 @@ profile=()
 if [ "$full" ]; then profile=(--release); fi
 
 # Tests must not skip an instruction set that this processor has.
-sets=$(for set in avx2 avx512f avx512ifma; do if grep -qw "$set" /proc/cpuinfo; then echo "$set"; fi; done | paste -sd,)
+sets=$(for set in avx2 avx_ifma avx512f avx512ifma asimd; do if grep -qw "$set" /proc/cpuinfo; then echo "$set"; fi; done |
+    sed 's/_//; s/asimd/neon/' | paste -sd,)
 export VANITY_REQUIRE=${VANITY_REQUIRE:+$VANITY_REQUIRE,}$sets
 
 # of SHORT FULL: prints the value for the form that runs.

@@ -5,45 +5,41 @@
 #
 # For each innermost loop with 20 or more fused multiply-adds it prints the number of all instructions, of
 # those that use a vector register, of the others, of multiply-adds, of loads and stores of whole vectors,
-# and of prefetches. An addition of a window has four loops: slope, x, y, open. With avx512ifma they have
-# 130, 45, 65 and 130 multiply-adds.
+# and of prefetches. An addition of a window has four loops: slope, x, y, open.
 #
 # It needs objdump (binutils) and awk, on x86-64. The default program is target/release/vanity-ed25519.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=${1:-target/release/vanity-ed25519}
 
-printf '%-12s %-9s %12s %8s %8s %10s %8s %8s %10s\n' registers address instructions vector other multiply loads stores prefetches
-objdump --disassemble --no-show-raw-insn -M intel "$program" | awk '
-    function report(first, last,    at, counts, wide) {
-        delete counts
-        for (at = first; at <= last; at++) {
-            counts["all"]++
-            if (text[at] ~ /[xyz]mm|k[0-7][^0-9a-z]/) counts["vector"]++; else counts["other"]++
-            if (name[at] ~ /madd/) counts["multiply"]++
-            if (name[at] ~ /^prefetch/) counts["prefetch"]++
-            if (name[at] ~ /^vmov(dq|ap|up)/ && text[at] ~ /^.MMWORD/) counts["store"]++
-            else if (name[at] ~ /^vmov(dq|ap|up)/ && text[at] ~ /MMWORD/) counts["load"]++
-            if (text[at] ~ /zmm/) wide = 1
-        }
-        if (counts["multiply"] < 20) return
-        printf "%-12s %-9s %12d %8d %8d %10d %8d %8d %10d\n", wide ? "zmm" : "ymm", address[first], counts["all"],
-            counts["vector"], counts["other"], counts["multiply"], counts["load"], counts["store"], counts["prefetch"]
+objdump --disassemble --no-show-raw-insn "$program" | awk -f benches/loops.awk | awk -F '\t' '
+    function row(engine, loop, address, count) {
+        printf "%-11s %-9s %-9s %12s %7s %6s %9s %6s %7s %11s\n", engine, loop, address, count["all"], count["vector"],
+            count["other"], count["multiply"], count["load"], count["store"], count["prefetch"]
     }
-    # A jump backward closes a loop. The innermost ones have no other inside.
-    function finish(    at, target, begin) {
-        begin = 0
-        for (at = 1; at <= count; at++) {
-            target = name[at] ~ /^j/ ? number[word[at]] : 0
-            if (target && target <= at && target > begin) { report(target, at); begin = target }
-        }
-        count = 0; delete number
+    # Ends a loop, and with the loop "open" an addition.
+    function finish(    kind) {
+        row(engine, loop, address, count)
+        if (loop != "other") for (kind in count) sum[kind] += count[kind]
+        if (loop == "open") { row(engine, "together", "", sum); delete sum }
     }
-    /^[0-9a-f]+ </ { finish(); next }
-    /^ *[0-9a-f]+:\t/ {
-        count++
-        address[count] = $1; sub(":", "", address[count]); number[address[count]] = count
-        name[count] = $2; word[count] = $3
-        text[count] = $0; sub(/^[^\t]*\t[^ ]+ */, "", text[count])
+    BEGIN {
+        kinds = split("all vector other multiply load store prefetch", kind, " ")
+        split("instructions vector other multiply loads stores prefetches", title, " ")
+        for (at = 1; at <= kinds; at++) count[kind[at]] = title[at]
+        row("engine", "loop", "address", count)
     }
-    END { finish() }'
+    $3 != address {
+        if (address) finish()
+        engine = $1; loop = $2; address = $3
+        for (at = 1; at <= kinds; at++) count[kind[at]] = 0
+    }
+    {
+        count["all"]++
+        count[$4 ~ /%[xyz]mm|%k[0-7]/ ? "vector" : "other"]++
+        if ($4 ~ /madd/) count["multiply"]++
+        if ($4 ~ /^prefetch/) count["prefetch"]++
+        if ($4 ~ /^vmov(dq|ap|up).*\)$/) count["store"]++
+        else if ($4 ~ /^vmov(dq|ap|up).*\(/) count["load"]++
+    }
+    END { if (address) finish() }'

@@ -15,9 +15,12 @@ pub fn each_back_end(what: &mut impl BackEnd) {
     #[cfg(target_arch = "x86_64")]
     {
         use vanity_ed25519::curve::{Fma, Ifma};
-        use vanity_ed25519::simd::{Avx2, Avx512f, Avx512ifma};
+        use vanity_ed25519::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
         if let Ok(simd) = Avx2::detect() {
             what.measure("avx2", Fma(simd));
+        }
+        if let Ok(simd) = AvxIfma::detect() {
+            what.measure("avxifma", Ifma(simd));
         }
         if let Ok(simd) = Avx512f::detect() {
             what.measure("avx512f", Fma(simd));
@@ -25,5 +28,9 @@ pub fn each_back_end(what: &mut impl BackEnd) {
         if let Ok(simd) = Avx512ifma::detect() {
             what.measure("avx512ifma", Ifma(simd));
         }
+    }
+    #[cfg(target_arch = "aarch64")]
+    if let Ok(simd) = vanity_ed25519::simd::Neon::detect() {
+        what.measure("neon", vanity_ed25519::curve::Fma(simd));
     }
 }

@@ -111,9 +111,9 @@ pub(super) struct Args {
     /// Engine to search with [default: auto]
     ///
     /// auto is the fastest engine that works on this machine. gpu uses all graphics processors, if
-    /// the program was built with support for them. avx512ifma, avx512f, avx2 and portable derive
-    /// keys in batches with these instructions, in variable time. reference is curve25519-dalek,
-    /// one key at a time, in constant time.
+    /// the program was built with support for them. avx512ifma, avx512f, avxifma, avx2, neon and
+    /// portable derive keys in batches with these instructions, in variable time. reference is
+    /// curve25519-dalek, one key at a time, in constant time.
     #[arg(long, value_name = "NAME", help_heading = "How to search")]
     pub engine: Option<String>,
 

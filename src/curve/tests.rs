@@ -8,7 +8,8 @@ use rand_core::{Rng as _, SeedableRng as _};
 use super::*;
 use crate::simd::{Scalar, Words};
 
-/// Runs `$check` with every back end that the processor supports, and names the others.
+/// Runs `$check` with every back end that the processor supports, and with those that are emulated.
+/// Names the others.
 macro_rules! on_every_back_end {
     (|$field:ident| $check:expr) => {{
         use $crate::curve::Portable;
@@ -18,13 +19,23 @@ macro_rules! on_every_back_end {
         }
         #[cfg(target_arch = "x86_64")]
         {
-            use $crate::curve::{Fma, Ifma};
+            use $crate::curve::Fma;
             use $crate::simd::tests::on;
-            use $crate::simd::{Avx2, Avx512f, Avx512ifma};
+            use $crate::simd::{Avx2, Avx512f};
             on(Avx2::detect().map(Fma), |$field| $check);
             on(Avx512f::detect().map(Fma), |$field| $check);
-            on(Avx512ifma::detect().map(Ifma), |$field| $check);
         }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::curve::Fma;
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect().map(Fma), |$field| $check);
+        }
+        $crate::simd::tests::on_every_madd52!(|simd| {
+            let $field = $crate::curve::Ifma(simd);
+            $check
+        });
     }};
 }
 pub(crate) use on_every_back_end;
@@ -119,7 +130,6 @@ fn a_zero_product_is_noticed<F: Field>(field: F) {
 #[test]
 fn every_back_end_gives_dalek_s_keys() {
     on_every_back_end!(|field| check_all(field));
-    check_all(Ifma(Scalar::detect()));
 }
 
 #[test]

@@ -16,9 +16,11 @@ use self::tuner::{Tuner, Turn};
 use super::reference;
 use super::sizing::Sizing;
 use super::worker::{Engine, Hit, SeedSource, Worker};
-use crate::curve::{BLOCKS_AHEAD, Batch, Field, Portable, Table, ZeroProduct};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::curve::Fma;
 #[cfg(target_arch = "x86_64")]
-use crate::curve::{Fma, Ifma};
+use crate::curve::Ifma;
+use crate::curve::{BLOCKS_AHEAD, Batch, Field, Portable, Table, ZeroProduct};
 use crate::hash::sha256;
 use crate::hash::sha512;
 use crate::key::{PublicKey, Seed, rfc8032_vectors};
@@ -41,7 +43,7 @@ pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
 }
 
 /// Returns an error that names what the processor lacks for an engine.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn lacks<T>(detected: Result<T, Missing>) -> Result<(), String> {
     detected.map(|_| ()).map_err(|missing| missing.to_string())
 }
@@ -49,6 +51,11 @@ fn lacks<T>(detected: Result<T, Missing>) -> Result<(), String> {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn detect_avx2() -> Result<(), String> {
     lacks(crate::simd::Avx2::detect())
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) fn detect_avxifma() -> Result<(), String> {
+    lacks(crate::simd::AvxIfma::detect())
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -67,6 +74,12 @@ pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("avx2", crate::simd::Avx2::detect().map(Fma), sizing)
 }
 
+/// Builds the engine with four lanes and 52-bit products.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn avxifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("avxifma", crate::simd::AvxIfma::detect().map(Ifma), sizing)
+}
+
 /// Builds the engine with eight lanes.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn avx512f(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
@@ -81,18 +94,40 @@ pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use {
-    absent as avx2, absent as avx512f, absent as avx512ifma, lacking as detect_avx2,
-    lacking as detect_avx512f, lacking as detect_avx512ifma,
+    lacks_x86 as detect_avx2, lacks_x86 as detect_avx512f, lacks_x86 as detect_avx512ifma,
+    lacks_x86 as detect_avxifma, not_x86 as avx2, not_x86 as avx512f, not_x86 as avx512ifma,
+    not_x86 as avxifma,
 };
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn lacking() -> Result<(), String> {
+pub(super) fn lacks_x86() -> Result<(), String> {
     Err("this processor is not x86-64".to_owned())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn absent(_: Sizing) -> Result<Box<dyn Engine>, String> {
-    lacking().map(|()| unreachable!("it is not there"))
+pub(super) fn not_x86(_: Sizing) -> Result<Box<dyn Engine>, String> {
+    lacks_x86().map(|()| unreachable!("it is not there"))
+}
+
+#[cfg(target_arch = "aarch64")]
+pub(super) fn detect_neon() -> Result<(), String> {
+    lacks(crate::simd::Neon::detect())
+}
+
+/// Builds the engine with two lanes.
+#[cfg(target_arch = "aarch64")]
+pub(super) fn neon(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+    build("neon", crate::simd::Neon::detect().map(Fma), sizing)
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+pub(super) fn detect_neon() -> Result<(), String> {
+    Err("this processor is not aarch64".to_owned())
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+pub(super) fn neon(_: Sizing) -> Result<Box<dyn Engine>, String> {
+    detect_neon().map(|()| unreachable!("it is not there"))
 }
 
 fn build<F: Field>(

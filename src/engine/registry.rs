@@ -15,11 +15,13 @@ pub const YARDSTICK: &str = reference::NAME;
 
 /// Every engine: the one of graphics processors, then those of the processor, fastest first. The
 /// last one is the [`YARDSTICK`].
-static ENGINES: [Entry; 6] = [
+static ENGINES: [Entry; 8] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
     Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
     Entry { name: "avx512f", detect: batch::detect_avx512f, build: batch::avx512f },
+    Entry { name: "avxifma", detect: batch::detect_avxifma, build: batch::avxifma },
     Entry { name: "avx2", detect: batch::detect_avx2, build: batch::avx2 },
+    Entry { name: "neon", detect: batch::detect_neon, build: batch::neon },
     Entry { name: "portable", detect: || Ok(()), build: batch::portable },
     Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
 ];
@@ -124,9 +126,15 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
 }
 
 /// Selects every engine in turn, in the order of [`names`]. Leaves out the engine of graphics
-/// processors if the machine has none, although it could use the processor as a device.
+/// processors if the machine has none, although it could use the processor as a device. Leaves out
+/// those of other architectures, too.
 pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
-    names().filter(|name| *name != GPU || gpu::has_graphics()).map(move |name| select(name, sizing))
+    let is_for_this_machine = |name: &&str| match *name {
+        GPU => gpu::has_graphics(),
+        "neon" => cfg!(target_arch = "aarch64"),
+        name => cfg!(target_arch = "x86_64") || !name.starts_with("avx"),
+    };
+    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
 }
 
 /// Returns the engines of [`every`] that work on this machine.

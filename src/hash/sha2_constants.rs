@@ -1,6 +1,12 @@
 //! The constants of SHA-2: fractions of roots of the first primes (FIPS 180-4, sections 4.2 and
 //! 5.3).
 
+/// The constants of the rounds of SHA-512 (FIPS 180-4, section 4.2.3).
+pub const SHA512_ROUND: [u64; 80] = fractions(3);
+
+/// The initial state of SHA-512 (FIPS 180-4, section 5.3.5).
+pub const SHA512_INITIAL: [u64; 8] = fractions(2);
+
 /// Returns the first 64 bits of the fractional parts of the `degree`-th roots of the first `N`
 /// primes. `degree` is 2 or 3.
 pub const fn fractions<const N: usize>(degree: u32) -> [u64; N] {

@@ -1,5 +1,7 @@
 //! The choice of the best instruction set for bytes, at run time.
 
+#[cfg(target_arch = "aarch64")]
+use super::aarch64::Neon;
 use super::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512f};
@@ -13,6 +15,9 @@ pub enum Best {
     /// AVX2: 64 bytes are two vectors.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
+    /// NEON: 64 bytes are four vectors.
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
     /// Ordinary words, on any processor.
     Scalar(Scalar),
 }
@@ -28,6 +33,10 @@ impl Best {
                 return set;
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Ok(set) = Neon::detect() {
+            return Self::Neon(set);
+        }
         Self::Scalar(Scalar::detect())
     }
 }
@@ -41,6 +50,8 @@ macro_rules! with_best {
             $crate::simd::Best::Avx512f($simd) => $work,
             #[cfg(target_arch = "x86_64")]
             $crate::simd::Best::Avx2($simd) => $work,
+            #[cfg(target_arch = "aarch64")]
+            $crate::simd::Best::Neon($simd) => $work,
             $crate::simd::Best::Scalar($simd) => $work,
         }
     };

@@ -15,7 +15,7 @@ pub enum Cache {
 }
 
 /// Asks the processor to load the cache line in which `place` begins into the first-level cache.
-/// This is a hint; it does nothing on processors other than x86-64.
+/// This is a hint; it does nothing on processors other than x86-64 and aarch64.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     prefetch_address(std::ptr::from_ref(place).cast(), Cache::First);
@@ -44,6 +44,21 @@ fn prefetch_address(address: *const i8, cache: Cache) {
             Cache::Second => _mm_prefetch::<_MM_HINT_T1>(address),
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a prefetch changes nothing but the caches, at any address. Every aarch64 processor has
+    // the instruction.
+    unsafe {
+        use std::arch::asm;
+        let at = address.addr();
+        match cache {
+            Cache::First => {
+                asm!("prfm pldl1keep, [{}]", in(reg) at, options(nomem, nostack, preserves_flags))
+            }
+            Cache::Second => {
+                asm!("prfm pldl2keep, [{}]", in(reg) at, options(nomem, nostack, preserves_flags))
+            }
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = (address, cache);
 }

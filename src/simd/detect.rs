@@ -15,14 +15,20 @@ pub fn detected() -> Vec<&'static str> {
         ("bmi2", is_x86_feature_detected!("bmi2")),
         ("adx", is_x86_feature_detected!("adx")),
         ("sha", is_x86_feature_detected!("sha")),
+        ("avxifma", is_x86_feature_detected!("avxifma")),
         ("avx512f", is_x86_feature_detected!("avx512f")),
         ("avx512vl", is_x86_feature_detected!("avx512vl")),
         ("avx512dq", is_x86_feature_detected!("avx512dq")),
         ("avx512bw", is_x86_feature_detected!("avx512bw")),
-        ("avx512vbmi2", is_x86_feature_detected!("avx512vbmi2")),
         ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
     ];
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    let known = [
+        ("neon", std::arch::is_aarch64_feature_detected!("neon")),
+        // The instructions for SHA-512 and those for SHA-3.
+        ("sha3", std::arch::is_aarch64_feature_detected!("sha3")),
+    ];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let known: [(&str, bool); 0] = [];
     let without = std::env::var(WITHOUT).unwrap_or_default();
     let switched_off = |set: &str| without.split(',').any(|name| name.trim() == set);
@@ -42,7 +48,7 @@ impl std::fmt::Display for Missing {
 impl std::error::Error for Missing {}
 
 /// Returns an error unless the processor has all of `sets`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn need(sets: &[&'static str]) -> Result<(), Missing> {
     let detected = detected();
     let missing: Vec<_> = sets.iter().copied().filter(|set| !detected.contains(set)).collect();

@@ -1,8 +1,8 @@
 //! Instruction sets, detected at run time, and vector operations for each of them.
 //!
-//! A token ([`Scalar`], [`Avx2`], [`Avx512f`], [`Avx512ifma`]) stands for an instruction set. Only
-//! detection makes a token, so its holder can use its instructions, and everything above this
-//! module is safe Rust.
+//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`) stands for an instruction
+//! set. Only detection makes a token, so its holder can use its instructions, and everything above
+//! this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
 //! products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, with
@@ -10,22 +10,31 @@
 //!
 //! Only this module and `gpu`, which calls foreign libraries, contain `unsafe`.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod best;
 mod cache_line;
 mod detect;
+mod extends;
 mod scalar;
+#[cfg(target_arch = "aarch64")]
+mod sha512;
 mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::Neon;
 pub use best::Best;
 pub(crate) use best::with_best;
 pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
 pub use detect::{Missing, WITHOUT, detected};
 pub use scalar::Scalar;
+#[cfg(target_arch = "aarch64")]
+pub use sha512::{Pair, Sha512};
 pub use words::{Bytes64, Doubles, Madd52, Words};
 #[cfg(target_arch = "x86_64")]
-pub use x86::{Avx2, Avx512f, Avx512ifma};
+pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 
 /// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
 /// keeps an array in registers.

@@ -3,7 +3,7 @@
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "x86_64")]
 use super::detect::need;
-use super::words::{Bytes64, Madd52, Words};
+use super::words::{Bytes64, Words};
 
 /// One lane of ordinary words. On a processor with BMI2 and ADX, [`Words::run`] compiles code for
 /// these.
@@ -185,29 +185,6 @@ impl Words for Scalar {
     }
 }
 
-/// The IFMA instructions, emulated by ordinary products: slow, but on every machine.
-impl Madd52 for Scalar {
-    #[inline(always)]
-    fn madd52lo(self, sum: u64, a: u64, b: u64) -> u64 {
-        sum.wrapping_add(product(a, b) as u64 & LOW)
-    }
-
-    #[inline(always)]
-    fn madd52hi(self, sum: u64, a: u64, b: u64) -> u64 {
-        sum.wrapping_add((product(a, b) >> 52) as u64)
-    }
-
-    #[inline(always)]
-    fn sar<const N: u32>(self, a: u64) -> u64 {
-        (a.cast_signed() >> N).cast_unsigned()
-    }
-
-    #[inline(always)]
-    fn shrd<const N: u32>(self, low: u64, high: u64) -> u64 {
-        low >> N | high << (64 - N)
-    }
-}
-
 impl Bytes64 for Scalar {
     type Vector64 = [u32; 16];
 
@@ -277,13 +254,4 @@ impl Bytes64 for Scalar {
             *bytes = four.to_le_bytes();
         }
     }
-}
-
-/// The mask of the low 52 bits.
-const LOW: u64 = (1 << 52) - 1;
-
-/// Returns the product of the low 52 bits of `a` and `b`.
-#[inline(always)]
-fn product(a: u64, b: u64) -> u128 {
-    u128::from(a & LOW) * u128::from(b & LOW)
 }

@@ -2,6 +2,7 @@
 
 use rand_core::{Rng as _, SeedableRng as _};
 
+use super::extends::Extends;
 use super::*;
 
 /// Checks an instruction set. If the processor lacks it, prints its name or fails the test
@@ -23,14 +24,186 @@ macro_rules! on_every_set {
         #[cfg(target_arch = "x86_64")]
         {
             use $crate::simd::tests::on;
-            use $crate::simd::{Avx2, Avx512f, Avx512ifma};
+            use $crate::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
             on(Avx2::detect(), $check);
+            on(AvxIfma::detect(), $check);
             on(Avx512f::detect(), $check);
             on(Avx512ifma::detect(), $check);
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect(), $check);
+            on(Neon::detect().map(Neon::without_sha512), $check);
         }
     }};
 }
 pub(crate) use on_every_set;
+
+/// Runs a check, generic in [`Madd52`], with every instruction set of the processor that has 52-bit
+/// products, and with those that emulate them. Names the missing ones.
+macro_rules! on_every_madd52 {
+    (|$simd:ident| $check:expr) => {{
+        use $crate::simd::Scalar;
+        use $crate::simd::tests::Emulated;
+        let $simd = Emulated::<_, true>(Scalar::detect());
+        $check;
+        #[cfg(target_arch = "x86_64")]
+        {
+            use $crate::simd::tests::{AvxIfmaByEvex, on};
+            use $crate::simd::{Avx2, Avx512ifma, AvxIfma};
+            on(Avx2::detect().map(Emulated::<_, false>), |$simd| $check);
+            on(AvxIfmaByEvex::detect(), |$simd| $check);
+            on(AvxIfma::detect(), |$simd| $check);
+            on(Avx512ifma::detect(), |$simd| $check);
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            use $crate::simd::Neon;
+            use $crate::simd::tests::on;
+            on(Neon::detect().map(Emulated::<_, true>), |$simd| $check);
+        }
+    }};
+}
+pub(crate) use on_every_madd52;
+
+/// A set with the 52-bit products of [`Madd52`], emulated lane by lane: slow, but on every machine.
+#[derive(Clone, Copy)]
+pub(crate) struct Emulated<S, const SIGNED_CARRY: bool>(pub(crate) S);
+
+impl<S: Words, const SIGNED_CARRY: bool> Extends for Emulated<S, SIGNED_CARRY> {
+    type Base = S;
+
+    #[inline(always)]
+    fn base(self) -> S {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+        self.0.run(work)
+    }
+}
+
+/// The mask of the low 52 bits.
+const LOW: u64 = (1 << 52) - 1;
+
+/// Returns the product of the low 52 bits of `a` and `b`.
+#[inline(always)]
+fn product(a: u64, b: u64) -> u128 {
+    u128::from(a & LOW) * u128::from(b & LOW)
+}
+
+impl<S: Words, const SIGNED_CARRY: bool> Emulated<S, SIGNED_CARRY> {
+    /// Replaces the word `sum` of each lane by `of_one(sum, a, b)`.
+    #[inline(always)]
+    fn each(self, [sum, a, b]: [S::Word; 3], of_one: impl Fn(u64, u64, u64) -> u64) -> S::Word {
+        let [mut sums, mut left, mut right] = [[0; 8]; 3];
+        self.store(sum, &mut sums);
+        self.store(a, &mut left);
+        self.store(b, &mut right);
+        for lane in 0..S::LANES {
+            sums[lane] = of_one(sums[lane], left[lane], right[lane]);
+        }
+        self.load(&sums)
+    }
+}
+
+impl<S: Words, const SIGNED_CARRY: bool> Madd52 for Emulated<S, SIGNED_CARRY> {
+    const SIGNED_CARRY: bool = SIGNED_CARRY;
+
+    #[inline(always)]
+    fn madd52lo(self, sum: S::Word, a: S::Word, b: S::Word) -> S::Word {
+        self.each(
+            [sum, a, b],
+            #[inline(always)]
+            |sum, a, b| sum.wrapping_add(product(a, b) as u64 & LOW),
+        )
+    }
+
+    #[inline(always)]
+    fn madd52hi(self, sum: S::Word, a: S::Word, b: S::Word) -> S::Word {
+        self.each(
+            [sum, a, b],
+            #[inline(always)]
+            |sum, a, b| sum.wrapping_add((product(a, b) >> 52) as u64),
+        )
+    }
+
+    #[inline(always)]
+    fn carry(self, a: S::Word) -> S::Word {
+        if !SIGNED_CARRY {
+            return self.shr::<52>(a);
+        }
+        self.each(
+            [a; 3],
+            #[inline(always)]
+            |a, _, _| (a.cast_signed() >> 52).cast_unsigned(),
+        )
+    }
+}
+
+/// [`AvxIfma`] on a processor that has its instructions only in the encoding of AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct AvxIfmaByEvex(Avx2);
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "runs the instructions of AVX-IFMA on more processors")]
+mod evex {
+    use std::arch::x86_64::{__m256i, _mm256_madd52hi_epu64, _mm256_madd52lo_epu64};
+
+    use super::*;
+
+    impl AvxIfmaByEvex {
+        pub(crate) fn detect() -> Result<Self, Missing> {
+            detect::need(&["avx512ifma", "avx512f", "avx512vl"])?;
+            Avx2::detect().map(Self)
+        }
+    }
+
+    #[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx2,fma,bmi2")]
+    fn with_evex<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+
+    impl Extends for AvxIfmaByEvex {
+        type Base = Avx2;
+
+        #[inline(always)]
+        fn base(self) -> Avx2 {
+            self.0
+        }
+
+        #[inline(always)]
+        fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+            // SAFETY: `detect` made the token.
+            unsafe { with_evex(work) }
+        }
+    }
+
+    impl Madd52 for AvxIfmaByEvex {
+        const SIGNED_CARRY: bool = AvxIfma::SIGNED_CARRY;
+
+        #[inline(always)]
+        fn madd52lo(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: `detect` made the token.
+            unsafe { _mm256_madd52lo_epu64(sum, a, b) }
+        }
+
+        #[inline(always)]
+        fn madd52hi(self, sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: `detect` made the token.
+            unsafe { _mm256_madd52hi_epu64(sum, a, b) }
+        }
+
+        #[inline(always)]
+        fn carry(self, a: __m256i) -> __m256i {
+            self.shr::<52>(a)
+        }
+    }
+}
 
 /// The number of random operands of each operation.
 const TRIES: usize = if cfg!(miri) { 10 } else { 1000 };
@@ -61,6 +234,8 @@ fn check<S: Words>(simd: S) {
         assert_eq!(words(simd, simd.xor(a, b)), each(&|a, b| a ^ b));
         let chosen = |a: u64, b: u64| if b % 2 == 1 { a ^ u64::MAX >> 1 } else { a };
         assert_eq!(words(simd, simd.xor_where_odd(a, b, u64::MAX >> 1)), each(&chosen));
+        let topped = |a: u64, _| a & 0x1fff | left[0] << 13;
+        assert_eq!(words(simd, simd.with_top::<13>(a, left[0])), each(&topped));
         assert_eq!(words(simd, simd.shl::<0>(a)), each(&|a, _| a));
         assert_eq!(words(simd, simd.shl::<63>(a)), each(&|a, _| a << 63));
         assert_eq!(words(simd, simd.shr::<13>(a)), each(&|a, _| a >> 13));
@@ -195,7 +370,7 @@ fn check_transpose<S: Words>(simd: S) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn check_doubles<S: Doubles>(simd: S) {
     let number = |value: f64| simd.double(simd.splat(value.to_bits()));
     let value = |double| words(simd, simd.bits(double)).into_iter().map(f64::from_bits).collect::<Vec<_>>();
@@ -228,24 +403,18 @@ fn check_doubles<S: Doubles>(simd: S) {
 
 fn check_madd52<S: Madd52>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([4; 32]);
-    const LOW: u64 = (1 << 52) - 1;
     for round in 0..TRIES {
         let mut next = |_| if round % 3 == 0 { u64::MAX - random.next_u64() % 3 } else { random.next_u64() };
         let [sum, a, b]: [[u64; 8]; 3] = std::array::from_fn(|_| std::array::from_fn(&mut next));
         let [vsum, va, vb] = [sum, a, b].map(|words| simd.load(&words));
-        let product = |lane: usize| u128::from(a[lane] & LOW) * u128::from(b[lane] & LOW);
+        let product = |lane: usize| product(a[lane], b[lane]);
         let low = (0..S::LANES).map(|lane| sum[lane].wrapping_add(product(lane) as u64 & LOW));
         let high = (0..S::LANES).map(|lane| sum[lane].wrapping_add((product(lane) >> 52) as u64));
         assert_eq!(words(simd, simd.madd52lo(vsum, va, vb)), low.collect::<Vec<_>>());
         assert_eq!(words(simd, simd.madd52hi(vsum, va, vb)), high.collect::<Vec<_>>());
-        let shifted: Vec<u64> =
-            a[..S::LANES].iter().map(|word| (word.cast_signed() >> 47).cast_unsigned()).collect();
-        assert_eq!(words(simd, simd.sar::<47>(va)), shifted);
-        let pair = |lane: usize| u128::from(b[lane]) << 64 | u128::from(a[lane]);
-        let begins = |bits: u32| (0..S::LANES).map(|lane| (pair(lane) >> bits) as u64).collect::<Vec<_>>();
-        assert_eq!(words(simd, simd.shrd::<1>(va, vb)), begins(1));
-        assert_eq!(words(simd, simd.shrd::<52>(va, vb)), begins(52));
-        assert_eq!(words(simd, simd.shrd::<63>(va, vb)), begins(63));
+        let limbs = if S::SIGNED_CARRY { a } else { a.map(|word| word >> 1) };
+        let carries = limbs.map(|word| (word.cast_signed() >> 52).cast_unsigned());
+        assert_eq!(words(simd, simd.carry(simd.load(&limbs))), carries[..S::LANES]);
     }
 }
 
@@ -254,7 +423,12 @@ fn every_set_computes_like_one_lane() {
     on_every_set!(check);
     on_every_set!(check_u32);
     on_every_set!(check_transpose);
-    check_madd52(Scalar::detect());
+    on_every_madd52!(|simd| {
+        check(simd);
+        check_u32(simd);
+        check_transpose(simd);
+        check_madd52(simd);
+    });
     check_bytes64(Scalar::detect());
     #[cfg(target_arch = "x86_64")]
     {
@@ -262,8 +436,22 @@ fn every_set_computes_like_one_lane() {
         on(Avx512f::detect(), check_doubles);
         on(Avx2::detect(), check_bytes64);
         on(Avx512f::detect(), check_bytes64);
-        on(Avx512ifma::detect(), check_madd52);
     }
+    #[cfg(target_arch = "aarch64")]
+    {
+        on(Neon::detect(), check_doubles);
+        on(Neon::detect(), check_bytes64);
+    }
+}
+
+/// A set that extends another one has its methods, not the slower ones that [`Words`] provides.
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn a_set_that_extends_neon_has_its_instructions_for_sha512() {
+    on(Neon::detect(), |neon| {
+        let extended = Emulated::<_, true>(neon);
+        assert_eq!(extended.sha512().is_some(), neon.sha512().is_some());
+    });
 }
 
 /// Checks that every load and store refuses a slice that is shorter than the vector. The slices are
@@ -340,8 +528,11 @@ fn a_row_that_does_not_exist_is_refused() {
         let expected = "an offset beyond the rows";
         on(Avx2::detect(), |simd| check_offsets(simd, expected));
         on(Avx512f::detect(), |simd| check_offsets(simd, expected));
+        on(AvxIfma::detect(), |simd| check_offsets(simd, expected));
         on(Avx512ifma::detect(), |simd| check_offsets(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_offsets(simd, "index out of bounds"));
 }
 
 #[test]
@@ -353,6 +544,9 @@ fn a_short_slice_is_refused_by_loads_and_stores() {
         let expected = "a vector from or to a slice that is shorter";
         on(Avx2::detect(), |simd| check_lengths(simd, expected));
         on(Avx512f::detect(), |simd| check_lengths(simd, expected));
+        on(AvxIfma::detect(), |simd| check_lengths(simd, expected));
         on(Avx512ifma::detect(), |simd| check_lengths(simd, expected));
     }
+    #[cfg(target_arch = "aarch64")]
+    on(Neon::detect(), |simd| check_lengths(simd, "a vector from or to a slice that is shorter"));
 }

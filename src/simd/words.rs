@@ -1,6 +1,8 @@
 //! The operations that every instruction set offers to algorithms.
 
 use super::cache_line::CacheLine;
+#[cfg(target_arch = "aarch64")]
+use super::sha512::Sha512;
 
 /// Vectors of 64-bit words, one word in each lane. Sums and differences are modulo 2^64.
 pub trait Words: Copy + Send + Sync + 'static {
@@ -12,6 +14,14 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Runs `work` with the instructions of this set. The compiler uses them in all code that is
     /// inlined into `work`.
     fn run<R>(self, work: impl FnOnce() -> R) -> R;
+
+    /// Returns the token of the processor's own instructions for SHA-512, if there are any and they
+    /// are faster than the lanes.
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    fn sha512(self) -> Option<Sha512> {
+        None
+    }
 
     /// Returns a vector with `word` in every lane.
     fn splat(self, word: u64) -> Self::Word;
@@ -70,6 +80,11 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn xor_where_odd(self, a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word {
         let odd = self.sub(self.splat(0), self.and(choice, self.splat(1)));
         self.xor(a, self.and(odd, self.splat(mask)))
+    }
+    /// Returns the low `N` bits of each word, 1 to 63, with the bits of `top` above them.
+    #[inline(always)]
+    fn with_top<const N: u32>(self, a: Self::Word, top: u64) -> Self::Word {
+        self.or(self.and(a, self.splat((1 << N) - 1)), self.splat(top << N))
     }
     /// Shifts each word left by `N` bits, 0 to 63.
     fn shl<const N: u32>(self, a: Self::Word) -> Self::Word;
@@ -142,14 +157,16 @@ pub trait Doubles: Words {
 /// Products of 52-bit numbers. A factor is the low 52 bits of a word; the upper 12 bits are
 /// ignored.
 pub trait Madd52: Words {
+    /// Whether [`Self::carry`] takes negative words. AVX2 has no shift that fills with the sign.
+    const SIGNED_CARRY: bool;
+
     /// Returns `sum` + the low 52 bits of a b.
     fn madd52lo(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `sum` + the high 52 bits of a b.
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Shifts each word right by `N` bits, 0 to 63, and fills with the sign.
-    fn sar<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// Returns the word that begins `N` bits, 1 to 63, up in the pair of `low` and `high`.
-    fn shrd<const N: u32>(self, low: Self::Word, high: Self::Word) -> Self::Word;
+    /// Returns what a limb carries into the next one: each word, shifted right by 52 bits. The words
+    /// may be negative only if [`Self::SIGNED_CARRY`].
+    fn carry(self, a: Self::Word) -> Self::Word;
 }
 
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32

@@ -1,4 +1,4 @@
-//! The vectors of x86-64 processors: AVX2, AVX-512F and AVX-512 IFMA.
+//! The vectors of x86-64 processors: AVX2, AVX-IFMA, AVX-512F and AVX-512 IFMA.
 //!
 //! Every method is one instruction, or the few that replace a missing one. The compiler inlines the
 //! methods into the closure of [`Words::run`], and compiles that closure for the instruction set.
@@ -10,11 +10,17 @@ use std::arch::x86_64::*;
 
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
+use super::extends::Extends;
 use super::words::{Bytes64, Doubles, Madd52, Words};
 
 /// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
+
+/// The token of [`Avx2`] and AVX-IFMA, with 4 lanes and 52-bit products (Sierra Forest, Arrow Lake
+/// and later).
+#[derive(Clone, Copy, Debug)]
+pub struct AvxIfma(Avx2);
 
 /// The token of AVX-512 F, VL, DQ and BW, with 8 lanes (Skylake-X, Zen 4 and later).
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +34,10 @@ pub struct Avx512ifma(Avx512f);
 /// The instruction sets that each token stands for. They must agree with the `target_feature`s
 /// below.
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
+const AVXIFMA: &[&str] = &["avxifma", "avx2", "fma", "bmi2"];
 const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 const AVX512IFMA: &[&str] =
-    &["avx512ifma", "avx512vbmi2", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
 
 impl Avx2 {
     /// Returns the token.
@@ -40,6 +47,17 @@ impl Avx2 {
     /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
         need(AVX2).map(|()| Self(()))
+    }
+}
+
+impl AvxIfma {
+    /// Returns the token.
+    ///
+    /// # Errors
+    ///
+    /// Returns the names of the instruction sets that the processor lacks.
+    pub fn detect() -> Result<Self, Missing> {
+        need(AVXIFMA).map(|()| Self(Avx2(())))
     }
 }
 
@@ -70,12 +88,17 @@ fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
+#[target_feature(enable = "avxifma,avx2,fma,bmi2")]
+fn with_avxifma<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-#[target_feature(enable = "avx512ifma,avx512vbmi2,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
@@ -787,78 +810,53 @@ impl Bytes64 for Avx512f {
     }
 }
 
-/// Defines methods that call the same method of [`Avx512f`].
-macro_rules! as_avx512f {
-    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
-        $(
-            #[inline(always)]
-            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) $(-> $result)? {
-                self.0.$method $(::<$n>)? ($($arg),*)
-            }
-        )*
-    };
-}
-
-impl Words for Avx512ifma {
-    const LANES: usize = 8;
-    type Word = __m512i;
+impl Extends for Avx512ifma {
+    type Base = Avx512f;
 
     #[inline(always)]
-    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+    fn base(self) -> Avx512f {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
         // SAFETY: the token was made by detection.
         unsafe { with_avx512ifma(work) }
-    }
-
-    #[inline(always)]
-    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [__m512i; 8] {
-        self.0.transpose(row)
-    }
-
-    #[inline(always)]
-    fn transpose_at(self, rows: &[CacheLine], offsets: &[u32]) -> [__m512i; 8] {
-        self.0.transpose_at(rows, offsets)
-    }
-
-    #[inline(always)]
-    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [__m512i; 4] {
-        self.0.transpose_bytes(row)
-    }
-
-    as_avx512f! {
-        splat(word: u64) -> __m512i;
-        load(words: &[u64]) -> __m512i;
-        store(a: __m512i, words: &mut [u64]);
-        load_u32(halves: &[u32]) -> __m512i;
-        store_u32(a: __m512i, halves: &mut [u32]);
-        load_all_u32(halves: &[u32]) -> __m512i;
-        store_all_u32(a: __m512i, halves: &mut [u32]);
-        splat_u32(half: u32) -> __m512i;
-        add_u32(a: __m512i, b: __m512i) -> __m512i;
-        rotl_u32<N>(a: __m512i) -> __m512i;
-        shr_u32<N>(a: __m512i) -> __m512i;
-        add(a: __m512i, b: __m512i) -> __m512i;
-        sub(a: __m512i, b: __m512i) -> __m512i;
-        and(a: __m512i, b: __m512i) -> __m512i;
-        or(a: __m512i, b: __m512i) -> __m512i;
-        xor(a: __m512i, b: __m512i) -> __m512i;
-        shl<N>(a: __m512i) -> __m512i;
-        shr<N>(a: __m512i) -> __m512i;
-        shl_by(a: __m512i, bits: u32) -> __m512i;
-        shr_by(a: __m512i, bits: u32) -> __m512i;
-        xor_where_odd(a: __m512i, choice: __m512i, mask: u64) -> __m512i;
-        rotr<N>(a: __m512i) -> __m512i;
-        swap_bytes(a: __m512i) -> __m512i;
-        opaque(a: __m512i) -> __m512i;
     }
 }
 
 impl Madd52 for Avx512ifma {
+    const SIGNED_CARRY: bool = true;
+
     instructions! {
         madd52lo(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52lo_epu64(sum, a, b);
         madd52hi(sum: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_madd52hi_epu64(sum, a, b);
-        sar<N>(a: __m512i) -> __m512i = _mm512_srai_epi64::<N>(a);
-        shrd<N>(low: __m512i, high: __m512i) -> __m512i
-            = _mm512_shrdv_epi64(low, high, _mm512_set1_epi64(N.into()));
+        carry(a: __m512i) -> __m512i = _mm512_srai_epi64::<52>(a);
+    }
+}
+
+impl Extends for AvxIfma {
+    type Base = Avx2;
+
+    #[inline(always)]
+    fn base(self) -> Avx2 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+        // SAFETY: the token was made by detection.
+        unsafe { with_avxifma(work) }
+    }
+}
+
+impl Madd52 for AvxIfma {
+    const SIGNED_CARRY: bool = false;
+
+    instructions! {
+        madd52lo(sum: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_madd52lo_avx_epu64(sum, a, b);
+        madd52hi(sum: __m256i, a: __m256i, b: __m256i) -> __m256i = _mm256_madd52hi_avx_epu64(sum, a, b);
+        carry(a: __m256i) -> __m256i = _mm256_srli_epi64::<52>(a);
     }
 }
 

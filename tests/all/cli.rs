@@ -231,9 +231,12 @@ fn every_engine_that_auto_chooses_finds_keys() {
     let ladder = [
         ("avx512ifma", ""),
         ("avx512f", "avx512ifma"),
-        ("avx2", "avx512ifma,avx512f"),
-        ("portable", "avx512ifma,avx512f,avx2"),
-        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx"),
+        ("avxifma", "avx512ifma,avx512f"),
+        ("avx2", "avx512ifma,avx512f,avxifma"),
+        ("neon", ""),
+        ("neon", "sha3"),
+        ("portable", "avx512ifma,avx512f,avx2,neon"),
+        ("portable", "avx512ifma,avx512f,avx2,bmi2,adx,neon"),
     ];
     let there: Vec<&str> =
         require::engines(Sizing::for_attempts(0.0)).iter().map(|engine| engine.name()).collect();

@@ -156,7 +156,8 @@ fn faulty(fault: &str, arguments: &[&str], more: &[(&str, &str)]) -> Ran {
 fn back_ends() -> Vec<(&'static str, usize)> {
     let lanes = |name| match name {
         "reference" | "portable" => Some(1),
-        "avx2" => Some(4),
+        "neon" => Some(2),
+        "avx2" | "avxifma" => Some(4),
         "avx512f" | "avx512ifma" => Some(8),
         _ => None,
     };

@@ -20,7 +20,7 @@
 //! difference of two such doubles is the difference of their limbs.
 
 use super::back_end::{Field, Word};
-use super::radix51::{self, LIMB, P, five, times_19};
+use super::radix51::{self, P, five, times_19};
 use crate::simd::Doubles;
 
 /// The back end of processors with fused multiply-add.
@@ -194,8 +194,7 @@ impl<S: Doubles> Fma<S> {
         let carries = five!(at => simd.shr::<51>(columns[at]));
         let around = times_19(simd, carries[4]);
         five!(at => {
-            let limb = simd.and(columns[at], simd.splat(LIMB));
-            let number = simd.or(limb, simd.splat(UNIT.to_bits()));
+            let number = simd.with_top::<51>(columns[at], UNIT.to_bits() >> 51);
             simd.add(number, if at == 0 { around } else { carries[at - 1] })
         })
     }

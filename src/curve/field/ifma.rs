@@ -1,4 +1,4 @@
-//! The back end for the 52-bit multiply-add of AVX-512 IFMA: five 52-bit limbs.
+//! The back end for the 52-bit multiply-add of AVX-512 IFMA and AVX-IFMA: five 52-bit limbs.
 //!
 //! `madd52lo` and `madd52hi` add the low and the high 52 bits of a product of 52-bit limbs to a
 //! word. So a column of a product is a chain of such additions. The instructions ignore the upper
@@ -11,7 +11,7 @@ use super::back_end::{Field, Word};
 use super::radix51::{self, five};
 use crate::simd::Madd52;
 
-/// The back end of processors with AVX-512 IFMA.
+/// The back end of processors with AVX-512 IFMA or AVX-IFMA.
 #[derive(Clone, Copy, Debug)]
 pub struct Ifma<S>(pub S);
 
@@ -35,9 +35,12 @@ pub(super) const LOOSE_TOP: u64 = TOP + (1 << 48);
 // The high part of the product of the two bounds, times `HALF_FOLD`, fits into 52 bits.
 const _: () = assert!(((TOP as u128 * LOOSE_TOP as u128) >> 52) * (HALF_FOLD as u128) < 1 << 52);
 
-/// 2p = 2^256 - 38: the number to subtract from the lowest limb, and the number to add to the top
-/// limb.
-const TWO_P: [u64; 2] = [38, 1 << 48];
+/// 2p = 2^256 - 38. The lowest limb is negative.
+const TWO_P: [u64; 5] = [0u64.wrapping_sub(38), 0, 0, 0, 1 << 48];
+
+/// 2p, in limbs that are larger than those of [`Tight`]. So no limb of a difference is negative.
+const TWO_P_IN_LARGE_LIMBS: [u64; 5] =
+    [(1 << 53) - 38, (1 << 53) - 2, (1 << 53) - 2, (1 << 53) - 2, (1 << 48) - 2];
 
 /// 8p = 2^258 - 152, in limbs that are larger than those of [`Sum`].
 const EIGHT_P: [u64; 5] = [(1 << 54) - 152, (1 << 54) - 4, (1 << 54) - 4, (1 << 54) - 4, (1 << 50) - 4];
@@ -199,29 +202,27 @@ impl<S: Madd52> Field for Ifma<S> {
     #[inline(always)]
     fn tight(self, [a, b, c, d]: [S::Word; 4]) -> Tight<S::Word> {
         let simd = self.0;
-        self.to_tight(&[
-            a,
-            simd.shrd::<52>(a, b),
-            simd.shrd::<40>(b, c),
-            simd.shrd::<28>(c, d),
+        // A product by 2^n moves the lower bits of a word up by n bits, and cuts them at 52 bits.
+        let up = |low, word, n: u32| simd.madd52lo(low, word, simd.splat(1 << n));
+        let tight = Tight([
+            simd.and(a, simd.splat(LIMB)),
+            up(simd.shr::<52>(a), b, 12),
+            up(simd.shr::<40>(b), c, 24),
+            up(simd.shr::<28>(c), d, 36),
             simd.shr::<16>(d),
-        ])
+        ]);
+        debug_assert!(self.within(&tight.0[..4], LIMB + 1) && self.within(&tight.0[4..], TOP));
+        tight
     }
 
     #[inline(always)]
     fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
         let simd = self.0;
-        // 2p makes the value positive. So the top limb is positive, too, after the carries, which
-        // have either sign.
-        let mut limbs = [
-            simd.sub(a.0[0], simd.add(b.0[0], simd.splat(TWO_P[0]))),
-            simd.sub(a.0[1], b.0[1]),
-            simd.sub(a.0[2], b.0[2]),
-            simd.sub(a.0[3], b.0[3]),
-            simd.sub(simd.add(a.0[4], simd.splat(TWO_P[1])), b.0[4]),
-        ];
+        // 2p makes the value positive. So the top limb is positive, too, after the carries.
+        let two_p = if S::SIGNED_CARRY { TWO_P } else { TWO_P_IN_LARGE_LIMBS };
+        let mut limbs = five!(at => simd.sub(simd.add(a.0[at], simd.splat(two_p[at])), b.0[at]));
         for at in 0..4 {
-            limbs[at + 1] = simd.add(limbs[at + 1], simd.sar::<52>(limbs[at]));
+            limbs[at + 1] = simd.add(limbs[at + 1], simd.carry(limbs[at]));
         }
         debug_assert!(self.within(&limbs[4..], LOOSE_TOP));
         Loose(limbs)

@@ -10,7 +10,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
 use crate::simd::Words;
-use crate::simd::{Doubles, Madd52, Scalar};
+use crate::simd::{Doubles, Madd52};
 
 /// Returns the number of cases of each operation in each back end. Miri is slow.
 pub(super) fn cases() -> usize {
@@ -359,7 +359,6 @@ fn round_trips<F: Field>(field: F) {
 #[test]
 fn every_back_end_computes_like_big_integers_at_the_bounds() {
     crate::curve::on_every_back_end!(|field| check(field));
-    check(Ifma(Scalar::detect()));
 }
 
 #[test]

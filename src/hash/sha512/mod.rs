@@ -4,14 +4,11 @@
 //! fill one block, and 12 of its 16 words are the same for every seed. Every loop is unrolled, so
 //! the compiler evaluates what depends only on these words.
 
-use crate::hash::sha2_constants::fractions;
+use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
 use crate::simd::{Words, unroll};
 
-/// The constants of the rounds (FIPS 180-4, section 4.2.3).
-const ROUND: [u64; 80] = fractions(3);
-
-/// The initial state (FIPS 180-4, section 5.3.5).
-const INITIAL: [u64; 8] = fractions(2);
+#[cfg(target_arch = "aarch64")]
+mod instructions;
 
 /// Returns the scalars of `S::LANES` seeds, as little-endian words. Bits 0 to 2 and 255 are clear,
 /// and bit 254 is set. `seed(lane)` is the seed of a lane.
@@ -33,6 +30,10 @@ fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word
 /// Returns the first four words of the digest of a message of four words.
 #[inline(always)]
 fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
+    #[cfg(target_arch = "aarch64")]
+    if let Some(sha512) = simd.sha512() {
+        return instructions::digest(simd, sha512, message);
+    }
     let zero = simd.splat(0);
     let [m0, m1, m2, m3] = message;
     // The block is the message, a bit of 1, zeros, and the length of the message in bits.

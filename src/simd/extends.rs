@@ -1,0 +1,81 @@
+//! Instruction sets that add instructions to another set, and have its vectors.
+
+use super::cache_line::CacheLine;
+#[cfg(target_arch = "aarch64")]
+use super::sha512::Sha512;
+use super::words::Words;
+
+/// A token of an instruction set that includes another one.
+pub trait Extends: Copy + Send + Sync + 'static {
+    /// The token of the other set.
+    type Base: Words;
+
+    /// Returns the token of the other set.
+    fn base(self) -> Self::Base;
+    /// Does what [`Words::run`] does, with the instructions of both sets.
+    fn run_both<R>(self, work: impl FnOnce() -> R) -> R;
+}
+
+/// Defines methods that call the same method of the base.
+macro_rules! as_base {
+    ($($(#[$only:meta])? $method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            $(#[$only])?
+            #[inline(always)]
+            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) $(-> $result)? {
+                self.base().$method $(::<$n>)? ($($arg),*)
+            }
+        )*
+    };
+}
+
+impl<T: Extends> Words for T {
+    const LANES: usize = T::Base::LANES;
+    type Word = <T::Base as Words>::Word;
+
+    #[inline(always)]
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        self.run_both(work)
+    }
+
+    #[inline(always)]
+    fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Self::Word; 8] {
+        self.base().transpose(row)
+    }
+
+    #[inline(always)]
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4] {
+        self.base().transpose_bytes(row)
+    }
+
+    as_base! {
+        #[cfg(target_arch = "aarch64")]
+        sha512() -> Option<Sha512>;
+        splat(word: u64) -> Self::Word;
+        load(words: &[u64]) -> Self::Word;
+        store(a: Self::Word, words: &mut [u64]);
+        load_u32(halves: &[u32]) -> Self::Word;
+        store_u32(a: Self::Word, halves: &mut [u32]);
+        load_all_u32(halves: &[u32]) -> Self::Word;
+        store_all_u32(a: Self::Word, halves: &mut [u32]);
+        transpose_at(rows: &[CacheLine], offsets: &[u32]) -> [Self::Word; 8];
+        splat_u32(half: u32) -> Self::Word;
+        add_u32(a: Self::Word, b: Self::Word) -> Self::Word;
+        rotl_u32<N>(a: Self::Word) -> Self::Word;
+        shr_u32<N>(a: Self::Word) -> Self::Word;
+        add(a: Self::Word, b: Self::Word) -> Self::Word;
+        sub(a: Self::Word, b: Self::Word) -> Self::Word;
+        and(a: Self::Word, b: Self::Word) -> Self::Word;
+        or(a: Self::Word, b: Self::Word) -> Self::Word;
+        xor(a: Self::Word, b: Self::Word) -> Self::Word;
+        xor_where_odd(a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word;
+        with_top<N>(a: Self::Word, top: u64) -> Self::Word;
+        shl<N>(a: Self::Word) -> Self::Word;
+        shr<N>(a: Self::Word) -> Self::Word;
+        shl_by(a: Self::Word, bits: u32) -> Self::Word;
+        shr_by(a: Self::Word, bits: u32) -> Self::Word;
+        rotr<N>(a: Self::Word) -> Self::Word;
+        swap_bytes(a: Self::Word) -> Self::Word;
+        opaque(a: Self::Word) -> Self::Word;
+    }
+}
