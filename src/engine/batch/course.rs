@@ -52,8 +52,10 @@ const MOST_MEMORY: usize = 128 << 20;
 /// eighth. Threads, buffers and the table that it is compared with need the rest.
 const SHARE_OF_LIMIT: usize = 8;
 
-/// The cost of making an entry of a table, in additions.
-const COST_OF_ENTRY: f64 = 1.5;
+/// The cost of making an entry of a table, in additions. The arithmetic costs 1.5. The rest is the
+/// system's: it clears each page at the first access, which took up to 0.45 s for 117 MB on a virtual
+/// machine.
+const COST_OF_ENTRY: f64 = 30.0;
 
 /// The settings that a change is tried of, in this order.
 const KNOBS: [Knob; 3] = [Knob::Windows, Knob::BlocksAhead, Knob::Keys];
@@ -270,7 +272,7 @@ mod tests {
             }
             course.best().windows
         };
-        assert!([1e2, 1e4, 1e6, 1e8].map(most).is_sorted_by(|few, many| few > many));
+        assert!([1e4, 1e6, 1e8, 1e10].map(most).is_sorted_by(|few, many| few > many));
         assert_eq!((most(1.0), most(f64::INFINITY)), (126, 13), "a smaller table is always worth it");
     }
 

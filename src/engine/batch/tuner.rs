@@ -65,7 +65,7 @@ const FIRST_KEYS: usize = 512;
 
 /// How long a search goes on until tuning is repeated. Each pause is four times as long as the one
 /// before, up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
