@@ -139,7 +139,7 @@ fn fastest() -> &'static str {
     struct Last(&'static str);
     impl BackEnd for Last {
         fn measure<F: Field>(&mut self, name: &str, _: F) {
-            let names = ["portable", "avx2", "avxifma", "avx512f", "avx512ifma"];
+            let names = ["portable", "neon", "avx2", "avxifma", "avx512f", "avx512ifma"];
             self.0 = names.into_iter().find(|known| *known == name).unwrap_or(self.0);
         }
     }
