@@ -63,14 +63,14 @@ struct State {
 /// of the search. A batch of so few keys takes less than a millisecond.
 const FIRST_KEYS: usize = 512;
 
+/// The number of these batches.
+const FIRST_BATCHES: u32 = 2;
+
 /// How long a search goes on until tuning is repeated. Each pause is four times as long as the one
 /// before, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
-
-/// The number of these batches.
-const FIRST_BATCHES: u32 = 2;
 
 enum Phase {
     /// This number of the first batches is left.
