@@ -22,9 +22,11 @@ pub(super) struct Setting {
 }
 
 /// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 300 MB.
-/// A table of 15 windows is nowhere faster than both its neighbours, and would have to be in memory
-/// beside one of them.
 pub(super) const WINDOWS: [usize; 13] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 14, 13];
+
+/// Numbers of windows that are tried after those of [`WINDOWS`]. The tables of 15 and 14 windows
+/// together would take 175 MB, so 16 and 14 are compared first.
+const BETWEEN: [usize; 2] = [16, 15];
 
 /// The number of windows at the start. A table of them, 460 KB, takes less than a millisecond.
 const FIRST_WINDOWS: usize = 28;
@@ -58,11 +60,15 @@ const SHARE_OF_LIMIT: usize = 8;
 const COST_OF_ENTRY: f64 = 30.0;
 
 /// The settings that a change is tried of, in this order.
-const KNOBS: [Knob; 3] = [Knob::Windows, Knob::BlocksAhead, Knob::Keys];
+const KNOBS: [Knob; 4] = [Knob::Windows, Knob::Between, Knob::BlocksAhead, Knob::Keys];
+
+/// The number of knobs that choose the table. They come first.
+const TABLE_KNOBS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 enum Knob {
     Windows,
+    Between,
     BlocksAhead,
     Keys,
 }
@@ -72,6 +78,7 @@ impl Knob {
     fn of(self, setting: &mut Setting) -> (&'static [usize], &mut usize) {
         match self {
             Self::Windows => (&WINDOWS, &mut setting.windows),
+            Self::Between => (&BETWEEN, &mut setting.windows),
             Self::BlocksAhead => (&DISTANCES, &mut setting.blocks_ahead),
             Self::Keys => (&KEYS, &mut setting.keys),
         }
@@ -131,7 +138,7 @@ impl Course {
 
     /// Returns whether the table is chosen.
     pub(super) fn has_table(&self) -> bool {
-        self.knob > 0
+        self.knob >= TABLE_KNOBS
     }
 
     /// Returns the setting to try next, or `None` if no better one is left.
@@ -242,6 +249,19 @@ mod tests {
         assert_eq!((best.blocks_ahead, best.keys), (4, 4096));
         let (best, _) = settle(course(), |_| 0.0);
         assert_eq!(best, course().best(), "nothing is faster");
+    }
+
+    #[test]
+    fn fifteen_windows_are_tried_after_fourteen() {
+        let mut course = Course::new(sizing(1e18, 128 << 20));
+        let mut tried = Vec::new();
+        while let Some(next) = course.next().filter(|_| !course.has_table()) {
+            tried.push(next.windows);
+            course.judge(next, [24, 21, 18, 16, 15].contains(&next.windows));
+        }
+        assert_eq!((tried, course.best().windows), (vec![24, 21, 18, 16, 14, 15], 15));
+        course.begin_again();
+        assert_eq!(course.next().map(|next| next.windows), Some(16));
     }
 
     #[test]
