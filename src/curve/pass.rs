@@ -1,7 +1,7 @@
 //! What the additions of one window read: the digits of all keys, and the table entries.
 //!
 //! An entry lies anywhere in a large table, and memory is far slower than an addition. So each entry
-//! is asked for twice: for the second-level cache some blocks before its use, and for the first-level
+//! is prefetched twice: for the second-level cache some blocks before its use, and for the first-level
 //! cache at the beginning of its block. A processor has few places for loads on their way (10 to 16
 //! in the first level). So the requests of a block are spread over all its loops.
 

@@ -13,7 +13,7 @@ use crate::sys::RandomnessError;
 
 /// The most finds that are passed to the observer together. If as many wait for it, the workers
 /// wait, too.
-pub const TOGETHER: usize = 256;
+pub const MAX_FINDS_AT_ONCE: usize = 256;
 
 /// A proved hit.
 #[non_exhaustive]
@@ -30,7 +30,7 @@ pub struct Find {
     pub tried: u64,
     /// The time since the search began.
     pub elapsed: Duration,
-    /// The text of the private key, if [`Search::prepare`](super::Search::prepare) made one.
+    /// The text that [`Search::prepare`](super::Search::prepare) made, if any.
     pub prepared: Option<Zeroizing<String>>,
 }
 
@@ -87,8 +87,8 @@ pub trait Observer {
     /// search.
     type Error;
 
-    /// Takes finds: at least one, at most [`TOGETHER`]. When this returns `Ok`, all of them count
-    /// as kept.
+    /// Takes finds: at least one, at most [`MAX_FINDS_AT_ONCE`]. When this returns `Ok`, all of them
+    /// count as kept.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::find::{End, Find, Observer, Progress, SearchError, Summary, TOGETHER};
+use super::find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
 use super::prepare::{Preparer, WORKER_STACK};
 use super::prove;
 use super::quota::{Quota, Remaining};
@@ -80,7 +80,7 @@ impl Search<'_> {
             remaining: Mutex::new(remaining),
             began: Instant::now(),
         };
-        let (finds, inbox) = sync_channel(TOGETHER);
+        let (finds, inbox) = sync_channel(MAX_FINDS_AT_ONCE);
         let outcome = pool.in_place_scope(|scope| {
             for (stream, preparer) in streams.into_iter().zip(preparers) {
                 let finds = finds.clone();
@@ -311,7 +311,7 @@ impl Shared<'_> {
     ) -> Result<u64, SearchError<O::Error>> {
         let mut finds = Vec::new();
         let mut fault = None;
-        for message in std::iter::once(first).chain(inbox.try_iter().take(TOGETHER - 1)) {
+        for message in std::iter::once(first).chain(inbox.try_iter().take(MAX_FINDS_AT_ONCE - 1)) {
             match message {
                 Ok(find) => finds.push(find),
                 Err(what) => {

@@ -43,7 +43,7 @@ impl Observer for Log {
     type Error = &'static str;
 
     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
-        assert!((1..=TOGETHER).contains(&finds.len()));
+        assert!((1..=MAX_FINDS_AT_ONCE).contains(&finds.len()));
         for find in finds {
             assert_eq!(find.seed.public_key(), find.public_key);
             self.finds.push((find.public_key, find.patterns.clone(), find.attempts));
@@ -174,7 +174,7 @@ fn finds_that_wait_are_handed_over_together() {
     let summary = search(&engine, &patterns, 1, Quota::Each(1000)).run(&Stop::new(), &mut slow).unwrap();
     assert_eq!(slow.groups.iter().sum::<usize>(), 1000);
     assert_eq!(summary.found, 1000);
-    assert!(slow.groups.len() < 1000 && slow.groups.iter().all(|group| *group <= TOGETHER));
+    assert!(slow.groups.len() < 1000 && slow.groups.iter().all(|group| *group <= MAX_FINDS_AT_ONCE));
 }
 
 #[test]
@@ -271,12 +271,12 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
             prepared: None,
         }
     };
-    let (finds, inbox) = sync_channel(3 * TOGETHER);
-    (0..3 * TOGETHER).for_each(|_| finds.send(Ok(find())).unwrap());
+    let (finds, inbox) = sync_channel(3 * MAX_FINDS_AT_ONCE);
+    (0..3 * MAX_FINDS_AT_ONCE).for_each(|_| finds.send(Ok(find())).unwrap());
     let mut log = Log::default();
     let accepted = shared.accept(Ok(find()), &inbox, &mut log);
-    assert!(matches!(accepted, Ok(kept) if kept == TOGETHER as u64));
-    assert_eq!(log.finds.len(), TOGETHER);
+    assert!(matches!(accepted, Ok(kept) if kept == MAX_FINDS_AT_ONCE as u64));
+    assert_eq!(log.finds.len(), MAX_FINDS_AT_ONCE);
 }
 
 #[test]
