@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cargo bench --bench patterns -- --rounds 41 --seconds 0.05
+//! cargo bench --bench patterns -- --rounds 41 --seconds 0.05 --only "10,000 words"
 //! cargo bench --bench patterns --features gpu -- --engine gpu
 //! ```
 //!
@@ -159,8 +160,16 @@ fn main() -> Result<(), String> {
     } else {
         print_head("patterns", &args);
     }
-    let lists = lists(if args.test { 2000 } else { usize::MAX });
+    let mut lists = lists(if args.test { 2000 } else { usize::MAX });
     let sizing = engine::Sizing::for_attempts(f64::INFINITY);
+    if let Some(only) = &args.only {
+        lists = lists
+            .into_iter()
+            .enumerate()
+            .filter(|(at, list)| *at == 0 || list.name.contains(only.as_str()))
+            .map(|(_, list)| list)
+            .collect();
+    }
     if let Some(name) = &args.engine {
         let engine = engine::select(name, sizing).map_err(|error| error.to_string())?;
         measure(&*engine, &lists, &args);

@@ -14,6 +14,8 @@ pub struct Args {
     pub seconds: f64,
     /// The name of the engine, if there is one.
     pub engine: Option<String>,
+    /// A part of the names of what is measured. `None` for everything.
+    pub only: Option<String>,
     /// Whether the bench only checks that everything runs.
     pub test: bool,
 }
@@ -25,7 +27,7 @@ impl Args {
     ///
     /// Returns an error if a number is missing, malformed or out of range.
     pub fn parse() -> Result<Self, String> {
-        let mut args = Self { rounds: 9, seconds: 1.0, engine: None, test: true };
+        let mut args = Self { rounds: 9, seconds: 1.0, engine: None, only: None, test: true };
         let mut words = env::args().skip(1);
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
@@ -33,6 +35,7 @@ impl Args {
                 "--rounds" => args.rounds = number(&value()?)?,
                 "--seconds" => args.seconds = number(&value()?)?,
                 "--engine" => args.engine = Some(value()?),
+                "--only" => args.only = Some(value()?),
                 // `cargo test --benches` passes neither; `cargo bench -- --test` passes both,
                 // `--test` first.
                 "--bench" => args.test = env::args().any(|word| word == "--test"),
