@@ -1,13 +1,16 @@
 //! A filter for literals at one end of the text: one look-up of the characters there.
 
 use super::bloom::{Bloom, spread};
-use super::classes::Classes;
+use super::classes::{Classes, UNUSED};
 use super::costs::LOOK_UP_END;
 use super::folded::{Folded, literal_window};
 use super::run::Starts;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
 use crate::wire::{BODY_LEN, SIGN_POSITION, Target};
+
+/// The most texts that are tested together, so that prefetched memory arrives before it is read.
+pub(super) const GROUP: usize = 128;
 
 /// The characters that are looked up: whether they are at the end of the text, and how many.
 pub(super) type Window = (bool, usize);
@@ -59,7 +62,7 @@ impl AnchoredFilter {
     }
 
     /// Adds to `starts` the positions where a literal may begin in each of `texts`. Looks up keys
-    /// with either sign.
+    /// with either sign. There must not be more than [`GROUP`] texts.
     #[inline(always)]
     pub(super) fn starts(&self, texts: &[Folded], starts: &mut [Starts]) {
         let (at_end, count) = self.window;
@@ -70,15 +73,26 @@ impl AnchoredFilter {
         }
     }
 
+    /// Looks up the windows without a symbol that no literal holds. It asks for the memory of all
+    /// of them before it reads that of the first.
     #[inline(always)]
     fn starts_with(&self, texts: &[Folded], starts: &mut [Starts], window: impl Fn(&Folded) -> u64) {
         let bloom = self.bloom.view();
-        for text in texts {
-            bloom.prefetch(spread(window(text)));
+        let (mut hashes, mut places, mut kept) = ([0; GROUP], [0; GROUP], 0);
+        for (place, text) in texts.iter().enumerate() {
+            let window = window(text);
+            (hashes[kept], places[kept]) = (spread(window), place);
+            kept += usize::from(window & UNUSED_ANYWHERE == 0);
         }
-        for (starts, text) in starts.iter_mut().zip(texts) {
-            let may_have = bloom.may_have(spread(window(text)));
-            *starts = starts.or(if may_have { self.starts } else { Starts::default() });
+        for hash in &hashes[..kept] {
+            bloom.prefetch(*hash);
+        }
+        for (place, hash) in places[..kept].iter().zip(&hashes) {
+            let found = if bloom.may_have(*hash) { self.starts } else { Starts::default() };
+            starts[*place] = starts[*place].or(found);
         }
     }
 }
+
+/// The bit of symbols that no literal holds, in every character of a window.
+const UNUSED_ANYWHERE: u64 = u64::from_le_bytes([UNUSED; 8]);
