@@ -64,6 +64,14 @@ impl Classes {
         self.of_values[usize::from(value)]
     }
 
+    /// Returns whether a class has just these symbols.
+    pub(super) fn has(&self, symbols: Symbols) -> bool {
+        symbols.first().is_some_and(|first| {
+            let class = self.of(first);
+            (0..VALUES).all(|value| (self.of_values[value] == class) == symbols.has(value as u8))
+        })
+    }
+
     /// Returns whether some symbols occur in no literal. Their class is the last one.
     pub(super) fn has_unused(&self) -> bool {
         self.of_values.iter().any(|class| class & UNUSED != 0)

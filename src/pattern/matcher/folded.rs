@@ -53,6 +53,14 @@ impl Folded {
         simd.look_up(table, simd.or_bytes(sextets, sign))
     }
 
+    /// Makes a text of classes, without a sign.
+    #[cfg(test)]
+    pub(super) fn of_classes(classes: [u8; BODY_LEN]) -> Self {
+        let mut folded = Self::NONE;
+        folded.0[..BODY_LEN].copy_from_slice(&classes);
+        folded
+    }
+
     #[inline(always)]
     pub(super) fn set<S: Bytes64>(&mut self, simd: S, vector: S::Vector64) {
         simd.store_bytes(vector, &mut self.0);

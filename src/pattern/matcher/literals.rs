@@ -33,11 +33,15 @@ impl<'a> Literals<'a> {
     pub(super) fn new(target: Target, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
-        let classes = Classes::new(distinct_sets(each()));
+        let sets = distinct_sets(each());
+        let classes = Classes::new(sets.iter().copied());
         let most = most_characters(each(), BY_CHANCE);
-        let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))));
-        let filter = LiteralFilter::new(target, &classes, most, index.look_ups(), each());
         let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
+        let are_exact = sets.iter().all(|set| classes.has(*set));
+        let by_classes =
+            |literal: &Literal| are_exact && literal.delimiters().is_none() && Starts::of(literal) == starts;
+        let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
+        let filter = LiteralFilter::new(target, &classes, most, index.look_ups(), each());
         let has_words = each().any(|literal| literal.delimiters().is_some());
         Self { patterns, target, classes, filter, index, has_words, starts }
     }
@@ -52,7 +56,9 @@ impl<'a> Literals<'a> {
             for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
                 let mut starts = if has_words { starts.and_next() } else { *starts }.and(allowed).each();
                 let shown = starts.any(|start| {
-                    hashes.any_at(text, start, either_sign, |hash| self.is_shown(&batch[place], start, hash))
+                    hashes.any_at(text, start, either_sign, |hash| {
+                        self.is_shown(&batch[place], text, start, hash)
+                    })
                 });
                 if shown {
                     each(place);
@@ -62,15 +68,17 @@ impl<'a> Literals<'a> {
     }
 
     /// Returns whether a literal with this prefix hash begins at `start`. Tests a key with either
-    /// sign.
+    /// sign. Reads the literals themselves only where their first characters do not decide, because
+    /// their memory is rarely in a cache.
     #[inline(never)]
-    fn is_shown(&self, bytes: &Bytes, start: usize, hash: u64) -> bool {
-        let shows = |literal: Literal, bytes: &Bytes| literal.stands(bytes, start);
-        let with_sign = (self.target == Target::Key).then(|| with_sign(*bytes));
-        self.index.ids_of(hash).any(|id| {
-            let literal = self.patterns[id].literal();
-            shows(literal, bytes) || with_sign.as_ref().is_some_and(|bytes| shows(literal, bytes))
-        })
+    fn is_shown(&self, bytes: &Bytes, text: &Folded, start: usize, hash: u64) -> bool {
+        let is_shown_with = |sign: bool| {
+            self.index.ids_at(hash, text, start, sign).any(|(id, is_decided)| {
+                let with = if sign { with_sign(*bytes) } else { *bytes };
+                is_decided || self.patterns[id].literal().stands(&with, start)
+            })
+        };
+        is_shown_with(false) || self.target == Target::Key && is_shown_with(true)
     }
 
     /// Returns the rows that a device tests first. The filter has no rows if they do not pay.
@@ -112,7 +120,8 @@ impl<'a> Literals<'a> {
             let mut flow = ControlFlow::Continue(());
             self.index.prefix_hashes().any_at(&text, start, false, |hash| {
                 let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
-                flow = self.index.ids_of(hash).filter(shown).try_for_each(&mut each);
+                let ids = self.index.ids_at(hash, &text, start, false).map(|(id, _)| id);
+                flow = ids.filter(shown).try_for_each(&mut each);
                 flow.is_break()
             });
             flow?;
