@@ -248,6 +248,10 @@ fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
     buffers.keys.iter().zip(pairs.iter().cycle()).all(|(key, (_, known))| *key == without_sign(*known))
 }
 
+/// The number of keys whose fingerprints are computed before they are matched. They fit in the
+/// first-level cache, 64 bytes for each key.
+const HASHED: usize = 512;
+
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
 /// sign of every key must be 0. `digests` are buffers for the fingerprints with either sign.
 pub(super) fn candidates<S: Words>(
@@ -259,11 +263,15 @@ pub(super) fn candidates<S: Words>(
     match matcher.target() {
         Target::Key => matcher.candidates(keys),
         Target::Fingerprint => {
-            digests.iter_mut().for_each(|digests| digests.resize(keys.len(), [0; 32]));
-            let [plus, minus] = digests;
-            sha256::of_both_signs(simd, keys, [plus, minus]);
-            let mut candidates = matcher.candidates(plus);
-            candidates.extend(matcher.candidates(minus));
+            let mut candidates = Vec::new();
+            for (part, keys) in keys.chunks(HASHED).enumerate() {
+                digests.iter_mut().for_each(|digests| digests.resize(keys.len(), [0; 32]));
+                let [plus, minus] = &mut *digests;
+                sha256::of_both_signs(simd, keys, [plus, minus]);
+                for digests in [plus, minus] {
+                    candidates.extend(matcher.candidates(digests).iter().map(|at| part * HASHED + at));
+                }
+            }
             candidates.sort_unstable();
             candidates.dedup();
             candidates
