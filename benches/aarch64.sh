@@ -10,12 +10,12 @@
 # ends a batch. Then it prints how many instructions an emulated processor executes for each key of a
 # search.
 #
-# Needs aarch64-linux-gnu-gcc and -objdump, qemu-aarch64, llvm-mca (LLVM 16 or later, or a path in
-# MCA), awk and jq. The default program is target/aarch64-unknown-linux-gnu/release/vanity-ed25519.
+# Needs aarch64-linux-gnu-gcc and -objdump, qemu-aarch64, llvm-mca of LLVM 16 or later (the variable
+# LLVM_MCA can name it), awk and jq. The default program is target/aarch64-unknown-linux-gnu/release/vanity-ed25519.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 program=${1:-target/aarch64-unknown-linux-gnu/release/vanity-ed25519}
-mca=${MCA:-llvm-mca}
+mca=${LLVM_MCA:-llvm-mca}
 processors=(apple-m1 neoverse-v2 neoverse-n1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -42,93 +42,32 @@ pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
     build("portable", Ok(Portable(Scalar::detect())), sizing)
 }
 
-/// Returns an error that names what the processor lacks for an engine.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn lacks<T>(detected: Result<T, Missing>) -> Result<(), String> {
-    detected.map(|_| ()).map_err(|missing| missing.to_string())
+/// Defines an engine for an instruction set: a function that returns an error with what this
+/// processor lacks, and one that builds the engine.
+macro_rules! engine {
+    ($name:ident, $detect:ident, $set:ident, $field:ident, $arch:tt, $processor:literal) => {
+        pub(super) fn $detect() -> Result<(), String> {
+            #[cfg(target_arch = $arch)]
+            return crate::simd::$set::detect().map(|_| ()).map_err(|missing| missing.to_string());
+            #[cfg(not(target_arch = $arch))]
+            Err(concat!("this processor is not ", $processor).to_owned())
+        }
+
+        pub(super) fn $name(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+            $detect()?;
+            #[cfg(target_arch = $arch)]
+            return build(stringify!($name), crate::simd::$set::detect().map($field), sizing);
+            #[cfg(not(target_arch = $arch))]
+            unreachable!("it was not detected, with {sizing:?}")
+        }
+    };
 }
 
-#[cfg(target_arch = "x86_64")]
-pub(super) fn detect_avx2() -> Result<(), String> {
-    lacks(crate::simd::Avx2::detect())
-}
-
-#[cfg(target_arch = "x86_64")]
-pub(super) fn detect_avxifma() -> Result<(), String> {
-    lacks(crate::simd::AvxIfma::detect())
-}
-
-#[cfg(target_arch = "x86_64")]
-pub(super) fn detect_avx512f() -> Result<(), String> {
-    lacks(crate::simd::Avx512f::detect())
-}
-
-#[cfg(target_arch = "x86_64")]
-pub(super) fn detect_avx512ifma() -> Result<(), String> {
-    lacks(crate::simd::Avx512ifma::detect())
-}
-
-/// Builds the engine with four lanes.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn avx2(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("avx2", crate::simd::Avx2::detect().map(Fma), sizing)
-}
-
-/// Builds the engine with four lanes and 52-bit products.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn avxifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("avxifma", crate::simd::AvxIfma::detect().map(Ifma), sizing)
-}
-
-/// Builds the engine with eight lanes.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn avx512f(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("avx512f", crate::simd::Avx512f::detect().map(Fma), sizing)
-}
-
-/// Builds the engine with eight lanes and 52-bit products.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn avx512ifma(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("avx512ifma", crate::simd::Avx512ifma::detect().map(Ifma), sizing)
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use {
-    lacks_x86 as detect_avx2, lacks_x86 as detect_avx512f, lacks_x86 as detect_avx512ifma,
-    lacks_x86 as detect_avxifma, not_x86 as avx2, not_x86 as avx512f, not_x86 as avx512ifma,
-    not_x86 as avxifma,
-};
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn lacks_x86() -> Result<(), String> {
-    Err("this processor is not x86-64".to_owned())
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) fn not_x86(_: Sizing) -> Result<Box<dyn Engine>, String> {
-    lacks_x86().map(|()| unreachable!("it is not there"))
-}
-
-#[cfg(target_arch = "aarch64")]
-pub(super) fn detect_neon() -> Result<(), String> {
-    lacks(crate::simd::Neon::detect())
-}
-
-/// Builds the engine with two lanes.
-#[cfg(target_arch = "aarch64")]
-pub(super) fn neon(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("neon", crate::simd::Neon::detect().map(Fma), sizing)
-}
-
-#[cfg(not(target_arch = "aarch64"))]
-pub(super) fn detect_neon() -> Result<(), String> {
-    Err("this processor is not aarch64".to_owned())
-}
-
-#[cfg(not(target_arch = "aarch64"))]
-pub(super) fn neon(_: Sizing) -> Result<Box<dyn Engine>, String> {
-    detect_neon().map(|()| unreachable!("it is not there"))
-}
+engine!(avx512ifma, detect_avx512ifma, Avx512ifma, Ifma, "x86_64", "x86-64");
+engine!(avx512f, detect_avx512f, Avx512f, Fma, "x86_64", "x86-64");
+engine!(avxifma, detect_avxifma, AvxIfma, Ifma, "x86_64", "x86-64");
+engine!(avx2, detect_avx2, Avx2, Fma, "x86_64", "x86-64");
+engine!(neon, detect_neon, Neon, Fma, "aarch64", "aarch64");
 
 fn build<F: Field>(
     name: &'static str,

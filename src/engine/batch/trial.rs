@@ -192,30 +192,20 @@ mod tests {
     #[test]
     fn batches_count_when_the_caches_hold_the_table() {
         let entries = 1_000_000;
-        let mut read = 0;
-        let mut last = Side::Challenger;
-        // Until the table was read, a key of the challenger takes four times as long.
-        let cold = |side, _| {
-            read = if side == last { read + 16 * KEYS } else { 16 * KEYS };
-            last = side;
-            match side {
-                Side::Best => 300.0,
-                Side::Challenger if read <= 2 * entries => 1000.0,
-                Side::Challenger => 250.0,
+        // Until the table was read, a key of the challenger takes longer.
+        let cold_until_read = |cold: f64| {
+            let (mut read, mut last) = (0, Side::Challenger);
+            move |side, _| {
+                read = if side == last { read + 16 * KEYS } else { 16 * KEYS };
+                last = side;
+                match side {
+                    Side::Best => 300.0,
+                    Side::Challenger if read <= 2 * entries => cold,
+                    Side::Challenger => 250.0,
+                }
             }
         };
-        assert!(!judge(Trial::new(1000, 1000), cold).0, "without a warm-up it loses");
-        let mut read = 0;
-        let mut last = Side::Challenger;
-        let cold = |side, _| {
-            read = if side == last { read + 16 * KEYS } else { 16 * KEYS };
-            last = side;
-            match side {
-                Side::Best => 300.0,
-                Side::Challenger if read <= 2 * entries => 400.0,
-                Side::Challenger => 250.0,
-            }
-        };
-        assert!(judge(Trial::new(1000, entries), cold).0);
+        assert!(!judge(Trial::new(1000, 1000), cold_until_read(1000.0)).0, "without a warm-up it loses");
+        assert!(judge(Trial::new(1000, entries), cold_until_read(400.0)).0);
     }
 }
