@@ -88,6 +88,7 @@
 //! | 7 | `job` | opens a plan, runs the search, delivers finds |
 //! | 6 | `plan` | the request as data |
 //! | 6 | `ledger` | the keys of a directory, and their patterns |
+//! | 3 | `agent` | gives keys to the running ssh-agent |
 //! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
 //! | 3 | `curve` | computes public keys from scalars, many at a time, with one shared inversion |
 //! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on graphics processors |
@@ -96,6 +97,8 @@
 //! | 1 | `sys` | randomness, caches, limits, huge pages, wiping |
 //! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
 
+#[doc(hidden)]
+pub mod agent;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use regex::Regex;
 const FLOORS: [&[&str]; 9] = [
     &["escape", "notice", "simd", "sys", "wire"],
     &["hash", "key"],
-    &["curve", "gpu", "pattern", "store"],
+    &["agent", "curve", "gpu", "pattern", "store"],
     &["engine"],
     &["search"],
     &["ledger", "plan"],
