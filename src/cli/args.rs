@@ -155,6 +155,23 @@ pub(super) struct Args {
     )]
     pub output_dir: Option<PathBuf>,
 
+    /// Add the key to the running ssh-agent
+    ///
+    /// Without --output and --output-dir, no private key is written to disk, and stdout has the
+    /// public line. With one of them, the file is written first. The agent is the one that
+    /// SSH_AUTH_SOCK names; on Windows it is the agent of OpenSSH. If the agent does not take the
+    /// key in the end, the key is written to a new file.
+    #[arg(long, help_heading = "Where the key goes")]
+    pub agent: bool,
+
+    /// With --agent: the agent drops the key after this time: 8h, 30min
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "Where the key goes")]
+    pub lifetime: Option<String>,
+
+    /// With --agent: the agent asks you before each use of the key
+    #[arg(long, help_heading = "Where the key goes")]
+    pub confirm: bool,
+
     /// Format of the private key: pkcs8 or openssh
     ///
     /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, and the

@@ -4,6 +4,7 @@
 //! seed. It writes nothing and does not ask the user.
 
 mod advice;
+mod agent;
 mod args;
 mod duplicates;
 mod encryption;
@@ -18,6 +19,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::engine::{self, Devices};
+use crate::key::Format;
 use crate::pattern::{Kind, Style};
 use crate::plan::{
     BenchPlan, ColorChoice, Complaint, EngineChoice, OutputOptions, Plan, Refusal, SearchPlan, Usage,
@@ -70,8 +72,12 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let comment = values::comment(args.comment.as_deref())?;
     let target = values::target(args.target.as_deref())?;
     let destination = destination(&args);
+    let agent = agent::agent(&args, &destination)?;
+    // If the agent does not take a key, the key goes to a file.
+    let is_agent_alone = agent.is_some() && destination == Destination::Stream;
+    let format = if is_agent_alone { Some(Format::Openssh) } else { format };
     let is_search = bench.is_none() && !args.estimate;
-    if is_search {
+    if is_search && !is_agent_alone {
         check_output(&destination, args.json)?;
     }
     let encryption = encryption::encryption(&args, destination.format(format))?;
@@ -94,6 +100,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         threads,
         timeout,
         destination,
+        agent,
         format,
         encryption,
         comment,

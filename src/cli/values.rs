@@ -46,11 +46,22 @@ pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
 
 pub(super) fn timeout(typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
     let Some(typed) = typed else { return Ok(None) };
-    let bare_seconds = typed.bytes().all(|byte| byte.is_ascii_digit());
-    let duration = humantime::parse_duration(&if bare_seconds { format!("{typed}s") } else { typed.into() });
-    duration.ok().filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
+    duration(typed).filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
         Complaint::new(format!("--timeout must be a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
+    })
+}
+
+pub(super) fn lifetime(typed: Option<&str>) -> Result<Option<NonZeroU32>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    let duration = duration(typed).filter(|duration| duration.subsec_nanos() == 0);
+    let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
+    seconds.and_then(NonZeroU32::new).map(Some).ok_or_else(|| {
+        Complaint::new(format!(
+            "--lifetime must be a duration of whole seconds above 0, not {}",
+            quoted(typed)
+        ))
+        .hint("write a whole number and a unit, such as 8h, 30min or 1h30m; the most is 4294967295s")
     })
 }
 
@@ -143,6 +154,12 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
         ))
         .hint("leave it out: the comment is the end of a single line, and terminals show it")),
     }
+}
+
+/// Reads a duration, such as `1h30m`. A number without a unit is seconds.
+fn duration(typed: &str) -> Option<Duration> {
+    let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit());
+    humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
 }
 
 /// Returns text in quotes, escaped for a terminal.

@@ -1,13 +1,16 @@
 //! Delivers finds: writes each to its destination, and then reports it.
 
 use std::borrow::Cow;
+use std::io;
 
 use zeroize::Zeroizing;
 
+use super::agent::AgentLog;
 use super::error::JobError;
 use super::open::OpenSearch;
 use super::rate::{Rate, RateMeter};
-use super::reporter::{Delivered, Reporter};
+use super::reporter::{Added, Delivered, Reporter};
+use crate::agent::AgentError;
 use crate::ledger::{Entry, Ledger};
 use crate::notice::Notice;
 use crate::search::{Find, Observer, Preparation, Progress};
@@ -18,6 +21,7 @@ pub(super) struct Delivery<'a, R> {
     pub(super) search: &'a OpenSearch,
     pub(super) reporter: &'a mut R,
     pub(super) meter: RateMeter,
+    pub(super) agent: AgentLog,
 }
 
 impl<R: Reporter> Delivery<'_, R> {
@@ -30,12 +34,35 @@ impl<R: Reporter> Delivery<'_, R> {
         let comment = self.search.comment(find);
         let text = self.private_text(find)?;
         let kept = self.search.destination.keep(&self.pair(find, &text)).map_err(JobError::Store)?;
-        if let Some(kept) = kept {
-            let file = kept.private_file.clone();
-            let reported = self.reporter.found(find, comment, Delivered::Files(kept));
-            return reported.map_err(|error| JobError::Unreported(error, file));
-        }
-        self.reporter.found(find, comment, Delivered::Stdout(&text)).map_err(JobError::Lost)
+        let added = self.add(find);
+        let delivered = match (kept, &added) {
+            (Some(kept), _) => Delivered::Files(kept),
+            (None, None) => Delivered::Stdout(&text),
+            (None, Some(Ok(()))) => Delivered::Agent,
+            (None, Some(Err(error))) => Delivered::Files(self.keep_instead(find, &text, error)?),
+        };
+        let failure: Box<dyn FnOnce(io::Error) -> JobError> = match &delivered {
+            Delivered::Files(Kept { private_file, .. }) => {
+                let file = private_file.clone();
+                Box::new(|error| JobError::Unreported(error, file))
+            }
+            Delivered::Stdout(_) => Box::new(JobError::Lost),
+            Delivered::Agent => Box::new(JobError::UnreportedInAgent),
+        };
+        self.reporter.found(find, comment, delivered, added.as_ref()).map_err(failure)
+    }
+
+    /// Writes a find that the agent did not take to files.
+    fn keep_instead(&self, find: &Find, text: &str, refused: &AgentError) -> Result<Kept, JobError> {
+        let lost = |error| JobError::Unkept(refused.to_string(), Box::new(error));
+        let agent = self.search.agent.as_ref();
+        agent.unwrap_or_else(|| unreachable!("it refused the key")).keep(&self.pair(find, text)).map_err(lost)
+    }
+
+    /// Adds a find to the agent, if the plan asks for it.
+    fn add(&mut self, find: &Find) -> Option<Added> {
+        let agent = self.search.agent.as_ref()?;
+        Some(agent.add(find, self.search.comment(find), &mut self.agent, &self.search.stop))
     }
 
     /// Returns the key pair of a find whose private text is `text`. Its files get their names from
@@ -82,7 +109,9 @@ impl<R: Reporter> Delivery<'_, R> {
         for (number, kept) in kept {
             let find = &finds[number];
             let file = kept.private_file.clone();
-            let reported = self.reporter.found(find, self.search.comment(find), Delivered::Files(kept));
+            let added = self.add(find);
+            let comment = self.search.comment(find);
+            let reported = self.reporter.found(find, comment, Delivered::Files(kept), added.as_ref());
             reported.map_err(|error| match unreported {
                 1 => JobError::Unreported(error, file),
                 _ => JobError::SeveralUnreported(error, unreported, ledger.directory().to_owned()),

@@ -7,7 +7,7 @@ use std::{fmt, io};
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
 use crate::notice::counted;
-use crate::plan::Refusal;
+use crate::plan::{Complaint, Refusal};
 use crate::search::{SearchError, Signal, Unmeasured};
 use crate::store::StoreError;
 use crate::sys::RandomnessError;
@@ -29,6 +29,11 @@ pub enum JobError {
     Search(SearchError<Infallible>),
     /// A find could not be written to its files.
     Store(StoreError),
+    /// The agent did not take a find, and it could not be written to files either. It is lost.
+    /// The text says why the agent did not take it.
+    Unkept(String, Box<StoreError>),
+    /// The agent did not take this number of keys. All of them are in files.
+    NotAdded(u64),
     /// A find could not be encoded.
     Encode(EncodeError),
     /// A find is kept, but not in the ledger at this path.
@@ -39,6 +44,8 @@ pub enum JobError {
     Unreported(io::Error, PathBuf),
     /// A write to stdout failed; this number of private keys is in this directory.
     SeveralUnreported(io::Error, usize, PathBuf),
+    /// A write to stdout failed; the private key is in the agent.
+    UnreportedInAgent(io::Error),
     /// A write of the private key to stdout failed, and the key is lost.
     Lost(io::Error),
 }
@@ -69,6 +76,8 @@ impl JobError {
             | Self::Panic
             | Self::Stdout(_)
             | Self::Search(_) => return None,
+            Self::Unkept(..) => "the key that was just found is lost".to_owned(),
+            Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
             Self::Unentered(..) => {
                 "every reported key is kept; the next search into this directory adds the missing lines"
                     .to_owned()
@@ -79,6 +88,9 @@ impl JobError {
             Self::SeveralUnreported(_, keys, directory) => {
                 let keys = counted(*keys as u64, "key");
                 format!("the {keys} that were just found are kept in '{}'", escaped_path(directory))
+            }
+            Self::UnreportedInAgent(_) => {
+                "the key that was just found is in the agent; ssh-add -L prints its public line".to_owned()
             }
             Self::Lost(_) => {
                 "the key that was just found is lost; to keep the next one, write it to a file".to_owned()
@@ -98,10 +110,13 @@ impl fmt::Display for JobError {
             Self::Search(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
+            Self::Unkept(agent, store) => write!(f, "{agent}, and {store}"),
+            Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error)
             | Self::Unreported(error, _)
             | Self::SeveralUnreported(error, ..)
+            | Self::UnreportedInAgent(error)
             | Self::Lost(error) => {
                 write!(f, "cannot write to stdout: {error}")
             }
@@ -110,6 +125,20 @@ impl fmt::Display for JobError {
 }
 
 impl std::error::Error for JobError {}
+
+/// Returns a complaint about a problem.
+pub(super) fn complaint(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Complaint {
+    let complaint = Complaint::new(problem.to_string());
+    match hint {
+        Some(hint) => complaint.hint(hint),
+        None => complaint,
+    }
+}
+
+/// Returns `1 key is` or `2 keys are`.
+fn are(keys: u64) -> String {
+    format!("{} {}", counted(keys, "key"), if keys == 1 { "is" } else { "are" })
+}
 
 impl<R: Into<Refusal>> From<R> for JobError {
     fn from(refusal: R) -> Self {

@@ -4,6 +4,7 @@
 //! destination, counts the keys that exist already, asks for the passphrase and builds the engine.
 //! [`OpenSearch::run`] searches. Both report to a [`Reporter`].
 
+mod agent;
 mod delivery;
 mod error;
 mod existing;
@@ -20,4 +21,4 @@ pub use error::JobError;
 pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::OpenSearch;
 pub use rate::Rate;
-pub use reporter::{Delivered, Reporter};
+pub use reporter::{Added, Delivered, Reporter};

@@ -4,18 +4,23 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::error::JobError;
+use super::agent::OpenAgent;
+use super::error::{JobError, complaint};
 use super::existing::{self, Existing};
 use super::expected::expected_attempts;
 use super::passphrase::Source;
+use crate::agent::Constraints;
 use crate::engine::Engine;
 use crate::key::{Format, Protection};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
-use crate::plan::{Complaint, OutputOptions, SearchPlan};
+use crate::plan::{OutputOptions, SearchPlan};
 use crate::search::{Find, Measure, Quota, Stop};
-use crate::store::{Destination, StoreError};
+use crate::store::Destination;
+
+/// What people must know about a key that no file holds.
+const IN_MEMORY: &str = "the agent holds the private key in memory alone; --output also writes it to a file";
 
 /// A search that is ready to begin.
 pub struct OpenSearch {
@@ -35,6 +40,8 @@ pub struct OpenSearch {
     pub timeout: Option<Duration>,
     /// Where keys go.
     pub destination: Destination,
+    /// The agent, if keys go there.
+    pub(super) agent: Option<OpenAgent>,
     /// The format of the private keys.
     pub format: Format,
     /// The ledger, if the destination is a directory.
@@ -57,10 +64,14 @@ impl OpenSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
-        let SearchPlan { destination, format, encryption, comment, output, .. } = plan;
+        let SearchPlan { destination, agent, format, encryption, comment, output, .. } = plan;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        destination.prepare().map_err(|error| with_hint(&error))?;
+        let agent = agent.map(|constraints| OpenAgent::open(constraints, &destination)).transpose()?;
+        if agent.is_some() && destination == Destination::Stream {
+            notices.push(Notice::note(IN_MEMORY));
+        }
+        destination.prepare().map_err(|error| complaint(&error, error.hint()))?;
         let mut stop = None;
         let (ledger, existing) = match &destination {
             Destination::Directory(directory) => {
@@ -96,6 +107,7 @@ impl OpenSearch {
             threads,
             timeout,
             destination,
+            agent,
             format,
             ledger,
             protection,
@@ -111,18 +123,15 @@ impl OpenSearch {
         self.comment.as_deref().unwrap_or_else(|| self.patterns[find.patterns[0]].text())
     }
 
+    /// Returns how the agent holds the keys, if they go there.
+    #[must_use]
+    pub fn agent(&self) -> Option<Constraints> {
+        self.agent.as_ref().map(OpenAgent::constraints)
+    }
+
     /// Returns the number of threads that the engine uses.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.engine.workers(self.threads.get())
-    }
-}
-
-/// Converts an error of the destination into a complaint.
-fn with_hint(error: &StoreError) -> Complaint {
-    let complaint = Complaint::new(error.to_string());
-    match error.hint() {
-        Some(hint) => complaint.hint(hint),
-        None => complaint,
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::rate::Rate;
+use crate::agent::AgentError;
 use crate::notice::Notice;
 use crate::search::{Find, Progress, Summary};
 use crate::store::Kept;
@@ -13,7 +14,12 @@ pub enum Delivered<'a> {
     Files(Kept),
     /// To stdout, as part of the report. This is its text.
     Stdout(&'a str),
+    /// To the agent alone.
+    Agent,
 }
+
+/// Whether the agent took a key, or why it did not.
+pub type Added = Result<(), AgentError>;
 
 /// A receiver of the events of a job. An error means that a result could not be written to stdout.
 pub trait Reporter {
@@ -35,12 +41,19 @@ pub trait Reporter {
     /// Returns an error if a result cannot be written.
     fn nothing_missing(&mut self) -> io::Result<()>;
 
-    /// Reports a find, its comment, and where its private key went.
+    /// Reports a find, its comment, and where its private key went. `added` is whether the agent took
+    /// it, or `None` if the agent was not asked to.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn found(&mut self, find: &Find, comment: &str, delivered: Delivered) -> io::Result<()>;
+    fn found(
+        &mut self,
+        find: &Find,
+        comment: &str,
+        delivered: Delivered,
+        added: Option<&Added>,
+    ) -> io::Result<()>;
 
     /// Reports the progress of the search.
     fn progress(&mut self, progress: &Progress);

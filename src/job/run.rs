@@ -1,5 +1,6 @@
 //! Runs an open search.
 
+use super::agent::{AgentLog, outcome};
 use super::delivery::{Delivery, prepare};
 use super::error::JobError;
 use super::open::OpenSearch;
@@ -32,11 +33,15 @@ impl OpenSearch {
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let mut delivery = Delivery { search: self, reporter, meter };
+        let mut delivery = Delivery { search: self, reporter, meter, agent: AgentLog::default() };
         let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
         let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
         delivery.report_rate(rate)?;
+        let added = outcome(delivery.agent.not_added);
         reporter.summary(&summary).map_err(JobError::Stdout)?;
-        Ok(summary.end)
+        match summary.end {
+            End::Signal(_) => Ok(summary.end),
+            end => added.map(|()| end),
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::agent::Constraints;
 use crate::engine::{self, Devices, Engine, Sizing};
 use crate::key::{Cipher, Format};
 use crate::notice::Notice;
@@ -71,6 +72,9 @@ pub struct SearchPlan {
     pub timeout: Option<Duration>,
     /// Where keys go.
     pub destination: Destination,
+    /// How the agent holds the keys, or `None` if they do not go to the agent. With
+    /// [`Destination::Stream`] they go to the agent alone.
+    pub agent: Option<Constraints>,
     /// The format of private keys, if the user chose one.
     pub format: Option<Format>,
     /// How private keys are encrypted, or `None` if they are not.

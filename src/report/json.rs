@@ -6,7 +6,7 @@ use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::several::{Several, seconds_for};
-use crate::job::{Delivered, Rate};
+use crate::job::{Added, Delivered, Rate};
 use crate::ledger::Count;
 
 /// Returns an object as a line, without characters that could control a terminal.
@@ -46,6 +46,7 @@ pub(super) fn found(
     line: &str,
     encrypted: bool,
     delivered: &Delivered,
+    added: Option<&Added>,
 ) -> Value {
     let matched: Vec<&str> = find.patterns.iter().map(|&id| patterns[id].text()).collect();
     let mut found = json!({
@@ -65,6 +66,10 @@ pub(super) fn found(
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
         Delivered::Stdout(private_key) => found["private_key"] = (*private_key).into(),
+        Delivered::Agent => {}
+    }
+    if let Some(added) = added {
+        found["agent"] = added.is_ok().into();
     }
     found
 }
@@ -146,7 +151,7 @@ mod tests {
         ] {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-            let found = found(&patterns, &find, &line, false, &Delivered::Stdout(private_key));
+            let found = found(&patterns, &find, &line, false, &Delivered::Stdout(private_key), None);
             let end = Summary {
                 found: attempts,
                 given_up: vec![0, 0],

@@ -3,6 +3,7 @@
 //! stdout gets the results (keys, public lines, JSON), and a failed write of these is an error.
 //! stderr gets everything else, and a failed write there is ignored.
 
+mod agent;
 mod bench;
 mod failure;
 mod forecast;

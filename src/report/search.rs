@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::agent;
 use super::forecast::Forecast;
 use super::json;
 use super::number::{clock, percent, rough};
@@ -17,7 +18,7 @@ use super::progress_line::{Part, ProgressLine, whole};
 use super::several::Several;
 use super::streams::{self, print};
 use crate::escape::{escaped, shell_word};
-use crate::job::{Delivered, OpenSearch, Rate, Reporter};
+use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
@@ -56,6 +57,8 @@ pub struct Report<'a> {
     recent: VecDeque<Progress>,
     /// The files that were written last.
     kept: Option<Kept>,
+    /// Whether the agent took a key.
+    is_in_agent: bool,
 }
 
 impl Reporter for Report<'_> {
@@ -110,15 +113,28 @@ impl Reporter for Report<'_> {
         Ok(())
     }
 
-    fn found(&mut self, find: &Find, comment: &str, delivered: Delivered) -> io::Result<()> {
+    fn found(
+        &mut self,
+        find: &Find,
+        comment: &str,
+        delivered: Delivered,
+        added: Option<&Added>,
+    ) -> io::Result<()> {
         self.forecast.count(&find.patterns, find.attempts);
         let line = find.public_key.line(comment);
         match &delivered {
             _ if self.search.output.json => {
                 let encrypted = self.search.protection.is_some();
-                self.print_json(&json::found(&self.search.patterns, find, &line, encrypted, &delivered))?;
+                self.print_json(&json::found(
+                    &self.search.patterns,
+                    find,
+                    &line,
+                    encrypted,
+                    &delivered,
+                    added,
+                ))?;
             }
-            Delivered::Files(_) => {
+            Delivered::Files(_) | Delivered::Agent => {
                 self.print(&(self.out.highlight(&line, self.matched(find, Target::Key)) + "\n"))?
             }
             Delivered::Stdout(private_key) => {
@@ -142,7 +158,15 @@ impl Reporter for Report<'_> {
                 shell_word(&kept.private_file),
                 shell_word(&kept.public_file)
             ));
+            if let Some(Err(error)) = added {
+                // `--quiet` does not hide where the key is.
+                agent::not_added(error, &kept).iter().for_each(|line| self.line(line));
+            }
             self.kept = Some(kept);
+        }
+        if let (Some(Ok(())), Some(constraints)) = (added, self.search.agent()) {
+            self.note(agent::added(constraints));
+            self.is_in_agent = true;
         }
         Ok(())
     }
@@ -233,6 +257,7 @@ impl<'a> Report<'a> {
             ),
             recent: VecDeque::with_capacity(RATE_TICKS + 1),
             kept: None,
+            is_in_agent: false,
         }
     }
 
@@ -288,7 +313,11 @@ impl<'a> Report<'a> {
     /// Prints what to do with the last key.
     fn next_steps(&self) {
         let Some(kept) = &self.kept else {
-            if !self.search.output.json {
+            if self.is_in_agent {
+                self.note(self.err.bold("next steps:"));
+                self.note("  authorize it   append the public line to ~/.ssh/authorized_keys on HOST");
+                self.note("  log in         ssh USER@HOST");
+            } else if !self.search.output.json {
                 let format = self.search.format;
                 let version = if format == Format::Pkcs8 { " 9.8 or later" } else { "" };
                 self.note(format_args!(
@@ -302,7 +331,9 @@ impl<'a> Report<'a> {
         self.note(self.err.bold("next steps:"));
         self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
-        self.note(format_args!("  or an agent    ssh-add {private}"));
+        if !self.is_in_agent {
+            self.note(format_args!("  or an agent    ssh-add {private}"));
+        }
         if kept.format == Format::Pkcs8 {
             self.note("  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)");
         }

@@ -9,6 +9,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use std::sync::LazyLock;
 
+use crate::ssh_agent::imitate;
 use crate::{documents, program};
 use jsonschema::Validator;
 use program::{check_secret, objects, program, run, text};
@@ -27,6 +28,14 @@ fn schema() -> Value {
 
 fn validator() -> Validator {
     jsonschema::draft202012::new(&schema()).unwrap()
+}
+
+/// Checks that objects obey the schema.
+pub fn validate(objects: &[Value]) {
+    let validator = validator();
+    for object in objects {
+        validator.validate(object).unwrap_or_else(|error| panic!("{error}\n{object}"));
+    }
 }
 
 /// Returns the fields of each type of object.
@@ -104,16 +113,21 @@ fn every_object() -> Vec<Value> {
     ];
     let mut all: Vec<Value> = runs.iter().flat_map(|(args, status)| printed(args, *status)).collect();
     all.extend(interrupted());
+    imitate(&directory.path().join("agent"), |_, _| None);
+    for args in [&["--json", "--agent", "ab"][..], &["--json", "--agent", "ab", "-o", &path("id_a")]] {
+        let ran = run(program(args).env("SSH_AUTH_SOCK", path("agent")));
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        all.extend(objects(&ran.stdout));
+    }
     all
 }
 
 /// Some run prints each field of the schema, so the schema promises no field that does not exist.
 #[test]
 fn every_object_of_every_run_obeys_the_schema() {
-    let validator = validator();
+    validate(&EVERY_OBJECT);
     let (mut seen, mut reasons) = (BTreeMap::<_, BTreeSet<_>>::new(), BTreeSet::new());
     for object in &*EVERY_OBJECT {
-        validator.validate(object).unwrap_or_else(|error| panic!("{error}\n{object}"));
         let names = object.as_object().unwrap().keys().cloned();
         seen.entry(text(object, "type").to_owned()).or_default().extend(names);
         reasons.extend(object.get("reason").map(Value::to_string));
@@ -150,6 +164,10 @@ fn an_object_that_is_changed_anywhere_is_refused() {
         for (name, value) in object.as_object().unwrap() {
             let mut less = object.clone();
             less.as_object_mut().unwrap().remove(name);
+            // A key in files need not be in the agent.
+            if name == "agent" && object.get("private_key_file").is_some() {
+                continue;
+            }
             refused(&less, &format!("no {name}"));
             for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {
                 // These values are right, too.

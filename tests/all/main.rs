@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod agent;
 mod bad_input;
 mod batch;
 mod cli;
@@ -38,6 +39,7 @@ mod require;
 mod results;
 mod rooms;
 mod soak;
+mod ssh_agent;
 mod sshd;
 mod supply;
 mod terminal;

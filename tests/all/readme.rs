@@ -157,7 +157,7 @@ impl Home {
             ["vanity-ed25519", "--engine", "gpu", ..] if !cfg!(feature = "gpu") => {
                 assert_eq!(run(&mut self.shell(line)).status, Some(2));
             }
-            ["ssh-add", ..] => {
+            ["ssh-add", ..] | ["vanity-ed25519", "--agent", ..] => {
                 let mut agent = command("ssh-agent");
                 succeed(self.surround(&mut agent).args(["bash", "-c", line]));
             }
@@ -253,6 +253,7 @@ examples_of! {
     graphics_processors: "docs/gpu.md", 2;
     platforms: "docs/platforms.md", 6;
     questions: "docs/faq.md", 7;
+    agent: "docs/agent.md", 4;
 }
 
 /// `guide.rs` runs the guide to many machines.

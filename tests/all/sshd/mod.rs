@@ -62,12 +62,25 @@ impl Server {
 
     /// Logs in as the current user with one key alone, and runs `echo OK` on the server.
     pub fn login(&self, ssh: &Path, directory: &Path, key: &Path) -> Output {
-        let known_hosts = format!("UserKnownHostsFile=\"{}\"", directory.join("known_hosts").display());
         let mut command = Command::new(ssh);
-        command.args(["-F", "/dev/null", "-p", &self.port.to_string(), "-i"]).arg(key);
+        command
+            .args(["-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i"])
+            .arg(key);
+        self.echo(command, directory)
+    }
+
+    /// Logs in as the current user with the keys of an agent, and runs `echo OK` on the server.
+    pub fn login_by_agent(&self, ssh: &Path, directory: &Path, socket: &Path) -> Output {
+        let mut command = Command::new(ssh);
+        command.args(["-F", "/dev/null", "-o", "IdentityFile=none"]).env("SSH_AUTH_SOCK", socket);
+        self.echo(command, directory)
+    }
+
+    /// Runs `echo OK` on the server.
+    fn echo(&self, mut command: Command, directory: &Path) -> Output {
+        let known_hosts = format!("UserKnownHostsFile=\"{}\"", directory.join("known_hosts").display());
+        command.args(["-p", &self.port.to_string()]);
         for option in [
-            "IdentitiesOnly=yes",
-            "IdentityAgent=none",
             "BatchMode=yes",
             "ConnectTimeout=20",
             "GlobalKnownHostsFile=/dev/null",

@@ -1,0 +1,54 @@
+//! Options about the agent.
+
+use std::path::Path;
+
+use crate::agent::Constraints;
+use crate::plan::Complaint;
+use crate::store::Destination;
+
+use super::args::Args;
+use super::values;
+
+/// Returns how the agent holds the keys, or `None` if they do not go to the agent.
+///
+/// # Errors
+///
+/// Returns a complaint if options contradict each other.
+pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Constraints>, Complaint> {
+    let lifetime = values::lifetime(args.lifetime.as_deref())?;
+    let constraints = Constraints { lifetime, confirm: args.confirm };
+    if args.agent {
+        check(args, destination)?;
+        return Ok(Some(constraints));
+    }
+    for (option, is_given) in [("--lifetime", lifetime.is_some()), ("--confirm", args.confirm)] {
+        if is_given {
+            return Err(Complaint::new(format!("{option} needs --agent"))
+                .hint("--agent adds the key to the running ssh-agent, which carries out this option"));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses options about files if no file is written.
+fn check(args: &Args, destination: &Destination) -> Result<(), Complaint> {
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Complaint::new("--agent and --output - contradict each other: which one gets the key?")
+            .hint("--output PATH writes it to a file, and adds it to the agent, too"));
+    }
+    if *destination != Destination::Stream {
+        return Ok(());
+    }
+    let options = [
+        ("--passphrase", args.passphrase),
+        ("--passphrase-file", args.passphrase_file.is_some()),
+        ("--format", args.format.is_some()),
+    ];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Complaint::new(format!(
+            "{option} is about a file, but --agent alone writes none"
+        ))
+        .hint("add --output PATH or --output-dir DIR; an agent has no use for a passphrase or a format")),
+    }
+}

@@ -1,0 +1,378 @@
+//! `--agent`: finds go into a real `ssh-agent`, and a find that an agent does not take is in a file.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::program::{
+    Ran, body, check_pair, check_secret, comment, names, objects, of_type, program, run, start, succeed, text,
+};
+use crate::ssh_agent::{ADD, ADD_CONSTRAINED, Agent, FAILURE, LIST, Reply, SUCCESS, imitate};
+use crate::sshd::Server;
+use crate::{json, require};
+
+/// A directory for an agent, and one in which the program runs.
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        fs::create_dir(directory.path().join("work")).unwrap();
+        Self { directory }
+    }
+
+    fn work(&self) -> PathBuf {
+        self.directory.path().join("work")
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.directory.path().join("agent")
+    }
+
+    /// Writes a program, and returns its path.
+    fn script(&self, name: &str, lines: &str) -> PathBuf {
+        let path = self.directory.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        path
+    }
+
+    fn agent(&self) -> Option<Agent> {
+        Agent::start(self.directory.path(), Path::new("/bin/false"))
+    }
+
+    /// Returns a command that runs the program with the agent.
+    fn program(&self, args: &[&str]) -> Command {
+        let mut command = program(args);
+        command.current_dir(self.work()).env("SSH_AUTH_SOCK", self.socket()).env("HOME", self.work());
+        command
+    }
+}
+
+#[test]
+fn a_find_goes_into_the_agent_alone() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let ran = succeed(&mut place.program(&["--agent", "-C", "me and\u{e9}", "ab"]));
+    assert_eq!(ran.stdout, agent.lines());
+    assert!(body(ran.stdout.trim_end()).to_lowercase().contains("ab"));
+    assert_eq!(comment(ran.stdout.trim_end()), "me and\u{e9}");
+    assert_eq!(names(&place.work()), [""; 0]);
+    assert!(ran.stderr.contains("\nprivate key in the agent\n"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("PRIVATE KEY"), "{}", ran.stderr);
+
+    let ran = succeed(&mut place.program(&["--agent", "-q", "-n", "3", "ab"]));
+    assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (3, ""));
+    assert!(agent.lines().ends_with(&ran.stdout));
+    assert_eq!(agent.lines().lines().count(), 4);
+
+    // Nobody reads the public line, but the agent has the key.
+    succeed(place.program(&["--agent", "ab"]).stdout(Stdio::null()));
+    assert_eq!(agent.lines().lines().count(), 5);
+}
+
+#[test]
+fn a_file_and_the_agent_both_get_the_key() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    fs::write(place.directory.path().join("secret"), "correct horse\n").unwrap();
+    let ran = succeed(&mut place.program(&["--agent", "-o", "id_x", "ab"]));
+    assert_eq!(ran.stdout.trim_end(), check_pair(&place.work().join("id_x")));
+    assert_eq!(ran.stdout, agent.lines());
+    check_secret(&ran, &fs::read_to_string(place.work().join("id_x")).unwrap());
+
+    // The agent has the key without the passphrase.
+    let args = ["--agent", "-o", "locked", "--rounds", "1", "--passphrase-file", "../secret", "ab"];
+    let ran = succeed(&mut place.program(&args));
+    assert!(agent.lines().ends_with(&ran.stdout));
+
+    let ran = succeed(&mut place.program(&["--agent", "-d", "keys", "-n", "3", "ab", "--json"]));
+    let objects = objects(&ran.stdout);
+    let found = of_type(&objects, "found");
+    assert_eq!(found.len(), 3);
+    for object in found {
+        assert_eq!(object["agent"], true);
+        assert_eq!(
+            check_pair(&place.work().join(text(object, "private_key_file"))),
+            text(object, "public_key")
+        );
+        assert!(agent.lines().contains(text(object, "public_key")));
+    }
+    // What exists already is not made again, and not added.
+    succeed(&mut place.program(&["--agent", "-d", "keys", "-n", "3", "ab"]));
+    assert_eq!(agent.lines().lines().count(), 5);
+}
+
+#[test]
+fn json_shows_no_private_key() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let ran = succeed(&mut place.program(&["--agent", "--json", "ab"]));
+    let objects = objects(&ran.stdout);
+    json::validate(&objects);
+    let found = of_type(&objects, "found")[0];
+    assert_eq!((&found["agent"], &found["encrypted"]), (&true.into(), &false.into()));
+    assert!(["private_key", "private_key_file"].iter().all(|field| found.get(field).is_none()), "{found}");
+    assert_eq!(agent.lines().trim_end(), text(found, "public_key"));
+    assert_eq!(names(&place.work()), [""; 0]);
+}
+
+#[test]
+fn the_agent_drops_a_key_after_its_lifetime() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let ran = succeed(&mut place.program(&["--agent", "--lifetime", "2s", "ab"]));
+    assert!(ran.stderr.contains("private key in the agent, which drops it after 2s\n"), "{}", ran.stderr);
+    assert_eq!(agent.lines(), ran.stdout);
+    succeed(&mut place.program(&["--agent", "--lifetime", "1h", "ab"]));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while agent.lines().contains(&ran.stdout) {
+        assert!(Instant::now() < deadline, "{}", agent.lines());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(agent.lines().lines().count(), 1);
+}
+
+#[test]
+fn the_agent_asks_before_each_use() {
+    let place = Place::new();
+    let asked = place.directory.path().join("asked");
+    let askpass = place.script("askpass", &format!("echo \"$1\" >> '{}'", asked.display()));
+    let Some(agent) = Agent::start(place.directory.path(), &askpass) else { return };
+    for (option, questions) in [(&[][..], 0), (&["--confirm"], 1)] {
+        let file = format!("line_{questions}.pub");
+        let ran = succeed(place.program(&["--agent", "ab"]).args(option));
+        fs::write(place.work().join(&file), &ran.stdout).unwrap();
+        let signed = agent.ssh_add(&["-T", place.work().join(&file).to_str().unwrap()]);
+        assert_eq!(signed.status, Some(0), "{signed:?}");
+        let text = fs::read_to_string(&asked).unwrap_or_default();
+        assert_eq!(text.matches("Allow use of key").count(), questions, "{text}");
+    }
+}
+
+#[test]
+fn a_key_in_the_agent_logs_in() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let tools = ["sshd", "ssh", "ssh-keygen"].map(require::tool);
+    let [Some(sshd), Some(ssh), Some(ssh_keygen)] = tools else { return };
+    let ran = succeed(&mut place.program(&["--agent", "ab"]));
+    let authorized = place.directory.path().join("authorized");
+    fs::write(&authorized, &ran.stdout).unwrap();
+    let server = Server::start(&sshd, &ssh_keygen, place.directory.path(), &authorized);
+    let login = server.login_by_agent(&ssh, place.directory.path(), &agent.socket);
+    let stderr = String::from_utf8_lossy(&login.stderr);
+    assert_eq!(String::from_utf8_lossy(&login.stdout), "OK\n", "{stderr}\n{}", server.log());
+    agent.ssh_add(&["-D"]);
+    let login = server.login_by_agent(&ssh, place.directory.path(), &agent.socket);
+    assert_eq!(login.status.code(), Some(255), "{}", server.log());
+}
+
+#[test]
+fn a_locked_agent_is_refused_before_the_search() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let askpass = place.script("askpass", "echo password");
+    succeed(&mut place.program(&["--agent", "ab"]));
+    let had = agent.lines();
+    agent.lock("-x", &askpass);
+    for args in [&["--agent", "ab"][..], &["--agent", "--confirm", "--lifetime", "1h", "-d", "keys", "ab"]] {
+        let ran = run(&mut place.program(args));
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+        let message =
+            "error: the agent is locked: it lists no keys and takes none\nhint: ssh-add -X unlocks it\n";
+        assert_eq!(ran.stderr, message);
+    }
+    assert_eq!(names(&place.work()), [""; 0]);
+    agent.lock("-X", &askpass);
+    // Nothing remains of the trial.
+    assert_eq!(agent.lines(), had);
+    succeed(&mut place.program(&["--agent", "ab"]));
+    assert_eq!(agent.lines().lines().count(), 2);
+}
+
+/// The trial before the search takes two messages: a key is added and removed.
+const TRIAL: usize = 2;
+
+fn is_add(message: u8) -> bool {
+    [ADD, ADD_CONSTRAINED].contains(&message)
+}
+
+/// Runs a search whose agent fails in the end. The key must be whole in a file of its own, which the
+/// message names.
+fn check_kept(place: &Place, args: &[&str], why: &str) {
+    let ran = run(place.program(args).args(["--agent", "-q", "ab"]));
+    assert_eq!(ran.status, Some(1), "{why}: {ran:?}");
+    let files: Vec<String> =
+        names(&place.work()).into_iter().filter(|name| !name.ends_with(".pub")).collect();
+    let [file] = &files[..] else { panic!("{why}: {files:?}") };
+    assert_eq!(ran.stdout.trim_end(), check_pair(&place.work().join(file)), "{why}");
+    check_secret(&ran, &fs::read_to_string(place.work().join(file)).unwrap());
+    let shown = if args.is_empty() { format!("./{file}") } else { file.clone() };
+    let message = format!(
+        "error: {why}; the key is kept in {shown}\nhint: ssh-add {shown} adds it later\n\
+         error: 1 key is not in the agent\n\
+         hint: the files are named above; ssh-add FILE adds a key\n"
+    );
+    assert_eq!(ran.stderr, message);
+}
+
+#[test]
+fn a_key_that_the_agent_does_not_take_is_in_a_file() {
+    type Fault = fn(usize, u8) -> Option<Reply>;
+    let faults: [(&str, Fault); 6] = [
+        ("the agent is locked: it lists no keys and takes none", |count, message| {
+            (count >= TRIAL && is_add(message)).then(|| FAILURE.into())
+        }),
+        ("the agent closed the connection", |count, _| (count >= TRIAL).then_some(Reply::Close)),
+        ("the agent closed the connection", |_, message| (message == LIST).then_some(Reply::Close)),
+        ("the answer is not that of an agent", |count, _| {
+            (count >= TRIAL).then(|| Reply::Answer(b"HTTP/1.1 400 Bad Request".to_vec()))
+        }),
+        ("the agent does not list the key that it took", |count, message| {
+            (count >= TRIAL && is_add(message)).then(|| SUCCESS.into())
+        }),
+        ("the agent does not answer (the longest wait is 5 s)", |count, _| {
+            (count >= TRIAL).then_some(Reply::Hang)
+        }),
+    ];
+    for (why, fault) in faults {
+        for args in [&[][..], &["-o", "id_x"]] {
+            let place = Place::new();
+            imitate(&place.socket(), fault);
+            check_kept(&place, args, why);
+        }
+    }
+}
+
+/// The rest of the keys is in files, and the search finds all of them.
+#[test]
+fn an_agent_that_dies_in_the_middle_loses_nothing() {
+    for fault in [|| Reply::Close, || Reply::Hang] {
+        let place = Place::new();
+        // The first key takes two messages: it is added and listed.
+        let keys = imitate(&place.socket(), move |count, _| (count >= TRIAL + 2).then(fault));
+        let ran = run(&mut place.program(&["--agent", "--json", "-n", "4", "ab"]));
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        let objects = objects(&ran.stdout);
+        json::validate(&objects);
+        let found = of_type(&objects, "found");
+        assert_eq!((found.len(), keys.lock().unwrap().len()), (4, 1));
+        assert_eq!(found[0]["agent"], true);
+        for object in &found[1..] {
+            assert_eq!(object["agent"], false);
+            let file = text(object, "private_key_file");
+            assert_eq!(check_pair(&place.work().join(file)), text(object, "public_key"));
+            assert!(ran.stderr.contains(&format!("; the key is kept in {file}\n")), "{}", ran.stderr);
+        }
+        assert!(ran.stderr.contains("error: 3 keys are not in the agent\n"), "{}", ran.stderr);
+        assert_eq!(names(&place.work()).len(), 6);
+    }
+}
+
+/// A real agent that is killed while the program searches.
+#[test]
+fn an_agent_that_is_gone_loses_nothing() {
+    let place = Place::new();
+    let Some(agent) = place.agent() else { return };
+    let mut search = place.program(&["--agent", "-n", "1000000", "ab"]);
+    let mut child = start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while agent.lines().is_empty() {
+        assert!(Instant::now() < deadline);
+    }
+    drop(agent);
+    while names(&place.work()).len() < 4 {
+        assert!(Instant::now() < deadline);
+    }
+    // A closed stdout ends the search.
+    drop(child.stdout.take());
+    let ran = child.end();
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    for name in names(&place.work()).iter().filter(|name| !name.ends_with(".pub")) {
+        check_pair(&place.work().join(name));
+        // That of the last key says so, or that stdout is closed.
+        assert!(
+            ran.stderr.contains(&format!(" kept in ./{name}\n"))
+                || ran.stderr.contains(&format!(" kept in './{name}'\n")),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn an_agent_that_hangs_is_refused_after_5_seconds() {
+    let place = Place::new();
+    let _listener = UnixListener::bind(place.socket()).unwrap();
+    let began = Instant::now();
+    let ran = run(&mut place.program(&["--agent", "-d", "keys", "ab"]));
+    assert!(began.elapsed() >= Duration::from_secs(5));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    let message = "error: the agent does not answer (the longest wait is 5 s)\nhint: ";
+    assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
+    assert_eq!(names(&place.work()), [""; 0]);
+}
+
+/// Runs a search whose agent is not usable, and returns what it printed.
+fn refused(place: &Place, args: &[&str]) -> String {
+    let ran: Ran = run(place.program(args).args(["--agent", "ab"]));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    assert_eq!(names(&place.work()), [""; 0]);
+    ran.stderr
+}
+
+#[test]
+fn an_unusable_agent_is_refused_before_the_search() {
+    let place = Place::new();
+    let message = refused(&place, &[]);
+    assert!(message.starts_with(&format!("error: there is no agent at '{}': ", place.socket().display())));
+    imitate(&place.socket(), |_, message| is_add(message).then(|| FAILURE.into()))
+        .lock()
+        .unwrap()
+        .push(vec![0; 51]);
+    assert!(refused(&place, &["-o", "id_x"]).starts_with("error: the agent refuses the key\n"));
+
+    let place = Place::new();
+    imitate(&place.socket(), |_, message| (message == ADD_CONSTRAINED).then(|| FAILURE.into()));
+    for option in [&["--confirm"][..], &["--lifetime", "1h"]] {
+        let message = refused(&place, option);
+        assert!(message.starts_with("error: the agent takes no keys with a lifetime"), "{message}");
+    }
+    // Without constraints it is as good as any other.
+    succeed(&mut place.program(&["--agent", "ab"]));
+    assert_eq!(names(&place.work()), [""; 0]);
+
+    for reply in [|| Reply::Close, || Reply::Answer(b"HTTP".to_vec()), || Reply::Answer(Vec::new())] {
+        let place = Place::new();
+        imitate(&place.socket(), move |_, _| Some(reply()));
+        refused(&place, &[]);
+    }
+}
+
+/// Not even root can write files to /proc.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_key_that_the_agent_does_not_take_has_a_place() {
+    let place = Place::new();
+    imitate(&place.socket(), |count, _| (count >= 2 * TRIAL).then_some(Reply::Close));
+    let ran = run(place.program(&["--agent", "ab"]).current_dir("/proc").env("HOME", "/proc"));
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: cannot create files in '.': "), "{}", ran.stderr);
+
+    let ran = run(place.program(&["--agent", "ab"]).current_dir("/proc"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let names = names(&place.work());
+    assert_eq!(names.len(), 2);
+    check_pair(&place.work().join(&names[0]));
+    assert!(ran.stderr.contains(&names[0]), "{}", ran.stderr);
+}

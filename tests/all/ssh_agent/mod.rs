@@ -1,0 +1,142 @@
+//! Runs a real `ssh-agent`, and imitates agents that fail.
+
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use crate::program::{Ran, Running, command, run, start, succeed};
+use crate::require;
+
+/// The messages of the protocol.
+pub const SUCCESS: &[u8] = &[6];
+pub const FAILURE: &[u8] = &[5];
+pub const LIST: u8 = 11;
+pub const ADD: u8 = 17;
+pub const REMOVE: u8 = 18;
+pub const ADD_CONSTRAINED: u8 = 25;
+
+/// A real agent. It ends when this value is dropped.
+pub struct Agent {
+    pub socket: PathBuf,
+    ssh_add: PathBuf,
+    _child: Running,
+}
+
+impl Agent {
+    /// Starts an agent that listens in `directory`. `askpass` is the program by which it asks the
+    /// user. Returns `None` without the tools.
+    pub fn start(directory: &Path, askpass: &Path) -> Option<Self> {
+        let tools = ["ssh-agent", "ssh-add"].map(require::tool);
+        let [Some(ssh_agent), Some(ssh_add)] = tools else { return None };
+        let socket = directory.join("agent");
+        let mut command = Command::new(ssh_agent);
+        command.arg("-D").arg("-a").arg(&socket).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.env("SSH_ASKPASS", askpass).env("SSH_ASKPASS_REQUIRE", "force");
+        let mut child = start(&mut command);
+        // The agent listens before it prints its variables.
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("SSH_AUTH_SOCK="), "{line}");
+        Some(Self { socket, ssh_add, _child: child })
+    }
+
+    /// Runs `ssh-add` with these arguments.
+    pub fn ssh_add(&self, args: &[&str]) -> Ran {
+        run(command(&self.ssh_add).args(args).env("SSH_AUTH_SOCK", &self.socket))
+    }
+
+    /// Returns the public lines of the keys that the agent has.
+    pub fn lines(&self) -> String {
+        let listed = self.ssh_add(&["-L"]);
+        if listed.stdout == "The agent has no identities.\n" { String::new() } else { listed.stdout }
+    }
+
+    /// Locks the agent with `-x`, or unlocks it with `-X`. `askpass` prints the password.
+    pub fn lock(&self, option: &str, askpass: &Path) {
+        let mut command = command(&self.ssh_add);
+        command.arg(option).env("SSH_AUTH_SOCK", &self.socket);
+        succeed(command.env("SSH_ASKPASS", askpass).env("SSH_ASKPASS_REQUIRE", "force"));
+    }
+}
+
+/// What an imitation does after it has read a message.
+pub enum Reply {
+    /// It answers with this body.
+    Answer(Vec<u8>),
+    /// It closes the connection.
+    Close,
+    /// It never answers.
+    Hang,
+}
+
+impl From<&[u8]> for Reply {
+    fn from(body: &[u8]) -> Self {
+        Self::Answer(body.to_vec())
+    }
+}
+
+/// The keys of an imitation: their blobs.
+pub type Keys = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// An agent that holds the keys as a real one does, except where `fault` replies instead. `fault`
+/// gets the number of messages before this one, and the message. The thread ends with the tests.
+pub fn imitate(socket: &Path, fault: impl Fn(usize, u8) -> Option<Reply> + Send + 'static) -> Keys {
+    let listener = UnixListener::bind(socket).unwrap();
+    let keys = Keys::default();
+    let held = Arc::clone(&keys);
+    std::thread::spawn(move || {
+        let mut count = 0;
+        let mut hanging = Vec::new();
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            while let Some(message) = read(&mut connection) {
+                let reply = fault(count, message[0]).unwrap_or_else(|| answer(&message, &held));
+                count += 1;
+                match reply {
+                    Reply::Answer(body) => {
+                        let length = (body.len() as u32).to_be_bytes();
+                        // A program that has given up closes the connection.
+                        let _ = connection.write_all(&[&length[..], &body].concat());
+                    }
+                    Reply::Close => break,
+                    Reply::Hang => {
+                        hanging.push(connection);
+                        break;
+                    }
+                }
+            }
+        }
+    });
+    keys
+}
+
+fn read(connection: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut length = [0; 4];
+    connection.read_exact(&mut length).ok()?;
+    let mut message = vec![0; u32::from_be_bytes(length) as usize];
+    connection.read_exact(&mut message).ok()?;
+    Some(message)
+}
+
+/// Returns the answer of an agent that does what it is asked.
+fn answer(message: &[u8], keys: &Keys) -> Reply {
+    let mut keys = keys.lock().unwrap();
+    match message[0] {
+        // The algorithm and the public key of an added key are its blob.
+        ADD | ADD_CONSTRAINED => keys.push(message[1..52].to_vec()),
+        REMOVE => keys.retain(|key| *key != message[5..56]),
+        LIST => {
+            let mut body = [&[12][..], &(keys.len() as u32).to_be_bytes()].concat();
+            for key in keys.iter() {
+                body.extend([&(key.len() as u32).to_be_bytes()[..], key, &[0; 4]].concat());
+            }
+            return Reply::Answer(body);
+        }
+        _ => return Reply::from(FAILURE),
+    }
+    Reply::from(SUCCESS)
+}
