@@ -172,6 +172,21 @@ pub(super) struct Args {
     #[arg(long, help_heading = "Where the key goes")]
     pub confirm: bool,
 
+    /// Make a key for an SSH server: ssh_host_ed25519_key
+    ///
+    /// The two files have the names, the modes and the comment that sshd and ssh-keygen -A give
+    /// them. They go to the working directory or to --output-dir. The lines for known_hosts and the
+    /// SSHFP records are printed, for the host NAME, or else for this machine.
+    #[arg(
+        long,
+        value_name = "NAME",
+        num_args = 0..=1,
+        require_equals = true,
+        allow_hyphen_values = true,
+        help_heading = "Where the key goes"
+    )]
+    pub host_key: Option<Option<String>>,
+
     /// Format of the private key: pkcs8 or openssh
     ///
     /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, and the

@@ -8,6 +8,7 @@ mod agent;
 mod args;
 mod duplicates;
 mod encryption;
+mod host_key;
 mod line;
 pub mod patterns;
 mod streams;
@@ -69,9 +70,16 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let devices = values::devices(args.gpu_device.as_deref())?;
     let timeout = values::timeout(args.timeout.as_deref())?;
     let format = values::format(args.format.as_deref())?;
-    let comment = values::comment(args.comment.as_deref())?;
+    let mut comment = values::comment(args.comment.as_deref())?;
     let target = values::target(args.target.as_deref())?;
-    let destination = destination(&args);
+    let (mut destination, mut host) = (destination(&args), None);
+    let mut format = format;
+    if let Some(host_key) = host_key::host_key(&args)? {
+        destination = host_key.destination;
+        format = Some(Format::Openssh);
+        comment = comment.or(Some(host_key.comment));
+        host = Some(host_key.host);
+    }
     let agent = agent::agent(&args, &destination)?;
     // If the agent does not take a key, the key goes to a file.
     let is_agent_alone = agent.is_some() && destination == Destination::Stream;
@@ -101,6 +109,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         timeout,
         destination,
         agent,
+        host,
         format,
         encryption,
         comment,
@@ -169,7 +178,7 @@ fn check_output(destination: &Destination, json: bool) -> Result<(), Complaint> 
     let (option, path) = match destination {
         Destination::Stream => return streams::check(),
         Destination::File(path) => ("--output", path),
-        Destination::Directory(path) => ("--output-dir", path),
+        Destination::Directory(path) | Destination::FileIn(path, _) => ("--output-dir", path),
     };
     if json && path.to_str().is_none() {
         let problem = format!("{option} {} is not UTF-8 text", quoted_os(path.as_os_str()));
@@ -187,6 +196,11 @@ fn check_count(plan: &SearchPlan) -> Result<(), Complaint> {
         Quota::Any(count) => *count,
         Quota::Left(counts) => counts.iter().sum(),
     };
+    if plan.host.is_some() && keys > 1 {
+        return Err(Complaint::new(format!("--host-key makes one key, but you asked for {keys} keys")).hint(
+            "leave out --count; for several patterns add --any; a name goes after =, as in --host-key=NAME",
+        ));
+    }
     if matches!(plan.destination, Destination::File(_)) && keys > 1 {
         return Err(Complaint::new(format!("--output names one file, but you asked for {keys} keys"))
             .hint("--output-dir DIR writes a pair of files for each key"));

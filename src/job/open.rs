@@ -42,6 +42,8 @@ pub struct OpenSearch {
     pub destination: Destination,
     /// The agent, if keys go there.
     pub(super) agent: Option<OpenAgent>,
+    /// The name of the host whose key this is, if it is the key of a host.
+    pub host: Option<String>,
     /// The format of the private keys.
     pub format: Format,
     /// The ledger, if the destination is a directory.
@@ -64,7 +66,7 @@ impl OpenSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
-        let SearchPlan { destination, agent, format, encryption, comment, output, .. } = plan;
+        let SearchPlan { destination, agent, host, format, encryption, comment, output, .. } = plan;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
         let agent = agent.map(|constraints| OpenAgent::open(constraints, &destination)).transpose()?;
@@ -108,6 +110,7 @@ impl OpenSearch {
             timeout,
             destination,
             agent,
+            host,
             format,
             ledger,
             protection,

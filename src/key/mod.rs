@@ -21,6 +21,7 @@
 mod decode;
 mod encode;
 mod format;
+mod host;
 mod protect;
 pub(crate) mod rfc8032_vectors;
 mod seed;

@@ -75,6 +75,8 @@ pub struct SearchPlan {
     /// How the agent holds the keys, or `None` if they do not go to the agent. With
     /// [`Destination::Stream`] they go to the agent alone.
     pub agent: Option<Constraints>,
+    /// The name of the host whose key this is, if it is the key of a host.
+    pub host: Option<String>,
     /// The format of private keys, if the user chose one.
     pub format: Option<Format>,
     /// How private keys are encrypted, or `None` if they are not.

@@ -7,6 +7,7 @@ mod agent;
 mod bench;
 mod failure;
 mod forecast;
+mod host;
 mod json;
 mod number;
 mod odds;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::agent;
 use super::forecast::Forecast;
+use super::host;
 use super::json;
 use super::number::{clock, percent, rough};
 use super::odds::{odds_line, several_line, several_times, times_line};
@@ -125,17 +126,17 @@ impl Reporter for Report<'_> {
         match &delivered {
             _ if self.search.output.json => {
                 let encrypted = self.search.protection.is_some();
-                self.print_json(&json::found(
-                    &self.search.patterns,
-                    find,
-                    &line,
-                    encrypted,
-                    &delivered,
-                    added,
-                ))?;
+                let mut object =
+                    json::found(&self.search.patterns, find, &line, encrypted, &delivered, added);
+                if let Some(name) = &self.search.host {
+                    host::add(&mut object, name, &find.public_key);
+                }
+                self.print_json(&object)?;
             }
             Delivered::Files(_) | Delivered::Agent => {
-                self.print(&(self.out.highlight(&line, self.matched(find, Target::Key)) + "\n"))?
+                let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
+                let of_host = self.search.host.as_ref().map(|name| host::lines(name, &find.public_key));
+                self.print(&(line + &of_host.unwrap_or_default()))?;
             }
             Delivered::Stdout(private_key) => {
                 self.print(private_key)?;
@@ -329,6 +330,9 @@ impl<'a> Report<'a> {
         };
         let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
         self.note(self.err.bold("next steps:"));
+        if let Some(name) = &self.search.host {
+            return host::next_steps(name, kept).iter().for_each(|line| self.note(line));
+        }
         self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
         if !self.is_in_agent {

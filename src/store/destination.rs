@@ -24,6 +24,8 @@ pub enum Destination {
     /// One pair: the private key goes to this file, the public line to the same name with `.pub`
     /// added.
     File(PathBuf),
+    /// One pair in this directory: the private key goes to a file of this name.
+    FileIn(PathBuf, &'static str),
     /// Many pairs: each key gets a pair of files in this directory.
     Directory(PathBuf),
 }
@@ -36,13 +38,14 @@ impl Destination {
         chosen.unwrap_or_else(|| match self {
             Self::Stream => Format::Pkcs8,
             Self::File(path) => Format::of_file_name(path),
-            Self::Directory(_) => Format::Openssh,
+            Self::FileIn(..) | Self::Directory(_) => Format::Openssh,
         })
     }
 
     /// Fails now if [`keep`](Self::keep) would certainly fail later.
     ///
-    /// Creates a missing [`Directory`](Self::Directory) with mode 0700; its parent must exist.
+    /// Creates a missing directory of [`FileIn`](Self::FileIn) and [`Directory`](Self::Directory) with
+    /// mode 0700; its parent must exist.
     /// Removes the temporary files that killed processes have left. Changes nothing else on disk.
     ///
     /// # Errors
@@ -52,6 +55,9 @@ impl Destination {
         match self {
             Self::Stream => Ok(()),
             Self::File(path) => prepare_file(path),
+            Self::FileIn(directory, name) => {
+                prepare_directory(directory).and_then(|()| prepare_file(&directory.join(name)))
+            }
             Self::Directory(path) => prepare_directory(path),
         }
     }
@@ -67,6 +73,7 @@ impl Destination {
         let private_file = match self {
             Self::Stream => return Ok(None),
             Self::File(path) => path.clone(),
+            Self::FileIn(directory, name) => directory.join(name),
             Self::Directory(path) => {
                 let mut group = Group::new(path)?;
                 group.add(pair)?;

@@ -3,6 +3,7 @@
 //! module also protects secrets: it switches core dumps off and overwrites memory.
 
 mod caches;
+mod host;
 mod huge_pages;
 mod process;
 mod random;
@@ -10,6 +11,7 @@ mod thread_time;
 mod wipe;
 
 pub use caches::caches;
+pub use host::host_name;
 pub use huge_pages::Zeros;
 pub use process::{forbid_core_dumps, memory_limit};
 pub use random::{RandomnessError, fill_random};

@@ -86,6 +86,7 @@ fn every_object() -> Vec<Value> {
         (&["--json", "--passphrase-file", &path("passphrase"), "ab"], 0),
         (&["--json", "--passphrase-file", &path("passphrase"), "--format", "openssh", "ab"], 0),
         (&["--json", "--in", "fingerprint", "ab"], 0),
+        (&["--json", "--host-key=bob", "-d", &path("host"), "ab"], 0),
         (&["--json", "--regex", "^[AB].*c", "--engine", "reference"], 0),
         (&["--json", "--timeout", "200ms", NEVER], 3),
         (

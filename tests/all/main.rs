@@ -21,6 +21,7 @@ mod files;
 mod gpu;
 mod guide;
 mod holdings;
+mod host_key;
 mod hostile;
 mod json;
 mod keys;

@@ -132,6 +132,18 @@ impl Home {
         shown.replace('\r', "")
     }
 
+    /// Checks that ssh reads a configuration, and takes the key that it names for each host.
+    fn check_config(&self, text: &str) {
+        let file = self.directory.path().join("shown_config");
+        fs::write(&file, text).unwrap();
+        for host in text.lines().filter_map(|line| line.strip_prefix("Host ")) {
+            let read = succeed(command("ssh").arg("-G").arg("-F").arg(&file).arg(host)).stdout;
+            for line in ["identityfile ~/.ssh/id_alice", "identitiesonly yes"] {
+                assert!(read.lines().any(|read| read == line), "{host}: {read}");
+            }
+        }
+    }
+
     /// Runs a command that the document shows without its output.
     fn run_shown(&self, line: &str) {
         let known = |kind: &str, name: &str| {
@@ -162,7 +174,11 @@ impl Home {
                 succeed(self.surround(&mut agent).args(["bash", "-c", line]));
             }
             ["puttygen", ..] if require::tool("puttygen").is_none() => {}
-            ["vanity-ed25519" | "ssh" | "ssh-copy-id" | "ssh-keygen" | "puttygen" | "git" | "chmod", ..] => {
+            [
+                "vanity-ed25519" | "ssh" | "ssh-copy-id" | "ssh-keygen" | "puttygen" | "git" | "chmod" | "cp"
+                | "echo",
+                ..,
+            ] => {
                 let user = format!("{}@host", sshd::user("-un"));
                 succeed(&mut self.shell(&line.replace("user@host", &user)));
             }
@@ -220,6 +236,7 @@ fn run_examples(name: &str) -> Option<(usize, usize, Home)> {
                 text.lines().for_each(|line| home.run_shown(line));
                 commands += text.lines().count();
             }
+            "ssh-config" => home.check_config(text),
             "text" if text.starts_with('#') => {
                 fs::write(home.directory.path().join("shown.txt"), text).unwrap();
                 succeed(&mut home.shell("vanity-ed25519 --estimate -f shown.txt"));
@@ -234,7 +251,7 @@ fn run_examples(name: &str) -> Option<(usize, usize, Home)> {
 /// Makes a test for each document, with the least number of its examples.
 macro_rules! examples_of {
     ($($test:ident: $document:literal, $least:literal;)*) => {
-        const RUN: &[&str] = &["README.md", $($document),*];
+        const RUN: &[&str] = &["README.md", "docs/keys-in-use.md", $($document),*];
 
         $(#[test]
         fn $test() {
@@ -252,7 +269,7 @@ examples_of! {
     json: "docs/json.md", 1;
     graphics_processors: "docs/gpu.md", 2;
     platforms: "docs/platforms.md", 6;
-    questions: "docs/faq.md", 7;
+    questions: "docs/faq.md", 4;
     agent: "docs/agent.md", 4;
 }
 
@@ -281,6 +298,23 @@ fn the_readme() {
     let log = home.server.as_ref().unwrap().log();
     let accepted = |entry: &str| entry.contains("Accepted publickey") && entry.contains(fingerprint);
     assert!(log.lines().any(accepted), "{line} was not accepted:\n{log}");
+}
+
+#[test]
+fn keys_in_use() {
+    let Some((_, commands, home)) = run_examples("docs/keys-in-use.md") else { return };
+    assert!(commands >= 22, "{commands} commands");
+    let read = |name: &str| fs::read_to_string(home.directory.path().join(name)).unwrap();
+    let text = |name: &str| read(name).split(' ').nth(1).unwrap().to_owned();
+    // The new key has taken the place of the old one.
+    let authorized = read(".ssh/authorized_keys");
+    assert!(authorized.contains(&text("id_alice_new.pub")), "{authorized}");
+    assert!(!authorized.contains(&text("id_alice.pub")), "{authorized}");
+    // The commit has a signature of the key.
+    let line = "git -C project log -1 --format='%G? %GS %GK'";
+    let shown = succeed(&mut home.shell(line)).stdout;
+    let key = succeed(&mut home.shell("ssh-keygen -lf id_alice.pub")).stdout;
+    assert_eq!(shown, format!("G alice@example.org {}\n", key.split(' ').nth(1).unwrap()));
 }
 
 /// `.ci/run` and `proof.sh` run these two commands on a new machine, in this order.

@@ -21,8 +21,14 @@ impl Server {
     /// Starts `sshd` in `directory`, which is also the home directory of a user who logs in. The
     /// server takes `authorized` for the user's `authorized_keys`.
     pub fn start(sshd: &Path, ssh_keygen: &Path, directory: &Path, authorized: &Path) -> Self {
+        let host_key = directory.join("host");
+        succeed(Command::new(ssh_keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(&host_key));
+        Self::start_with(sshd, &host_key, directory, authorized)
+    }
+
+    /// Starts `sshd` as [`Self::start`] does, with a host key that exists.
+    pub fn start_with(sshd: &Path, host_key: &Path, directory: &Path, authorized: &Path) -> Self {
         let path = |name: &str| directory.join(name);
-        succeed(Command::new(ssh_keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path("host")));
         if user("-u") == "0" {
             fs::create_dir_all("/run/sshd").unwrap();
         }
@@ -40,7 +46,7 @@ impl Server {
              KbdInteractiveAuthentication no\n\
              SetEnv HOME={}\n\
              LogLevel VERBOSE\n",
-            path("host").display(),
+            host_key.display(),
             path("pid").display(),
             authorized.display(),
             directory.display(),
@@ -74,6 +80,18 @@ impl Server {
         let mut command = Command::new(ssh);
         command.args(["-F", "/dev/null", "-o", "IdentityFile=none"]).env("SSH_AUTH_SOCK", socket);
         self.echo(command, directory)
+    }
+
+    /// Logs in with one key, to a host of this name that the file of known hosts must know.
+    pub fn login_to_known(&self, ssh: &Path, known_hosts: &Path, host: &str, key: &Path) -> Output {
+        let mut command = Command::new(ssh);
+        command
+            .args(["-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i"])
+            .arg(key);
+        command.args(["-o", "StrictHostKeyChecking=yes", "-o", &format!("HostKeyAlias={host}")]);
+        // The first value of an option counts.
+        command.args(["-o", &format!("UserKnownHostsFile=\"{}\"", known_hosts.display())]);
+        self.echo(command, known_hosts.parent().unwrap())
     }
 
     /// Runs `echo OK` on the server.
