@@ -76,7 +76,6 @@ impl JobError {
             | Self::Panic
             | Self::Stdout(_)
             | Self::Search(_) => return None,
-            Self::Unkept(..) => "the key that was just found is lost".to_owned(),
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
             Self::Unentered(..) => {
                 "every reported key is kept; the next search into this directory adds the missing lines"
@@ -92,7 +91,7 @@ impl JobError {
             Self::UnreportedInAgent(_) => {
                 "the key that was just found is in the agent; ssh-add -L prints its public line".to_owned()
             }
-            Self::Lost(_) => {
+            Self::Lost(_) | Self::Unkept(..) => {
                 "the key that was just found is lost; to keep the next one, write it to a file".to_owned()
             }
         })

@@ -376,3 +376,20 @@ fn a_key_that_the_agent_does_not_take_has_a_place() {
     check_pair(&place.work().join(&names[0]));
     assert!(ran.stderr.contains(&names[0]), "{}", ran.stderr);
 }
+
+/// The agent fails, and no directory is left. The program must not report success.
+#[test]
+fn a_key_that_nothing_takes_is_reported_as_lost() {
+    let place = Place::new();
+    let work = place.work();
+    imitate(&place.socket(), move |count, _| {
+        (count >= TRIAL).then(|| {
+            let _ = fs::remove_dir(&work);
+            Reply::Close
+        })
+    });
+    let ran = run(&mut place.program(&["--agent", "-q", "ab"]));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: the agent closed the connection, and cannot "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nhint: the key that was just found is lost; "), "{}", ran.stderr);
+}
