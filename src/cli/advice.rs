@@ -1,6 +1,6 @@
 //! Hints about patterns that cannot be searched for, in the words of the command line.
 
-use crate::pattern::{PatternError, Remedy, last_characters};
+use crate::pattern::{PatternError, Remedy, Style, last_characters, nearest};
 use crate::wire::{self, Target};
 
 /// Where a pattern comes from.
@@ -10,6 +10,16 @@ pub(super) enum Origin {
     Options,
     /// A line of a file. It can name its kind itself.
     Line,
+}
+
+/// Returns the nearest texts to `text` that can be searched for, as a hint. `None` if there are none.
+pub(super) fn spellings(text: &str, style: Style) -> Option<String> {
+    let spellings: Vec<String> = nearest(text, style).iter().map(|text| format!("`{text}`")).collect();
+    match &spellings[..] {
+        [] => None,
+        [one] => Some(format!("the nearest spelling is {one}")),
+        [others @ .., last] => Some(format!("the nearest spellings are {} and {last}", others.join(", "))),
+    }
 }
 
 /// Returns what to do about `error`.

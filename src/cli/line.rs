@@ -5,7 +5,7 @@
 
 use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
-use super::advice::{Origin, advice};
+use super::advice::{Origin, advice, spellings};
 use super::values::quoted;
 use crate::plan::Complaint;
 
@@ -97,6 +97,7 @@ impl<'a> Line<'a> {
         Complaint::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
             .place(self.written, at)
             .hint(self.hint(error))
+            .hints(spellings(self.pattern, self.style))
     }
 
     /// Returns the hint about an error of the pattern.

@@ -9,7 +9,7 @@ use crate::escape::escaped_path;
 use crate::pattern::{Matcher, Pattern, PatternError, Reason, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::advice::{Origin, advice};
+use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
@@ -94,6 +94,7 @@ impl List {
             Complaint::new(format!("pattern {}: {error}", shortened(text)))
                 .place(text, error.at())
                 .hint(hint(text, &error))
+                .hints(spellings(text, style))
         });
         Ok(())
     }

@@ -18,6 +18,7 @@ mod syntax;
 pub use any::any_of;
 pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
+pub(crate) use syntax::nearest;
 pub use syntax::{
     Identity, KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters,
 };

@@ -1,4 +1,4 @@
-//! Complaints about a request: the problem, its place, and a hint.
+//! Complaints about a request: the problem, its place, and hints.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,18 +13,23 @@ const EXCERPT: usize = 60;
 pub struct Complaint {
     problem: String,
     place: Option<(String, Range<usize>)>,
-    hint: Option<String>,
+    hints: Vec<String>,
 }
 
 impl Complaint {
-    /// Returns a complaint about a problem, in one line, without a place and without a hint.
+    /// Returns a complaint about a problem, in one line, without a place and without hints.
     pub fn new(problem: impl Into<String>) -> Self {
-        Self { problem: problem.into(), place: None, hint: None }
+        Self { problem: problem.into(), place: None, hints: Vec::new() }
     }
 
     /// Adds a hint about what to do.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        self.hints([hint.into()])
+    }
+
+    /// Adds hints, each in a line.
+    pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
         self
     }
 
@@ -34,11 +39,11 @@ impl Complaint {
         self
     }
 
-    /// Removes the hint of a complaint if the next complaint has the same hint.
+    /// Removes the hints of a complaint if the next complaint has the same hints.
     pub fn say_hints_once(complaints: &mut [Self]) {
         for at in 1..complaints.len() {
-            if complaints[at - 1].hint == complaints[at].hint {
-                complaints[at - 1].hint = None;
+            if complaints[at - 1].hints == complaints[at].hints {
+                complaints[at - 1].hints.clear();
             }
         }
     }
@@ -51,10 +56,7 @@ impl fmt::Display for Complaint {
             let (excerpt, carets) = excerpt(text, at);
             write!(f, "\n    {excerpt}\n    {carets}")?;
         }
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {}", escaped(hint)),
-            None => Ok(()),
-        }
+        self.hints.iter().try_for_each(|hint| write!(f, "\nhint: {}", escaped(hint)))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::pattern::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
 /// The digit that each letter also matches with [`Style::leet`].
-const LEET: [(u8, u8); 10] = [
+pub(crate) const LEET: [(u8, u8); 10] = [
     (b'a', b'4'),
     (b'b', b'8'),
     (b'e', b'3'),
@@ -205,7 +205,7 @@ impl<'a> Literal<'a> {
     }
 }
 
-fn is_base64(char: char) -> bool {
+pub(crate) fn is_base64(char: char) -> bool {
     u8::try_from(char).is_ok_and(|byte| !Symbols::of(byte).is_empty())
 }
 

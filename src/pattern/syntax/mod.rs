@@ -8,6 +8,7 @@ mod identity;
 mod literal;
 mod pattern;
 mod regex;
+mod spelling;
 mod style;
 
 pub use error::{PatternError, Reason, Remedy, last_characters};
@@ -16,4 +17,5 @@ pub(crate) use literal::Literal;
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};
 pub(crate) use regex::Regex;
+pub(crate) use spelling::nearest;
 pub use style::{KINDS, Kind, Style};
