@@ -90,24 +90,37 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 /// Returns a path as a shell word that names the same file, whatever characters the path has.
 #[must_use]
 pub fn shell_word(path: &Path) -> String {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
-    let Some(text) = path.to_str().filter(|text| !text.contains(is_active)) else {
-        return shell_bytes(path.as_os_str().as_encoded_bytes());
-    };
-    let text = if text.starts_with('-') { format!("./{text}") } else { text.to_owned() };
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let here = if bytes.starts_with(b"-") { "./" } else { "" };
+    match path.to_str().filter(|text| !text.contains(is_active)) {
+        Some(text) => shell_argument(&format!("{here}{text}")),
+        None => format!("{here}{}", shell_bytes(bytes)),
+    }
 }
 
-/// Returns a path as `$'...'`, with three octal digits for each byte that does not print. All
+/// Returns a text as a shell word.
+#[must_use]
+pub fn shell_argument(text: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
+    if text.contains(is_active) {
+        shell_bytes(text.as_bytes())
+    } else if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Returns a word as `$'...'`, with three octal digits for each byte that does not print. All
 /// shells read octal digits alike in every locale.
-fn shell_bytes(path: &[u8]) -> String {
-    let mut word = if path.starts_with(b"-") { "./$'".to_owned() } else { "$'".to_owned() };
+fn shell_bytes(bytes: &[u8]) -> String {
+    let mut word = "$'".to_owned();
     let octal = |word: &mut String, bytes: &[u8]| {
         bytes.iter().for_each(|byte| {
             let _ = write!(word, "\\{byte:03o}");
         });
     };
-    for chunk in path.utf8_chunks() {
+    for chunk in bytes.utf8_chunks() {
         for char in chunk.valid().chars() {
             match char {
                 '\'' | '\\' => word.extend(['\\', char]),

@@ -23,7 +23,9 @@ fuzz_target!(|bytes: &[u8]| {
         Err(refusal) => check(&report::refusal(&refusal, Paint::PLAIN)),
         Ok(Plan::Print(said)) => check(std::str::from_utf8(&said).expect("what is printed is text")),
         Ok(Plan::Help(text, _)) => check(&text.plain),
-        Ok(Plan::Estimate(plan)) => plan.patterns.iter().for_each(|pattern| check_pattern(pattern.text())),
+        Ok(Plan::Estimate(plan)) => {
+            plan.search.patterns.iter().for_each(|pattern| check_pattern(pattern.text()))
+        }
         // No text of the command line is in the list.
         Ok(Plan::ListDevices) => {}
         Ok(Plan::Bench(_) | Plan::Search(_)) => panic!("--estimate does not search"),

@@ -239,8 +239,19 @@ pub(super) struct Args {
     pub json: bool,
 
     /// Print the odds and exit
+    ///
+    /// For one pattern, cheaper ways to nearly the same word follow. Several patterns are printed
+    /// as a table, the most likely one first.
     #[arg(long, help_heading = "What is shown", conflicts_with = "bench")]
     pub estimate: bool,
+
+    /// With --estimate: print what fits into this time: 10min, 1h
+    ///
+    /// A pattern fits if its chance is 50 % or more within this time. The program prints the
+    /// longest beginning of PATTERN that fits, and the best variants. Of several patterns, it
+    /// prints how many fit.
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "What is shown")]
+    pub within: Option<String>,
 
     /// Measure every engine side by side and exit
     ///

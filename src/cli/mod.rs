@@ -12,6 +12,7 @@ mod host_key;
 mod line;
 pub mod patterns;
 mod streams;
+mod suggested;
 mod usage;
 mod values;
 
@@ -23,7 +24,8 @@ use crate::engine::{self, Devices};
 use crate::key::Format;
 use crate::pattern::{Kind, Style};
 use crate::plan::{
-    BenchPlan, ColorChoice, Complaint, EngineChoice, OutputOptions, Plan, Refusal, SearchPlan, Usage,
+    BenchPlan, ColorChoice, Complaint, EngineChoice, EstimatePlan, OutputOptions, Plan, Refusal, SearchPlan,
+    Usage,
 };
 use crate::search::Quota;
 use crate::store::Destination;
@@ -68,7 +70,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let threads = values::threads(args.threads.as_deref())?;
     let table_memory = values::table_memory(args.table_memory.as_deref())?;
     let devices = values::devices(args.gpu_device.as_deref())?;
-    let timeout = values::timeout(args.timeout.as_deref())?;
+    let timeout = values::duration("--timeout", args.timeout.as_deref())?;
+    let within = values::within(args.within.as_deref(), args.estimate)?;
     let format = values::format(args.format.as_deref())?;
     let mut comment = values::comment(args.comment.as_deref())?;
     let target = values::target(args.target.as_deref())?;
@@ -95,7 +98,12 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     engine::check(&name)?;
     let engine = EngineChoice::Named { name, table_memory, devices };
     let Patterns { patterns, notices } = read_patterns(&args, target, bench.is_some(), threads)?;
-    let output = OutputOptions { json: args.json, quiet: args.quiet, color: args.color.into() };
+    let output = OutputOptions {
+        json: args.json,
+        quiet: args.quiet,
+        color: args.color.into(),
+        arguments: suggested::arguments,
+    };
     if let Some(time) = bench {
         return Ok(Plan::Bench(BenchPlan { patterns, notices, engine, threads, time, output }));
     }
@@ -116,7 +124,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         output,
     };
     if args.estimate {
-        return Ok(Plan::Estimate(plan));
+        return Ok(Plan::Estimate(EstimatePlan { search: plan, within }));
     }
     check_count(&plan)?;
     Ok(Plan::Search(plan))

@@ -44,17 +44,19 @@ pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
     })
 }
 
-pub(super) fn timeout(typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
+/// Reads the duration of an option.
+pub(super) fn duration(option: &str, typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
     let Some(typed) = typed else { return Ok(None) };
-    duration(typed).filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
-        Complaint::new(format!("--timeout must be a duration above 0, not {}", quoted(typed)))
+    parsed(typed).filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
+        Complaint::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
     })
 }
 
+/// Reads how long the agent keeps a key.
 pub(super) fn lifetime(typed: Option<&str>) -> Result<Option<NonZeroU32>, Complaint> {
     let Some(typed) = typed else { return Ok(None) };
-    let duration = duration(typed).filter(|duration| duration.subsec_nanos() == 0);
+    let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
     seconds.and_then(NonZeroU32::new).map(Some).ok_or_else(|| {
         Complaint::new(format!(
@@ -63,6 +65,16 @@ pub(super) fn lifetime(typed: Option<&str>) -> Result<Option<NonZeroU32>, Compla
         ))
         .hint("write a whole number and a unit, such as 8h, 30min or 1h30m; the most is 4294967295s")
     })
+}
+
+/// Reads the time that suggestions must fit into. They are part of an estimate.
+pub(super) fn within(typed: Option<&str>, estimate: bool) -> Result<Option<Duration>, Complaint> {
+    let within = duration("--within", typed)?;
+    if within.is_some() && !estimate {
+        return Err(Complaint::new("--within needs --estimate")
+            .hint("--estimate --within prints what fits into that time; --timeout ends a search"));
+    }
+    Ok(within)
 }
 
 pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complaint> {
@@ -157,7 +169,7 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
 }
 
 /// Reads a duration, such as `1h30m`. A number without a unit is seconds.
-fn duration(typed: &str) -> Option<Duration> {
+fn parsed(typed: &str) -> Option<Duration> {
     let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit());
     humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
 }

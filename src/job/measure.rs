@@ -9,7 +9,7 @@ use crate::engine::{self, Engine};
 use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
-use crate::plan::{BenchPlan, EngineChoice, OutputOptions, Refusal, SearchPlan};
+use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, Refusal, SearchPlan};
 use crate::search::{Measure, Measured, Quota, Stop};
 
 /// How long an estimate measures this machine's rate.
@@ -23,6 +23,8 @@ pub struct Estimate {
     pub quota: Quota,
     /// How many keys per second this machine tries.
     pub rate: Rate,
+    /// The time that suggestions must fit into, if there is a limit.
+    pub within: Option<Duration>,
     /// The notices that are printed before the estimate.
     pub notices: Vec<Notice>,
     /// What is printed, and how.
@@ -54,8 +56,9 @@ pub fn list_devices() -> Result<String, JobError> {
 /// # Errors
 ///
 /// Returns an error if the plan cannot be carried out, a signal arrives, or the search fails.
-pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
-    let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = plan;
+pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
+    let EstimatePlan { search, within } = plan;
+    let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
     let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
@@ -64,7 +67,7 @@ pub fn estimate(plan: SearchPlan) -> Result<Estimate, JobError> {
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
     let rate = Rate { keys_per_second, is_settled: engine.is_settled() };
     notices.extend(engine.notices());
-    Ok(Estimate { patterns, quota, rate, notices, output })
+    Ok(Estimate { patterns, quota, rate, within, notices, output })
 }
 
 /// Measures engines side by side.

@@ -14,6 +14,7 @@ mod any;
 mod matcher;
 mod odds;
 mod syntax;
+mod variants;
 
 pub use any::any_of;
 pub use matcher::{DeviceFilter, Matcher};
@@ -22,6 +23,7 @@ pub(crate) use syntax::nearest;
 pub use syntax::{
     Identity, KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters,
 };
+pub(crate) use variants::{Change, Variant, fitting, likelier};
 
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ use crate::search::Quota;
 use crate::store::Destination;
 
 pub use complaint::Complaint;
-pub use output::{ColorChoice, OutputOptions};
+pub use output::{Arguments, ColorChoice, OutputOptions};
 pub use refusal::{Refusal, Usage};
 
 /// What the program does.
@@ -32,7 +32,7 @@ pub enum Plan {
     /// List the devices that the engine `gpu` can use, and exit.
     ListDevices,
     /// Print the odds and exit.
-    Estimate(SearchPlan),
+    Estimate(EstimatePlan),
     /// Measure engines and exit.
     Bench(BenchPlan),
     /// Search.
@@ -54,6 +54,14 @@ pub struct BenchPlan {
     pub time: Duration,
     /// What is printed, and how.
     pub output: OutputOptions,
+}
+
+/// An estimate of a search.
+pub struct EstimatePlan {
+    /// The search.
+    pub search: SearchPlan,
+    /// The time that suggestions must fit into, if there is a limit.
+    pub within: Option<Duration>,
 }
 
 /// A search: the patterns, the engine, and the destination of the keys.

@@ -1,5 +1,11 @@
 //! Options of the output.
 
+use crate::pattern::Pattern;
+
+/// Returns the words of the command line that search for a pattern. Only the command line knows the
+/// names of its options.
+pub type Arguments = fn(&Pattern) -> Vec<String>;
+
 /// What is printed, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputOptions {
@@ -9,6 +15,8 @@ pub struct OutputOptions {
     pub quiet: bool,
     /// When the output is coloured.
     pub color: ColorChoice,
+    /// How the command line writes a pattern.
+    pub arguments: Arguments,
 }
 
 /// When the output is coloured.

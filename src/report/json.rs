@@ -1,11 +1,14 @@
 //! The output for scripts: one JSON object per line.
 
+use std::time::Duration;
+
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
 use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::several::{Several, seconds_for};
+use super::suggestions::{Suggestions, fits};
 use crate::job::{Added, Delivered, Rate};
 use crate::ledger::Count;
 
@@ -37,6 +40,23 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate)
         }
     }
     estimate
+}
+
+/// Adds to an estimate whether the pattern fits into a time, and the suggestions.
+pub(super) fn add_suggestions(
+    estimate: &mut Value,
+    pattern: &Pattern,
+    rate: Rate,
+    within: Option<Duration>,
+    suggestions: Option<&Suggestions>,
+) {
+    if let Some(within) = within {
+        estimate["within_seconds"] = within.as_secs_f64().into();
+        estimate["fits"] = fits(pattern.odds(), rate, within).into();
+    }
+    if let Some(suggestions) = suggestions {
+        estimate["suggestions"] = suggestions.objects();
+    }
 }
 
 /// Returns the object for a find. `line` is its public line.
@@ -116,8 +136,6 @@ fn count(number: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use crate::key::Seed;
     use crate::pattern::Style;
 

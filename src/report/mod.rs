@@ -16,6 +16,8 @@ mod progress_line;
 mod search;
 mod several;
 mod streams;
+mod suggestions;
+mod table;
 
 pub use bench::bench;
 pub use failure::{failure, refusal, status};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::notice::grouped;
+use crate::pattern::Odds;
 
 /// The number of significant digits of an estimate.
 const DIGITS: i32 = 3;
@@ -22,6 +23,11 @@ pub(super) fn rough(number: f64) -> String {
     }
     let unit = 10f64.powi(number.log10().floor() as i32 + 1 - DIGITS);
     grouped(((number / unit).round() * unit).round() as u64)
+}
+
+/// Formats odds: `1 in 860,000`.
+pub(super) fn one_in(odds: Odds) -> String {
+    format!("1 in {}", rough(odds.expected_attempts()))
 }
 
 /// Formats a chance: `63 %`, `0.4 %`, `below 0.01 %`, `above 99.9 %`.
@@ -70,6 +76,11 @@ pub(super) fn clock(elapsed: Duration) -> String {
         return time(elapsed.as_secs_f64());
     }
     humantime::format_duration(Duration::from_secs(seconds)).to_string()
+}
+
+/// Formats a limit that the user has set: `1h 30m`.
+pub(super) fn limit(limit: Duration) -> String {
+    humantime::format_duration(limit).to_string()
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! Prints the odds of each pattern, and of several together.
 
 use std::io;
+use std::time::Duration;
 
 use super::json;
-use super::number::{rough, time};
+use super::number::{limit, one_in, rough, time};
 use super::paint::Paint;
 use super::several::{Several, seconds_for};
 use super::streams::{self, print};
+use super::suggestions::{Suggestions, fits};
+use super::table;
 use crate::escape::escaped;
 use crate::job::{Estimate, Rate};
-use crate::notice::grouped;
-use crate::pattern::{Odds, Pattern, any_of};
+use crate::notice::{counted, grouped};
+use crate::pattern::{KINDS, Odds, Pattern, any_of};
 
 /// Prints the odds of every pattern on stdout, for `--estimate`.
 ///
@@ -18,21 +21,72 @@ use crate::pattern::{Odds, Pattern, any_of};
 ///
 /// Returns an error if a write to stdout fails.
 pub fn estimate(estimate: &Estimate) -> io::Result<()> {
-    let Estimate { patterns, quota, rate, notices, output } = estimate;
+    let Estimate { patterns, quota, rate, within, notices, output } = estimate;
     streams::notices(notices, *output);
     let paint = Paint::new(output.color, &io::stdout());
     let several = Several::of(patterns, quota, any_of(patterns.iter()));
-    for pattern in patterns {
-        let line = if output.json {
-            json::line(&json::estimate(pattern, several.as_ref(), *rate))
-        } else {
-            format!("{}; {} {}\n", odds_line(pattern, paint), times(pattern.odds(), *rate), at(*rate))
+    let suggestions = match &patterns[..] {
+        [pattern] => Some(Suggestions::new(pattern, *rate, *within, output.arguments)),
+        _ => None,
+    };
+    if output.json {
+        let object = |pattern| {
+            let mut object = json::estimate(pattern, several.as_ref(), *rate);
+            json::add_suggestions(&mut object, pattern, *rate, *within, suggestions.as_ref());
+            json::line(&object)
         };
-        print(line.as_bytes())?;
+        return print(patterns.iter().map(object).collect::<String>().as_bytes());
     }
-    let Some(several) = several.filter(|_| !output.json) else { return Ok(()) };
-    print(format!("{}; {}\n", several_line(&several, paint), times_for_any(&several, *rate)).as_bytes())?;
-    all_line(&several, *rate, paint).map_or(Ok(()), |line| print((line + "\n").as_bytes()))
+    let mut lines = Vec::new();
+    match suggestions {
+        Some(suggestions) => {
+            let pattern = &patterns[0];
+            lines.push(format!(
+                "{}; {} {}",
+                odds_line(pattern, paint),
+                times(pattern.odds(), *rate),
+                at(*rate)
+            ));
+            lines.extend(suggestions.lines(paint));
+        }
+        None => lines.extend(list(patterns, *rate, *within)),
+    }
+    if let Some(several) = several {
+        let any = times_for_any(&several, *rate);
+        lines.push(format!("{}; {any} {}", several_line(&several, paint), at(*rate)));
+        lines.extend(all_line(&several, *rate, paint));
+    }
+    print((lines.join("\n") + "\n").as_bytes())
+}
+
+/// Returns the table of several patterns, the likeliest first. With a time, a line follows that says
+/// how many fit.
+fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>) -> Vec<String> {
+    let mut sorted: Vec<&Pattern> = patterns.iter().collect();
+    sorted.sort_by(|a, b| b.odds().probability().total_cmp(&a.odds().probability()));
+    let kind = patterns[0].style().kind;
+    let is_mixed = patterns.iter().any(|pattern| pattern.style().kind != kind);
+    let row = |pattern: &&Pattern| {
+        let [half, most] =
+            [0.50, 0.95].map(|chance| time(seconds_for(pattern.odds(), chance, rate.keys_per_second)));
+        let text = escaped(pattern.text());
+        let known = KINDS.iter().find(|(_, kind)| is_mixed && pattern.style().kind == *kind);
+        let text = known.map_or_else(|| text.to_string(), |(name, _)| format!("{name}:{text}"));
+        [one_in(pattern.odds()), half, most, text]
+    };
+    let titles = ["odds", "50 % within", "95 % within", "pattern"].map(str::to_owned);
+    let rows: Vec<[String; 4]> = std::iter::once(titles).chain(sorted.iter().map(row)).collect();
+    let mut lines: Vec<String> = table::lines(&rows).collect();
+    if let Some(within) = within {
+        let number = sorted.partition_point(|pattern| fits(pattern.odds(), rate, within)) as u64;
+        lines.push(format!(
+            "a chance of 50 % within {}: the first {} of {}",
+            limit(within),
+            grouped(number),
+            counted(patterns.len() as u64, "pattern")
+        ));
+    }
+    lines
 }
 
 /// Returns the odds of a pattern: `alice: 1 in 860,000`.
@@ -72,10 +126,6 @@ fn all_line(several: &Several, rate: Rate, paint: Paint) -> Option<String> {
     let [half, most] = several.attempts_for_all?.map(|attempts| time(attempts / rate.keys_per_second));
     let all = paint.bold(format_args!("all of {}", grouped(several.patterns as u64)));
     Some(format!("{all}: 50 % within at most {half}, 95 % within at most {most}"))
-}
-
-fn one_in(odds: Odds) -> String {
-    format!("1 in {}", rough(odds.expected_attempts()))
 }
 
 /// Returns `at 62,000 keys/s`.

@@ -18,6 +18,7 @@ use super::paint::Paint;
 use super::progress_line::{Part, ProgressLine, whole};
 use super::several::Several;
 use super::streams::{self, print};
+use super::suggestions::{Suggestions, fits};
 use crate::escape::{escaped, shell_word};
 use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
 use crate::key::Format;
@@ -39,6 +40,9 @@ const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// The number of ticks of progress over which the shown rate is the mean.
 const RATE_TICKS: usize = 30;
+
+/// The time from which cheaper patterns are suggested, if the chance does not reach 50 % within it.
+const LONG: Duration = Duration::from_secs(600);
 
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
@@ -94,6 +98,7 @@ impl Reporter for Report<'_> {
                 for pattern in self.search.patterns.iter().take(LISTED) {
                     self.note(times_line(pattern, rate, self.err));
                 }
+                self.suggestions(rate);
             }
         }
         Ok(())
@@ -304,6 +309,19 @@ impl<'a> Report<'a> {
     /// Returns the odds of all patterns together, as they were before the first find.
     fn several(&self) -> Option<Several> {
         Several::of(&self.search.patterns, &self.search.quota, self.forecast.first())
+    }
+
+    /// Prints cheaper patterns if the search is for one that takes long.
+    fn suggestions(&self, rate: Rate) {
+        let OutputOptions { quiet, arguments, .. } = self.search.output;
+        let [pattern] = &self.search.patterns[..] else { return };
+        if quiet || fits(pattern.odds(), rate, LONG) {
+            return;
+        }
+        Suggestions::new(pattern, rate, None, arguments)
+            .lines(self.err)
+            .iter()
+            .for_each(|line| self.note(line));
     }
 
     /// Returns the words for a private key of this search.

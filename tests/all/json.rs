@@ -107,6 +107,9 @@ fn every_object() -> Vec<Value> {
         (&["--json", "--timeout", "200ms", "ab", NEVER, "-d", &path("keys")], 3),
         (&["--json", "--estimate", "ab"], 0),
         (&["--json", "--estimate", "--regex", ".*"], 0),
+        (&["--json", "--estimate", "--prefix", "-s", "Alice"], 0),
+        (&["--json", "--estimate", "--within", "1s", NEVER], 0),
+        (&["--json", "--estimate", "--within", "1h", "ab", NEVER], 0),
         (&["--json", "--estimate", "-s", "--regex", &format!("^B{}$", &whole[1..])], 0),
         (&["--json", "--estimate", "ab", "cd", NEVER], 0),
         (&["--json", "--estimate", "-n", "2", "ab", "cd"], 0),
@@ -165,14 +168,15 @@ fn an_object_that_is_changed_anywhere_is_refused() {
         for (name, value) in object.as_object().unwrap() {
             let mut less = object.clone();
             less.as_object_mut().unwrap().remove(name);
-            // A key in files need not be in the agent.
-            if name == "agent" && object.get("private_key_file").is_some() {
-                continue;
+            // A key in files need not be in the agent. A search has no suggestions.
+            let in_files = name == "agent" && object.get("private_key_file").is_some();
+            if !in_files && name != "suggestions" {
+                refused(&less, &format!("no {name}"));
             }
-            refused(&less, &format!("no {name}"));
             for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {
                 // These values are right, too.
-                if value.is_boolean() && wrong.is_boolean() || name == "given_up" && wrong == json!([]) {
+                let can_be_empty = ["given_up", "suggestions"].contains(&name.as_str());
+                if value.is_boolean() && wrong.is_boolean() || can_be_empty && wrong == json!([]) {
                     continue;
                 }
                 refused(&changed(name, wrong.clone()), &format!("{name} is {wrong}"));

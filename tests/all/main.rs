@@ -42,6 +42,7 @@ mod rooms;
 mod soak;
 mod ssh_agent;
 mod sshd;
+mod suggestions;
 mod supply;
 mod terminal;
 mod tools;

@@ -47,7 +47,7 @@ const EXACT: [(&[&str], &str, f64); 24] = [
 const BODY_LEN: usize = 43;
 
 /// The symbols that a body must hold, one after the other.
-struct Shape {
+pub struct Shape {
     /// The symbols that match at each place.
     places: Vec<Vec<u8>>,
     /// For each number of matched places, whether any symbol may follow and leave the number as it
@@ -57,8 +57,8 @@ struct Shape {
 
 impl Shape {
     /// Reads a pattern as `--help` explains it. An expression may use symbols, classes such as
-    /// `[a-p]`, `{4}`, `.*` between symbols, and `^` and `$` at its ends.
-    fn new(options: &[&str], pattern: &str) -> Self {
+    /// `[a-p]` and `[a4]`, `\+`, `{4}`, `.*` between symbols, and `^` and `$` at its ends.
+    pub fn new(options: &[&str], pattern: &str) -> Self {
         let given = |option| options.contains(&option);
         let reads = |typed: u8| {
             let digits = ["a4", "b8", "e3", "g9", "i1", "l1", "o0", "s5", "t7", "z2"];
@@ -82,9 +82,14 @@ impl Shape {
                 } else if let Some((class, after)) =
                     rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
                 {
-                    let (from, to) = class.split_once('-').unwrap();
-                    let range = from.as_bytes()[0]..=to.as_bytes()[0];
-                    places.push(range.flat_map(reads).collect::<Vec<_>>());
+                    let symbols = match class.split_once('-') {
+                        Some((from, to)) => (from.as_bytes()[0]..=to.as_bytes()[0]).collect(),
+                        None => class.as_bytes().to_vec(),
+                    };
+                    places.push(symbols.into_iter().flat_map(reads).collect::<Vec<_>>());
+                    rest = after;
+                } else if let Some(after) = rest.strip_prefix("\\+") {
+                    places.push(reads(b'+'));
                     rest = after;
                 } else if let Some((times, after)) =
                     rest.strip_prefix('{').and_then(|rest| rest.split_once('}'))
@@ -115,18 +120,19 @@ impl Shape {
 fn count(shape: &Shape, alphabets: &[&[u8]]) -> BigUint {
     let end = shape.places.len();
     // Bit n of a set stands for a partial match of n places.
-    let step = |set: u64, symbol: &u8| {
-        (0..=end).filter(|seen| set >> seen & 1 == 1).fold(0, |next, seen| {
-            let moves = seen < end && shape.places[seen].contains(symbol);
-            next | u64::from(shape.waits[seen]) << seen | u64::from(moves) << (seen + 1)
-        })
+    let waits = (0..=end).filter(|seen| shape.waits[*seen]).fold(0, |set, seen| set | 1 << seen);
+    let moves = |symbol: &u8| -> u64 {
+        (0..end).filter(|seen| shape.places[*seen].contains(symbol)).fold(0, |set, seen| set | 1 << seen)
     };
     let mut beginnings = HashMap::from([(1, BigUint::from(1u8))]);
     for alphabet in alphabets {
-        let mut longer = HashMap::new();
+        // Symbols that match at the same places lead to the same sets.
+        let mut alike = HashMap::<u64, u32>::new();
+        alphabet.iter().for_each(|symbol| *alike.entry(moves(symbol)).or_default() += 1);
+        let mut longer = HashMap::<u64, BigUint>::new();
         for (set, number) in &beginnings {
-            for symbol in *alphabet {
-                *longer.entry(step(*set, symbol)).or_default() += number;
+            for (moves, symbols) in &alike {
+                *longer.entry(set & waits | (set & moves) << 1).or_default() += number * *symbols;
             }
         }
         beginnings = longer;
@@ -135,10 +141,23 @@ fn count(shape: &Shape, alphabets: &[&[u8]]) -> BigUint {
 }
 
 /// Returns the chance that a key has `shape`: an exact fraction, rounded once.
-fn chance(shape: &Shape) -> f64 {
+pub fn chance(shape: &Shape) -> f64 {
     let alphabets: Vec<&[u8]> = (0..BODY_LEN).map(|at| &ALPHABET[..if at == 0 { 16 } else { 64 }]).collect();
+    share(shape, &alphabets)
+}
+
+/// Returns the chance that a fingerprint has `shape`. Its last symbol holds two bits that are zero.
+pub fn chance_of_fingerprint(shape: &Shape) -> f64 {
+    let last: Vec<u8> = ALPHABET.iter().copied().step_by(4).collect();
+    let mut alphabets = vec![&ALPHABET[..]; BODY_LEN - 1];
+    alphabets.push(&last);
+    share(shape, &alphabets)
+}
+
+/// Returns the part of all bodies that have `shape`.
+fn share(shape: &Shape, alphabets: &[&[u8]]) -> f64 {
     // `parse` rounds to the nearest value, and the division by a power of two is exact.
-    count(shape, &alphabets).to_string().parse::<f64>().unwrap() / 2f64.powi(256)
+    count(shape, alphabets).to_string().parse::<f64>().unwrap() / 2f64.powi(256)
 }
 
 #[test]

@@ -27,13 +27,15 @@ const NOT_RUN: [&str; 3] =
     ["cargo test", "cargo install --path . --locked", "cargo install --path . --locked --features gpu"];
 
 /// Placeholders for the parts of the output that differ from run to run.
-const VARYING: [(&str, &str); 8] = [
+const VARYING: [(&str, &str); 9] = [
     ("[KEY]", "AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}"),
     ("[FINGERPRINT]", "SHA256:[A-Za-z0-9+/]{43}"),
     ("[ID]", "-(?<redacted>[0-9a-f]{16})"),
     ("[KEYS]", r"(?m)(after|^) ?(?<redacted>[0-9][0-9,]*) keys (tried )?in "),
     ("[RATE]", r"(at|,) (?<redacted>[0-9][0-9,.]*) (keys/s|a second)"),
     ("[TIME]", r"(in|within at most|within) (?<redacted>[0-9][0-9,.]* ?(ms|s|min|h)( [0-9]+(ms|s|min))*)"),
+    // A cell of a table, with the spaces that align it.
+    ("[CELL]", r"(?<redacted> {2,}[0-9][0-9,.]* (ms|s|min|h|days))  "),
     ("[ENGINE]", "by (?<redacted>[a-z0-9]+) on"),
     ("[THREADS]", "on (?<redacted>[0-9]+ threads?)"),
 ];

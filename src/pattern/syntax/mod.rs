@@ -13,7 +13,7 @@ mod style;
 
 pub use error::{PatternError, Reason, Remedy, last_characters};
 pub use identity::Identity;
-pub(crate) use literal::Literal;
+pub(crate) use literal::{LEET, Literal};
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};
 pub(crate) use regex::Regex;

@@ -1,0 +1,226 @@
+//! Help in choosing a word: the suggestions of `--estimate` and their odds, `--within`, the table of
+//! a list, and the suggestions of a search that takes long.
+
+use std::fs;
+
+use crate::odds::{Shape, chance, chance_of_fingerprint};
+use crate::program::{objects, positive, program, run, succeed, text, whole};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Patterns of every kind, with their options.
+const PATTERNS: [&[&str]; 17] = [
+    &["vanity"],
+    &["alicebob"],
+    &["aaaaaa"],
+    &["+/+/"],
+    &["-s", "aliceBob"],
+    &["--leet", "illicit"],
+    &["--leet", "-s", "test+Test"],
+    &["--prefix", "alice"],
+    &["--prefix", "-s", "Anna"],
+    &["--suffix", "--leet", "leet99"],
+    &["--suffix", "-s", "zz/zz"],
+    &["--word", "bobby"],
+    &["--word", "-s", "Ill"],
+    &["--in", "fingerprint", "alice"],
+    &["--in", "fingerprint", "--suffix", "-s", "aliceA"],
+    &["--in", "fingerprint", "--word", "--leet", "bobbob"],
+    &["-s", "--regex", "^Ann.*99$"],
+];
+
+/// Counts the chance of the pattern that these words of a command line ask for.
+fn counted(words: &[&str]) -> f64 {
+    let (pattern, options) = words.split_last().unwrap();
+    let shape = Shape::new(options, pattern);
+    if options.contains(&"fingerprint") { chance_of_fingerprint(&shape) } else { chance(&shape) }
+}
+
+fn is_near(value: f64, expected: f64, most: f64) -> bool {
+    (value / expected - 1.0).abs() < most
+}
+
+/// Returns the estimate of one pattern.
+fn estimate(words: &[&str]) -> Value {
+    let ran = succeed(program(&["--json", "--estimate", "-t", "1", "--engine", "reference"]).args(words));
+    assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
+    objects(&ran.stdout).remove(0)
+}
+
+fn suggestions(estimate: &Value) -> &[Value] {
+    estimate["suggestions"].as_array().unwrap()
+}
+
+fn words(suggestion: &Value) -> Vec<&str> {
+    suggestion["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect()
+}
+
+/// Checks the figures of a suggestion against those that are counted here.
+fn check(suggestion: &Value, estimate: &Value) {
+    let words = words(suggestion);
+    let exact = counted(&words);
+    assert_eq!(text(suggestion, "pattern"), *words.last().unwrap());
+    let rate = positive(estimate, "keys_per_second");
+    let attempts = |missing: f64| (missing.ln() / (-exact).ln_1p()).max(1.0) / rate;
+    for (field, expected) in [
+        ("probability", exact),
+        ("expected_attempts", 1.0 / exact),
+        ("times_as_likely", exact / positive(estimate, "probability")),
+        ("seconds_50", attempts(0.5)),
+        ("seconds_95", attempts(0.05)),
+    ] {
+        let value = positive(suggestion, field);
+        assert!(is_near(value, expected, 1e-9), "{words:?}: {field} is {value}, not {expected}");
+    }
+}
+
+#[test]
+fn every_suggestion_has_exact_odds_and_is_likelier() {
+    let mut names = std::collections::BTreeSet::new();
+    for pattern in PATTERNS {
+        let estimate = estimate(pattern);
+        assert!(is_near(positive(&estimate, "probability"), counted(pattern), 1e-9), "{pattern:?}");
+        let suggestions = suggestions(&estimate);
+        assert!((1..=6).contains(&suggestions.len()), "{estimate}");
+        for suggestion in suggestions {
+            check(suggestion, &estimate);
+            assert!(positive(suggestion, "times_as_likely") > 1.2, "{suggestion}");
+            let changes = suggestion["changes"].as_array().unwrap();
+            assert_eq!(changes.len(), 1, "{suggestion}");
+            names.extend(changes.iter().map(|name| name.as_str().unwrap().to_owned()));
+        }
+        let probability = |suggestion: &Value| positive(suggestion, "probability");
+        assert!(suggestions.is_sorted_by(|a, b| probability(a) >= probability(b)), "{estimate}");
+    }
+    assert_eq!(Vec::from_iter(names), ["any_case", "anywhere", "leet", "shorter", "two_parts"]);
+}
+
+/// The program searches for a suggestion with the words that it prints, and prints the same odds.
+#[test]
+fn the_words_of_a_suggestion_are_a_command_line() {
+    for pattern in [&["--prefix", "-s", "Alice"][..], &["--in", "fingerprint", "--word", "--leet", "bob+b"]] {
+        for suggestion in suggestions(&estimate(pattern)) {
+            let again = estimate(&words(suggestion));
+            assert_eq!(again["probability"], suggestion["probability"], "{suggestion}");
+        }
+    }
+}
+
+/// Returns the rows of a printed table of suggestions: the words of the command line, the factor,
+/// and the mean number of keys.
+fn rows(printed: &str) -> Vec<(Vec<String>, f64, f64)> {
+    let number = |text: &str| text.replace(',', "").parse::<f64>().unwrap();
+    let lines = printed.lines().filter(|line| line.contains(" times  "));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        let [times, odds, _, _, words] = cells[..] else { panic!("{line}") };
+        let words = words.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect();
+        (words, number(times.trim_end_matches(" times")), number(odds.trim_start_matches("1 in ")))
+    };
+    lines.map(row).collect()
+}
+
+#[test]
+fn printed_suggestions_have_the_counted_odds() {
+    for pattern in PATTERNS {
+        let printed =
+            succeed(program(&["--estimate", "-t", "1", "--engine", "reference"]).args(pattern)).stdout;
+        let rows = rows(&printed);
+        assert!(!rows.is_empty(), "{printed}");
+        for (words, times, mean) in rows {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let exact = counted(&words);
+            // Three digits are printed.
+            assert!(is_near(mean, 1.0 / exact, 0.006), "{words:?}: 1 in {mean}, not {}", 1.0 / exact);
+            assert!(is_near(times, exact / counted(pattern), 0.006), "{words:?}: {times} times");
+        }
+    }
+}
+
+#[test]
+fn what_fits_into_a_time_fits_and_the_beginning_is_the_longest() {
+    for pattern in
+        [&["abcdefghijklmnop"][..], &["--prefix", "-s", "AliceAndBobAndEve"], &["--word", "bobbobbob"]]
+    {
+        let estimate = estimate(&[&["--within", "2s"], pattern].concat());
+        assert_eq!((&estimate["within_seconds"], &estimate["fits"]), (&2.0.into(), &false.into()));
+        let suggestions = suggestions(&estimate);
+        assert!(suggestions.len() > 1 && suggestions.len() <= 6, "{estimate}");
+        for suggestion in suggestions {
+            check(suggestion, &estimate);
+            assert!(positive(suggestion, "seconds_50") <= 2.0, "{suggestion}");
+        }
+        let [first, others @ ..] = suggestions else { unreachable!() };
+        assert_eq!(first["changes"], serde_json::json!(["shorter"]));
+        let kept = whole(first, "characters") as usize;
+        let typed = pattern.last().unwrap();
+        assert_eq!(text(first, "pattern"), &typed[..kept]);
+        // One letter more does not fit.
+        let longer = [&pattern[..pattern.len() - 1], &[&typed[..=kept]]].concat();
+        let rate = positive(&estimate, "keys_per_second");
+        assert!(0.5f64.ln() / (-counted(&longer)).ln_1p() / rate > 2.0, "{longer:?}");
+        assert!(others.iter().all(|other| whole(other, "characters") as usize > kept), "{estimate}");
+    }
+
+    let fits = estimate(&["--within", "1h", "ab"]);
+    assert_eq!(fits["fits"], true);
+    assert_eq!(suggestions(&fits).len(), 1);
+    assert_eq!(suggestions(&fits)[0]["changes"], serde_json::json!([]));
+    let printed = succeed(&mut program(&["--estimate", "--within", "1h", "ab"])).stdout;
+    assert!(printed.ends_with("\nab has a chance of 50 % within 1h\n"), "{printed}");
+    let regex = &["--estimate", "--within", "1ms", "--regex", "^abc.*abcdefghi"];
+    let printed = succeed(&mut program(regex)).stdout;
+    assert!(printed.ends_with("\nnothing like it has a chance of 50 % within 1ms\n"), "{printed}");
+    let printed = succeed(&mut program(&["--estimate", "--within", "2s", "abcdefghijklmnop"])).stdout;
+    let heading = "\nwith a chance of 50 % within 2s, the longest beginning first (";
+    assert!(printed.contains(heading) && printed.contains(" of 16 characters):\n"), "{printed}");
+}
+
+#[test]
+fn a_list_is_a_table_sorted_by_odds() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("words"), "abcdef\nprefix:ab\nxyz\nregex:^A\n").unwrap();
+    let answer = |options: &[&str]| {
+        let mut command = program(&["--estimate", "-f", "words"]);
+        succeed(command.args(options).current_dir(&directory)).stdout
+    };
+    let table = answer(&[]);
+    let lines: Vec<&str> = table.lines().collect();
+    let column = |line: &&str| line.rsplit("  ").next().unwrap().to_owned();
+    let expected = ["pattern", "regex:^A", "prefix:ab", "anywhere:xyz", "anywhere:abcdef"];
+    assert_eq!(lines[..5].iter().map(column).collect::<Vec<_>>(), expected, "{table}");
+    assert!(lines[0].trim_start().starts_with("odds  50 % within  95 % within  pattern"), "{table}");
+    assert!(lines[5].starts_with("any of 4: 1 in ") && lines[5].contains(" keys/s"), "{table}");
+    assert!(lines[6].starts_with("all of 4: 50 % within at most "), "{table}");
+    assert_eq!(lines.len(), 7, "{table}");
+    assert!(!table.contains("cheaper"), "{table}");
+
+    let within = answer(&["--within", "24000h"]);
+    let last = "\na chance of 50 % within 2years 8months 25days 23h 31m 12s: the first 4 of 4 patterns\n";
+    assert!(within.contains(last), "{within}");
+    assert_eq!(within.lines().count(), 8, "{within}");
+
+    // The objects stay in the order of the list, without suggestions.
+    let objects = objects(&answer(&["--json", "--within", "1h"]));
+    let patterns: Vec<&str> = objects.iter().map(|object| text(object, "pattern")).collect();
+    assert_eq!(patterns, ["abcdef", "ab", "xyz", "^A"]);
+    for object in &objects {
+        assert!(object.get("suggestions").is_none() && object["fits"].is_boolean(), "{object}");
+    }
+}
+
+#[test]
+fn a_search_that_takes_long_suggests_what_is_cheaper() {
+    let search = |options: &[&str], pattern: &str| {
+        let mut command = program(&["-t", "1", "--engine", "reference", "--timeout", "3s"]);
+        let ran = run(command.args(options).arg(pattern));
+        assert!([Some(0), Some(3)].contains(&ran.status), "{ran:?}");
+        assert_eq!(ran.stdout == "", ran.status == Some(3), "{ran:?}");
+        ran.stderr
+    };
+    let stderr = search(&[], "abcdefghijabcdefghij");
+    assert!(stderr.contains("\ncheaper ways to nearly the same:\n"), "{stderr}");
+    assert!(rows(&stderr).len() > 2, "{stderr}");
+    assert_eq!(search(&["-q"], "abcdefghijabcdefghij"), "");
+    assert!(!search(&[], "abc").contains("cheaper"));
+}
