@@ -268,6 +268,13 @@ pub(super) struct Args {
     )]
     pub bench: Option<String>,
 
+    /// Progress: auto (default) or json
+    ///
+    /// auto is a line on a terminal, and elsewhere a line after ten seconds and every minute. json
+    /// is one JSON object per second on stderr, also with --quiet.
+    #[arg(long, value_name = "FORM", help_heading = "What is shown")]
+    pub progress: Option<String>,
+
     /// Print only errors to stderr
     #[arg(short = 'q', long, help_heading = "What is shown")]
     pub quiet: bool,

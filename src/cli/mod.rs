@@ -72,6 +72,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let devices = values::devices(args.gpu_device.as_deref())?;
     let timeout = values::duration("--timeout", args.timeout.as_deref())?;
     let within = values::within(args.within.as_deref(), args.estimate)?;
+    let progress = values::progress(args.progress.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let mut comment = values::comment(args.comment.as_deref())?;
     let target = values::target(args.target.as_deref())?;
@@ -102,6 +103,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         json: args.json,
         quiet: args.quiet,
         color: args.color.into(),
+        progress,
         arguments: suggested::arguments,
     };
     if let Some(time) = bench {

@@ -11,7 +11,7 @@ use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use bytesize::ByteSize;
 
-use crate::plan::Complaint;
+use crate::plan::{Complaint, ProgressForm};
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -109,6 +109,15 @@ pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> 
         ))
         .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
     })
+}
+
+pub(super) fn progress(typed: Option<&str>) -> Result<ProgressForm, Complaint> {
+    match typed {
+        None | Some("auto") => Ok(ProgressForm::Auto),
+        Some("json") => Ok(ProgressForm::Json),
+        Some(other) => Err(Complaint::new(format!("--progress must be auto or json, not {}", quoted(other)))
+            .hint("auto shows a line on a terminal; json writes an object to stderr every second")),
+    }
 }
 
 pub(super) fn target(typed: Option<&str>) -> Result<Target, Complaint> {

@@ -20,7 +20,7 @@ use crate::search::Quota;
 use crate::store::Destination;
 
 pub use complaint::Complaint;
-pub use output::{Arguments, ColorChoice, OutputOptions};
+pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 pub use refusal::{Refusal, Usage};
 
 /// What the program does.

@@ -15,8 +15,20 @@ pub struct OutputOptions {
     pub quiet: bool,
     /// When the output is coloured.
     pub color: ColorChoice,
+    /// How the progress of a search is shown.
+    pub progress: ProgressForm,
     /// How the command line writes a pattern.
     pub arguments: Arguments,
+}
+
+/// How the progress of a search is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProgressForm {
+    /// As a line that is rewritten on a terminal, and elsewhere as a line now and then.
+    #[default]
+    Auto,
+    /// As a JSON object every second. It is shown even if stderr gets only errors.
+    Json,
 }
 
 /// When the output is coloured.

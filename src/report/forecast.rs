@@ -1,6 +1,12 @@
-//! The forecast: how many keys are missing, and the chance that the next or the last would have
-//! been found by now.
+//! The forecast: how many keys are missing, the chance that the next or the last would have been
+//! found by now, and the keys to try until the chance reaches 50 % and 95 %.
+//!
+//! A search has no memory, so every find begins it again for all keys that are missing then. All
+//! figures are about the attempts since the last find.
 
+use std::collections::BTreeMap;
+
+use super::poisson::fewer_than;
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{Quota, Remaining};
 
@@ -20,7 +26,19 @@ pub(super) struct Forecast<'a> {
     last_of_each: Vec<u64>,
     /// The patterns that each still need keys, the least likely last.
     order: Vec<PatternId>,
+    /// The attempts at which all keys are found with the chances [`CHANCES`], or `None` if that is
+    /// not known.
+    all: Option<[f64; 2]>,
+    /// Whether finds have changed `all` since it was computed.
+    is_all_old: bool,
 }
+
+/// The chances for which times are shown.
+pub(super) const CHANCES: [f64; 2] = [0.50, 0.95];
+
+/// The most missing patterns for which every find changes the forecast of the last key. For longer
+/// lists, one find in eight patterns does.
+const SHORT_LIST: usize = 1000;
 
 impl<'a> Forecast<'a> {
     /// Returns the forecast before the first find. `existing` of the wanted keys existed before the
@@ -44,12 +62,15 @@ impl<'a> Forecast<'a> {
             last_of_each: vec![0; patterns.len()],
             order,
             remaining,
+            all: None,
+            is_all_old: is_shown,
         }
     }
 
     /// Counts a find.
     pub(super) fn count(&mut self, patterns: &[PatternId], attempts: u64) {
         self.last_find = attempts;
+        self.is_all_old |= self.first.is_some() && self.remaining.patterns() <= SHORT_LIST;
         patterns.iter().for_each(|&id| self.last_of_each[id] = attempts);
         let left = self.remaining.count(patterns);
         if !self.remaining.is_of_each() {
@@ -65,6 +86,7 @@ impl<'a> Forecast<'a> {
         if self.next.is_some() && (self.remaining.is_due() || self.remaining.is_complete()) {
             let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
             self.next = any_of(missing.map(|(_, pattern)| pattern));
+            self.is_all_old = true;
         }
     }
 
@@ -85,6 +107,39 @@ impl<'a> Forecast<'a> {
         let next = self.next?;
         let tried = attempts.saturating_sub(self.last_find) as f64;
         Some((next.at_least.chance_after(tried), next.is_exact()))
+    }
+
+    /// Returns the attempts at which the chance that the next find is made reaches each of
+    /// [`CHANCES`]: upper bounds if the chance per key is not exact.
+    pub(super) fn attempts_for_next(&self) -> Option<[f64; 2]> {
+        let odds = self.next?.at_least;
+        Some(CHANCES.map(|chance| self.last_find as f64 + odds.attempts_for(chance)))
+    }
+
+    /// Returns the attempts at which the chance that all keys are found reaches each of [`CHANCES`]:
+    /// upper bounds if several patterns want keys. Returns `None` if fewer than two keys are
+    /// missing.
+    pub(super) fn attempts_for_last(&mut self) -> Option<[f64; 2]> {
+        if self.remaining.total() < 2 {
+            return None;
+        }
+        if std::mem::take(&mut self.is_all_old) {
+            let wanted = self.missing()?;
+            self.all = Some(CHANCES.map(|chance| self.last_find as f64 + attempts_for_all(&wanted, chance)));
+        }
+        self.all
+    }
+
+    /// Returns the keys that are missing.
+    fn missing(&self) -> Option<Wanted> {
+        let mut wanted = Wanted::default();
+        if self.remaining.is_of_each() {
+            let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
+            missing.for_each(|(id, pattern)| wanted.add(pattern.odds(), self.remaining.left(id)));
+        } else {
+            wanted.add(self.next?.at_least, self.remaining.total());
+        }
+        Some(wanted)
     }
 
     /// Returns the chance that the least likely of several missing patterns would have been found
@@ -109,21 +164,39 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
     Some(Bounds::between(at_least, several.at_most))
 }
 
-/// Returns an upper bound on the keys to try until the chance that every pattern has a key is
+/// The keys that patterns want. Patterns with the same odds that want the same number are counted
+/// together, because a long list has many of them.
+#[derive(Default)]
+pub(super) struct Wanted(BTreeMap<(u64, u64), f64>);
+
+impl Wanted {
+    /// Returns one key for each pattern.
+    pub(super) fn one_each(patterns: &[Pattern]) -> Self {
+        let mut wanted = Self::default();
+        patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), 1));
+        wanted
+    }
+
+    fn add(&mut self, odds: Odds, keys: u64) {
+        *self.0.entry((odds.probability().to_bits(), keys)).or_default() += 1.0;
+    }
+}
+
+/// Returns an upper bound on the keys to try until the chance that every pattern has its keys is
 /// `chance`.
 ///
-/// The union bound gives it: the chance that some pattern is missing is at most the sum of the
-/// chances of each, even if the patterns depend on each other.
-pub(super) fn attempts_for_all(patterns: &[Pattern], chance: f64) -> f64 {
-    // Many patterns have the same odds.
-    let mut counts = std::collections::BTreeMap::new();
-    for pattern in patterns {
-        *counts.entry(pattern.odds().probability().to_bits()).or_insert(0.0) += 1.0;
-    }
-    let odds: Vec<(Odds, f64)> =
-        counts.iter().filter_map(|(bits, count)| Some((Odds::new(f64::from_bits(*bits))?, *count))).collect();
+/// The union bound gives it: the chance that some pattern is missing keys is at most the sum of the
+/// chances of each, even if the patterns depend on each other. The number of keys that match one
+/// pattern is taken as a Poisson variable. For one key for each pattern this is exact, and for more
+/// it is right to about the chance per key.
+pub(super) fn attempts_for_all(wanted: &Wanted, chance: f64) -> f64 {
+    let patterns: Vec<(f64, u64, f64)> = wanted
+        .0
+        .iter()
+        .map(|((bits, keys), number)| (-(-f64::from_bits(*bits)).ln_1p(), *keys, *number))
+        .collect();
     let missing = |attempts: f64| -> f64 {
-        odds.iter().map(|(odds, count)| count * (attempts * (-odds.probability()).ln_1p()).exp()).sum()
+        patterns.iter().map(|(share, keys, number)| number * fewer_than(*keys, attempts * share)).sum()
     };
     let (mut low, mut high) = (1.0, 2.0);
     while missing(high) > 1.0 - chance {
@@ -200,6 +273,8 @@ mod tests {
     #[test]
     fn all_patterns_are_found_by_the_printed_bound() {
         // One pattern: the bound is exact.
+        let attempts_for_all =
+            |patterns: &[Pattern], chance| super::attempts_for_all(&Wanted::one_each(patterns), chance);
         let one = patterns(&["abc"], Kind::Prefix);
         let exact = one[0].odds().attempts_for(0.95);
         assert!((attempts_for_all(&one, 0.95) / exact - 1.0).abs() < 1e-3);
@@ -210,5 +285,30 @@ mod tests {
         let alike = patterns(&["abc", "abd", "abe", "abf"], Kind::Prefix);
         let each = alike[0].odds().attempts_for(1.0 - 0.05 / 4.0);
         assert!((attempts_for_all(&alike, 0.95) / each - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_last_of_several_keys_takes_longer() {
+        let patterns = patterns(&["abc", "abd"], Kind::Prefix);
+        let odds = patterns[0].odds();
+        let mut one = Forecast::new(&patterns[..1], &Quota::Each(1), 0, true);
+        assert_eq!(one.attempts_for_next(), Some(CHANCES.map(|chance| odds.attempts_for(chance))));
+        assert_eq!(one.attempts_for_last(), None);
+
+        // The median of the time of the third event is 2.674 mean distances.
+        let mut three = Forecast::new(&patterns[..1], &Quota::Each(3), 0, true);
+        let [half, most] = three.attempts_for_last().unwrap().map(|attempts| attempts * odds.probability());
+        assert!((half - 2.674).abs() < 1e-3 && (most - 6.296).abs() < 1e-3, "{half} {most}");
+        three.count(&[0], 1000);
+        let [half, _] = three.attempts_for_last().unwrap();
+        assert!(((half - 1000.0) * odds.probability() - 1.678).abs() < 1e-3, "{half}");
+        three.count(&[0], 2000);
+        assert_eq!(three.attempts_for_last(), None, "the next is the last");
+
+        let mut any = Forecast::new(&patterns, &Quota::Any(2), 0, true);
+        let [half, _] = any.attempts_for_last().unwrap();
+        assert!((half * odds.probability() * 2.0 - 1.678).abs() < 1e-3, "{half}");
+        let mut quiet = Forecast::new(&patterns, &Quota::Any(2), 0, false);
+        assert_eq!((quiet.attempts_for_next(), quiet.attempts_for_last()), (None, None));
     }
 }

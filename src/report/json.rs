@@ -8,6 +8,7 @@ use crate::search::{End, Find, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::several::{Several, seconds_for};
+use super::status::Status;
 use super::suggestions::{Suggestions, fits};
 use crate::job::{Added, Delivered, Rate};
 use crate::ledger::Count;
@@ -92,6 +93,34 @@ pub(super) fn found(
         found["agent"] = added.is_ok().into();
     }
     found
+}
+
+/// Returns the object for the state of a search.
+pub(super) fn progress(status: &Status) -> Value {
+    let mut progress = json!({
+        "type": "progress",
+        "seconds": status.elapsed.as_secs_f64(),
+        "attempts": count(status.attempts),
+        "keys_per_second": status.keys_per_second,
+        "found": count(status.found),
+        "wanted": count(status.wanted),
+    });
+    if let Some((chance, is_exact)) = status.chance {
+        progress["chance"] = chance.into();
+        progress["chance_exact"] = is_exact.into();
+    }
+    if let Some([half, most]) = status.next {
+        progress["next_seconds_50"] = half.into();
+        progress["next_seconds_95"] = most.into();
+    }
+    if let Some(chance) = status.chance_of_last {
+        progress["last_chance_max"] = chance.into();
+    }
+    if let Some([half, most]) = status.last {
+        progress["last_seconds_50"] = half.into();
+        progress["last_seconds_95"] = most.into();
+    }
+    progress
 }
 
 /// Returns the object for the end of a search.

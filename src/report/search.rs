@@ -1,6 +1,5 @@
 //! Reports the events of a search.
 
-use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io;
 use std::ops::Range;
@@ -12,11 +11,12 @@ use super::agent;
 use super::forecast::Forecast;
 use super::host;
 use super::json;
-use super::number::{clock, percent, rough};
+use super::number::{clock, rough};
 use super::odds::{odds_line, several_line, several_times, times_line};
 use super::paint::Paint;
-use super::progress_line::{Part, ProgressLine, whole};
+use super::progress_line::{ProgressLine, whole};
 use super::several::Several;
+use super::status::{Recent, Status, at_least_percent};
 use super::streams::{self, print};
 use super::suggestions::{Suggestions, fits};
 use crate::escape::{escaped, shell_word};
@@ -24,7 +24,7 @@ use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::OutputOptions;
+use crate::plan::{OutputOptions, ProgressForm};
 use crate::search::{End, Find, Progress, Summary};
 use crate::store::Kept;
 use crate::wire::{self, Target};
@@ -38,8 +38,8 @@ const FIRST_LINE: Duration = Duration::from_secs(10);
 /// Without a progress line, the longest time between two reports of progress.
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// The number of ticks of progress over which the shown rate is the mean.
-const RATE_TICKS: usize = 30;
+/// With progress for scripts, the time between two objects.
+const OBJECT_EVERY: Duration = Duration::from_secs(1);
 
 /// The time from which cheaper patterns are suggested, if the chance does not reach 50 % within it.
 const LONG: Duration = Duration::from_secs(600);
@@ -53,13 +53,13 @@ pub struct Report<'a> {
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
     progress_line: Option<ProgressLine>,
-    /// Without a progress line, the time of the next report of progress.
+    /// Without a progress line, the time of the next report of progress, in a line or an object.
     line_due: Duration,
     forecast: Forecast<'a>,
     /// Whether the estimates for scripts are printed.
     has_estimates: bool,
-    /// The recent progress, the oldest first.
-    recent: VecDeque<Progress>,
+    /// The recent progress.
+    recent: Recent,
     /// The files that were written last.
     kept: Option<Kept>,
     /// Whether the agent took a key.
@@ -178,15 +178,20 @@ impl Reporter for Report<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
-        self.recent.push_back(*progress);
-        if self.recent.len() > RATE_TICKS {
-            self.recent.pop_front();
+        self.recent.add(progress);
+        let is_due = progress.elapsed >= self.line_due;
+        if self.progress_line.is_none() && !is_due {
+            return;
         }
+        let status = Status::new(&mut self.forecast, &self.recent, progress);
         if let Some(progress_line) = &self.progress_line {
-            progress_line.show(&self.status(progress));
-        } else if progress.elapsed >= self.line_due {
+            progress_line.show(&status.parts(), status.chance.map(|(chance, _)| chance));
+        } else if self.search.output.progress == ProgressForm::Json {
+            self.line_due = progress.elapsed + OBJECT_EVERY;
+            streams::text(&json::line(&json::progress(&status)));
+        } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
-            self.note(whole(&self.status(progress)));
+            self.note(whole(&status.parts()));
         }
     }
 
@@ -223,6 +228,8 @@ impl Reporter for Report<'_> {
                 grouped(found),
                 counted(wanted, "key")
             ));
+            let status = Status::at_end(&mut self.forecast, summary);
+            status.longer().iter().for_each(|longer| self.note(longer));
         }
         given_up_lines(&summary.given_up, &self.search.patterns).iter().for_each(|line| self.line(line));
         self.note(self.err.faint(format_args!(
@@ -247,48 +254,25 @@ impl<'a> Report<'a> {
     /// Returns the reporter of a search that is about to begin.
     #[must_use]
     pub fn new(search: &'a OpenSearch) -> Self {
-        let OutputOptions { quiet, color, .. } = search.output;
+        let OutputOptions { json, quiet, color, progress, .. } = search.output;
+        let is_for_scripts = progress == ProgressForm::Json;
         Self {
             search,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
-            progress_line: if quiet { None } else { ProgressLine::new() },
-            line_due: FIRST_LINE,
+            progress_line: if quiet || is_for_scripts { None } else { ProgressLine::new() },
+            line_due: if is_for_scripts { Duration::ZERO } else { FIRST_LINE },
             has_estimates: false,
             forecast: Forecast::new(
                 &search.patterns,
                 &search.quota,
                 search.existing,
-                !quiet || search.output.json,
+                !quiet || json || is_for_scripts,
             ),
-            recent: VecDeque::with_capacity(RATE_TICKS + 1),
+            recent: Recent::new(),
             kept: None,
             is_in_agent: false,
         }
-    }
-
-    /// Returns the rate, the chance by now, the number of keys tried and so on, the most important
-    /// first.
-    fn status(&self, progress: &Progress) -> Vec<Part> {
-        let first = self.recent.front().filter(|first| first.attempts < progress.attempts);
-        let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
-            (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
-        });
-        let rate = keys as f64 / time.as_secs_f64().max(1e-9);
-        let mut status = vec![Part::from(format!("{} keys/s", rough(rate)))];
-        let last = self.forecast.chance_of_last(progress.attempts);
-        if let Some(chance) = self.forecast.chance_of_next(progress.attempts) {
-            let which = if last.is_some() { " of the next" } else { "" };
-            status.push(Part::new(format!("{} chance{which}", at_least_percent(chance)), " by now"));
-        }
-        status.extend(last.map(|chance| format!("at most {} of the last", percent(chance)).into()));
-        let (found, wanted) = self.forecast.found_of();
-        if wanted > 1 {
-            status.push(format!("{} of {} found", grouped(found), grouped(wanted)).into());
-        }
-        status.push(format!("{} tried", rough(progress.attempts as f64)).into());
-        status.push(clock(progress.elapsed).into());
-        status
     }
 
     /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes.
@@ -399,9 +383,4 @@ fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
         )
     };
     given_up.chunk_by(|a, b| a == b).map(line).collect()
-}
-
-/// Formats a chance as `37 %` if it is exact, or else as `at least 37 %`.
-fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
-    format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
 }

@@ -1,6 +1,6 @@
 //! The odds of several patterns in one search.
 
-use super::forecast::attempts_for_all;
+use super::forecast::{CHANCES, Wanted, attempts_for_all};
 use crate::pattern::{Bounds, Odds, Pattern};
 use crate::search::Quota;
 
@@ -19,13 +19,15 @@ impl Several {
     /// Returns the odds of the patterns, or `None` if there is only one or their chance is not
     /// known.
     pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
-        let for_all = |chance| attempts_for_all(patterns, chance);
         let one_each = match quota {
             Quota::Each(count) => *count == 1,
             Quota::Left(counts) => counts.iter().all(|count| *count == 1),
             Quota::Any(_) => false,
         };
-        let attempts_for_all = one_each.then(|| [0.50, 0.95].map(for_all));
+        let attempts_for_all = one_each.then(|| {
+            let wanted = Wanted::one_each(patterns);
+            CHANCES.map(|chance| attempts_for_all(&wanted, chance))
+        });
         let patterns = patterns.len();
         any.filter(|_| patterns > 1).map(|any| Self { patterns, any, attempts_for_all })
     }

@@ -89,6 +89,14 @@ impl Remaining {
         }
     }
 
+    /// Returns the number of keys that the pattern still wants. 0 for [`Quota::Any`].
+    pub(crate) fn left(&self, id: PatternId) -> u64 {
+        match &self.wanted {
+            Wanted::Each { left, .. } => left[id],
+            Wanted::Any(_) => 0,
+        }
+    }
+
     /// Counts one key for each of `patterns`. All of them must still want a key. Returns the
     /// patterns that this completes.
     pub fn count(&mut self, patterns: &[PatternId]) -> Vec<PatternId> {

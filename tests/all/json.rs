@@ -123,6 +123,11 @@ fn every_object() -> Vec<Value> {
         assert_eq!(ran.status, Some(0), "{ran:?}");
         all.extend(objects(&ran.stdout));
     }
+    for patterns in [&[NEVER][..], &[NEVER, "bcdefghijabcdefghija"], &["-n", "3", NEVER]] {
+        let ran = run(program(&["-q", "--progress", "json", "--timeout", "1500ms"]).args(patterns));
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
+        all.extend(objects(&ran.stderr));
+    }
     all
 }
 
@@ -168,9 +173,10 @@ fn an_object_that_is_changed_anywhere_is_refused() {
         for (name, value) in object.as_object().unwrap() {
             let mut less = object.clone();
             less.as_object_mut().unwrap().remove(name);
-            // A key in files need not be in the agent. A search has no suggestions.
+            // A key in files need not be in the agent. A search has no suggestions, and only several
+            // patterns have a least likely one.
             let in_files = name == "agent" && object.get("private_key_file").is_some();
-            if !in_files && name != "suggestions" {
+            if !in_files && !["suggestions", "last_chance_max"].contains(&name.as_str()) {
                 refused(&less, &format!("no {name}"));
             }
             for wrong in [json!(null), json!(true), json!(-1), json!([]), json!({}), json!("")] {

@@ -33,6 +33,7 @@ mod odds;
 mod passphrase;
 mod patterns;
 mod program;
+mod progress;
 mod readme;
 mod remains;
 #[path = "../require/mod.rs"]

@@ -215,7 +215,7 @@ fn a_search_that_takes_long_suggests_what_is_cheaper() {
         let mut command = program(&["-t", "1", "--engine", "reference", "--timeout", "3s"]);
         let ran = run(command.args(options).arg(pattern));
         assert!([Some(0), Some(3)].contains(&ran.status), "{ran:?}");
-        assert_eq!(ran.stdout == "", ran.status == Some(3), "{ran:?}");
+        assert_eq!(ran.stdout.is_empty(), ran.status == Some(3), "{ran:?}");
         ran.stderr
     };
     let stderr = search(&[], "abcdefghijabcdefghij");

@@ -1,0 +1,200 @@
+//! The progress of a search: the line in terminals of several widths, `--progress json`, and the last
+//! words of a search that is ended.
+
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{self, ENDLESS, PROGRAM, command, objects, positive, program, run, text, whole};
+use crate::terminal::Typist;
+use crate::{odds, require};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A pattern of twenty letters, which no machine finds.
+const NEVER: &str = "abcdefghijabcdefghij";
+
+/// Runs a search in a terminal of this width until it has shown `until`. Returns every state of the
+/// progress line, without the spaces at its end.
+fn lines(script: &Path, columns: usize, search: &str, until: &str) -> Vec<String> {
+    let line = format!("stty cols {columns} rows 24 && exec '{PROGRAM}' {search}");
+    let mut typist = Typist::run(&mut command(script), &line);
+    typist.answer(until, "\x03");
+    let (status, sent) = typist.end();
+    assert_eq!(status, Some(130), "{sent:?}");
+    // The terminal shows what is typed at the cursor.
+    let parts = sent.split(['\r', '\n']).map(|part| part.rsplit("\x1b[2K").next().unwrap());
+    let parts = parts.filter(|part| part.contains("/s, ") && !part.contains(" within "));
+    parts.map(|part| part.replace("^C", "").trim_end().to_owned()).collect()
+}
+
+#[test]
+fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
+    let Some(script) = require::tool("script") else { return };
+    let batch = format!("--color never -t 1 --engine reference -n 3 {NEVER} {NEVER}k");
+    let one = format!("--color never -t 1 --engine reference {NEVER}");
+    for search in [&one, &batch] {
+        for columns in [1, 20, 40, 59, 60, 80, 120, 200, 300] {
+            // A narrow line shows the rate alone, or nothing.
+            let until = if columns < 40 { ": 1 in " } else { "/s, " };
+            let lines = lines(&script, columns, search, until);
+            assert!(columns < 40 || !lines.is_empty(), "{columns}");
+            for line in lines {
+                assert!(line.is_ascii() && line.len() + 3 <= columns, "{columns}: {line:?}");
+                let bar = line.split_once(" [").map(|(_, bar)| bar.trim_end_matches(']'));
+                assert_eq!(bar.is_some(), columns >= 60, "{columns}: {line:?}");
+                if let Some(bar) = bar {
+                    assert!(bar.len() >= 10 && bar.bytes().all(|byte| b"#.".contains(&byte)), "{line:?}");
+                    assert_eq!(line.len() + 3, columns, "the bar fills the line: {line:?}");
+                }
+                if columns >= 300 {
+                    let parts: &[&str] = if *search == batch {
+                        &[
+                            " of the next",
+                            "0 of 6 found",
+                            "next: 50 % by ",
+                            ", 95 % by ",
+                            "last: 50 % by ",
+                            " of the last",
+                        ]
+                    } else {
+                        &[" chance by now, 50 % by ", ", 95 % by ", " tried, "]
+                    };
+                    assert!(parts.iter().all(|part| line.contains(part)), "{line:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bar_shows_the_chance() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let search = format!(
+        "--color never -t 1 --engine reference -n {ENDLESS} abcd -d '{}'",
+        directory.path().display()
+    );
+    let lines = lines(&script, 200, &search, "#");
+    let mut seen = 0;
+    for line in lines {
+        let (chance, _) = line.split_once(" % chance").unwrap();
+        let chance: f64 = chance.rsplit(' ').next().unwrap().parse().unwrap();
+        let (_, bar) = line.split_once(" [").unwrap();
+        let share = bar.matches('#').count() as f64 / (bar.len() - 1) as f64;
+        assert!((share - chance / 100.0).abs() < 0.05, "{line}");
+        seen += usize::from(share > 0.0);
+    }
+    assert!(seen > 0);
+}
+
+/// Runs a search that a signal ends after this number of objects on its stderr. Returns them.
+fn progress(args: &[&str], number: usize) -> Vec<Value> {
+    let mut search = program(&["-q", "-t", "1", "--engine", "reference", "--progress", "json"]);
+    let mut child = program::start(search.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = String::new();
+    (0..number).for_each(|_| assert!(stderr.read_line(&mut lines).unwrap() > 0, "{lines}"));
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143), "{lines}");
+    objects(&lines)
+}
+
+/// Checks a time against the number of keys at which it should be.
+fn check_time(object: &Value, field: &str, reached: f64) {
+    let rate = positive(object, "keys_per_second");
+    let expected = positive(object, "seconds") + (reached - positive(object, "attempts")) / rate;
+    let value = positive(object, field);
+    assert!((value / expected - 1.0).abs() < 1e-3, "{field}: {value}, not {expected}: {object}");
+}
+
+#[test]
+fn progress_for_scripts_comes_every_second_with_exact_chances() {
+    let chance = odds::chance(&odds::Shape::new(&[], NEVER));
+    for (wanted, args) in [(1, &[NEVER][..]), (3, &["-n", "3", NEVER])] {
+        let objects = progress(args, 4);
+        let mut before = 0.0;
+        for object in &objects {
+            assert_eq!(text(object, "type"), "progress");
+            assert_eq!((whole(object, "found"), whole(object, "wanted")), (0, wanted));
+            let seconds = positive(object, "seconds");
+            assert!(before == 0.0 || seconds >= before + 1.0, "{objects:?}");
+            before = seconds;
+            let expected = -(positive(object, "attempts") * (-chance).ln_1p()).exp_m1();
+            assert!((positive(object, "chance") / expected - 1.0).abs() < 1e-9, "{object}");
+            assert_eq!(object["chance_exact"], true);
+            check_time(object, "next_seconds_50", 0.5f64.ln() / (-chance).ln_1p());
+            check_time(object, "next_seconds_95", 0.05f64.ln() / (-chance).ln_1p());
+            assert!(object.get("last_chance_max").is_none());
+            if wanted == 3 {
+                // The third of random events comes before these multiples of their mean distance.
+                check_time(object, "last_seconds_50", 2.674_06 / chance);
+                check_time(object, "last_seconds_95", 6.295_79 / chance);
+            } else {
+                assert!(object.get("last_seconds_50").is_none(), "{object}");
+            }
+        }
+    }
+}
+
+#[test]
+fn progress_for_scripts_is_the_only_object_on_stderr() {
+    let ran =
+        run(&mut program(&["--progress", "json", "--timeout", "2500ms", NEVER, "bcdefghijabcdefghija"]));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    let (lines, others): (Vec<&str>, Vec<&str>) = ran.stderr.lines().partition(|line| line.starts_with('{'));
+    let objects = objects(&lines.join("\n"));
+    assert!((2..=3).contains(&objects.len()), "{ran:?}");
+    for object in &objects {
+        assert!(object["last_chance_max"].is_number() && object["last_seconds_50"].is_number(), "{object}");
+    }
+    assert!(others.len() > 3 && !ran.stderr.contains("chance of the next by now"), "{ran:?}");
+}
+
+/// Returns the seconds of a printed time, such as `2.5e9 years`.
+fn seconds(printed: &str) -> f64 {
+    let (number, unit) = printed.split_once(' ').unwrap();
+    let unit = match unit {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "days" => 86_400.0,
+        "years" => 365.25 * 86_400.0,
+        _ => panic!("{printed}"),
+    };
+    number.replace(',', "").parse::<f64>().unwrap() * unit
+}
+
+#[test]
+fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
+    let pattern = "abcdefgh";
+    let chance = odds::chance(&odds::Shape::new(&[], pattern));
+    let ended = |options: &[&str]| {
+        let mut search = program(&["--json", "-t", "1", "--engine", "reference", "--timeout", "1s"]);
+        let ran = run(search.args(options));
+        assert_eq!(ran.status, Some(3), "{ran:?}");
+        let summary = objects(&ran.stdout).pop().unwrap();
+        let line = ran.stderr.lines().find(|line| line.contains(" would have taken ")).unwrap().to_owned();
+        let more = move |multiple: f64| {
+            (multiple / chance - positive(&summary, "attempts")) / positive(&summary, "keys_per_second")
+        };
+        (line, more)
+    };
+    let is_near = |printed: &str, expected: f64| {
+        assert!((seconds(printed) / expected - 1.0).abs() < 0.06, "{printed}, not {expected}");
+    };
+
+    let (line, more) = ended(&[pattern]);
+    let [half, most] = line.split(" more, 95 % ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+    is_near(half.strip_prefix("50 % would have taken ").unwrap(), more(std::f64::consts::LN_2));
+    is_near(most.strip_suffix(" more").unwrap(), more(2.995_73));
+
+    let (line, more) = ended(&["-n", "3", pattern]);
+    let (next, all) = line.split_once(" more; for all of them, 50 % would have taken ").unwrap();
+    assert!(next.starts_with("for the next one, 50 % would have taken "), "{line}");
+    is_near(next.split(" more, 95 % ").last().unwrap(), more(2.995_73));
+    is_near(all.split(" more, 95 % ").next().unwrap(), more(2.674_06));
+}
