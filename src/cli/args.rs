@@ -187,10 +187,11 @@ pub(super) struct Args {
     )]
     pub host_key: Option<Option<String>>,
 
-    /// Format of the private key: pkcs8 or openssh
+    /// Format of the private key: pkcs8, openssh or ppk
     ///
-    /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, and the
-    /// OpenSSH format in all other files. OpenSSH reads PKCS#8 from version 9.8 on.
+    /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, PuTTY's in
+    /// files named *.ppk, and the OpenSSH format in all other files. OpenSSH reads PKCS#8 from
+    /// version 9.8 on. PuTTY reads ppk, its version 3, from version 0.75 on.
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
     pub format: Option<String>,
 
@@ -209,7 +210,7 @@ pub(super) struct Args {
     /// With a passphrase: aes256-ctr (default) or aes256-gcm
     ///
     /// This is the cipher of an encrypted key in the OpenSSH format, which calls the second one
-    /// aes256-gcm@openssh.com. PKCS#8 always uses AES-256-CBC.
+    /// aes256-gcm@openssh.com. The other formats always use AES-256-CBC.
     #[arg(long, value_name = "NAME", help_heading = "Where the key goes")]
     pub cipher: Option<String>,
 
@@ -217,7 +218,7 @@ pub(super) struct Args {
     ///
     /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of
     /// ssh-keygen. More rounds make guessing the passphrase more expensive and opening the key
-    /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2.
+    /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
     pub rounds: Option<String>,
 

@@ -61,12 +61,21 @@ fn check(args: &Args, format: Format) -> Result<(), Complaint> {
         if !is_asked_for {
             return Err(Complaint::new(format!("{option} needs a passphrase")).hint(WHERE_FROM));
         }
-        if format == Format::Pkcs8 {
-            return Err(Complaint::new(format!(
-                "{option} applies to the OpenSSH format, but the private key will be PKCS#8"
-            ))
-            .hint("add --format openssh; without it, keys on stdout and in files named *.pem are PKCS#8"));
-        }
+        let (other, hint) = match format {
+            Format::Openssh => continue,
+            Format::Pkcs8 => (
+                "PKCS#8",
+                "add --format openssh; without it, keys on stdout and in files named *.pem are PKCS#8",
+            ),
+            Format::Ppk => (
+                "in PuTTY's format",
+                "leave it out: PuTTY's format has one cipher, and as many passes of Argon2id as PuTTYgen uses",
+            ),
+        };
+        return Err(Complaint::new(format!(
+            "{option} applies to the OpenSSH format, but the private key will be {other}"
+        ))
+        .hint(hint));
     }
     Ok(())
 }

@@ -133,8 +133,9 @@ pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {
         None => Ok(None),
         Some("pkcs8") => Ok(Some(Format::Pkcs8)),
         Some("openssh") => Ok(Some(Format::Openssh)),
+        Some("ppk") => Ok(Some(Format::Ppk)),
         Some(other) => {
-            Err(Complaint::new(format!("--format must be pkcs8 or openssh, not {}", quoted(other))))
+            Err(Complaint::new(format!("--format must be pkcs8, openssh or ppk, not {}", quoted(other))))
         }
     }
 }

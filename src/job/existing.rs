@@ -85,7 +85,7 @@ fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Resul
     let are = if inventory.in_the_clear.len() == 1 { "is" } else { "are" };
     let files = names(&inventory.in_the_clear);
     Err(Complaint::new(format!("{keys} {are} not encrypted: {files}")).hint(
-        "encrypt each one with `ssh-keygen -p -f FILE` and run the same command again, or choose another directory",
+        "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
     ))
 }
 

@@ -1,11 +1,12 @@
 //! Reads private key files and public lines back from their text.
 //!
-//! Only the OpenSSH format shows the public key of an encrypted file without the passphrase.
+//! The OpenSSH format and PuTTY's show the public key of an encrypted file without the passphrase.
 //! Encrypted PKCS#8 must be opened with its passphrase first.
 
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 
 use super::encode::{ED25519, ENCRYPTED_PRIVATE_KEY, OCTET_STRING_32, PRIVATE_KEY};
+use super::ppk::KeyFile;
 use super::protect::Passphrase;
 use super::seed::{PublicKey, Seed};
 
@@ -45,7 +46,7 @@ pub enum DecodeError {
 }
 
 impl PrivateText {
-    /// Reads `content` in either form. Opens encrypted PKCS#8 if a `passphrase` is given.
+    /// Reads `content` in any form. Opens encrypted PKCS#8 if a `passphrase` is given.
     ///
     /// # Errors
     ///
@@ -55,6 +56,9 @@ impl PrivateText {
         let text = std::str::from_utf8(content).map_err(|_| DecodeError::NotAKey)?;
         if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
             return Self::of_openssh(&key).ok_or(DecodeError::NotAKey);
+        }
+        if let Some(file) = KeyFile::read(text) {
+            return Self::of_ppk(file).ok_or(DecodeError::NotAKey);
         }
         let (label, document) = SecretDocument::from_pem(text).map_err(|_| DecodeError::NotAKey)?;
         let (document, storage) = match label {
@@ -83,6 +87,16 @@ impl PrivateText {
         let derived = Seed::new(key.key_data().ed25519()?.private.to_bytes()).public_key();
         let comment = Some(key.comment().as_str_lossy().to_owned());
         (derived == shown).then_some(Self { public_key: Some(shown), storage: Storage::Clear, comment })
+    }
+
+    fn of_ppk(file: KeyFile) -> Option<Self> {
+        let storage = if file.is_encrypted() { Storage::Encrypted } else { Storage::Clear };
+        let is_right = || file.open(&[]).is_ok_and(|seed| seed.is_some());
+        (file.is_encrypted() || is_right()).then_some(Self {
+            public_key: Some(file.public_key),
+            storage,
+            comment: Some(file.comment),
+        })
     }
 }
 

@@ -1,11 +1,12 @@
-//! Writes the text of a private key file, in either form.
+//! Writes the text of a private key file, in any form.
 //!
 //! PKCS#8 is version 1, with the seed alone (RFC 8410, section 7). OpenSSL 3.0 and OpenSSH refuse
 //! version 2, which appends the public key. The OpenSSH format holds the seed, the public key and
-//! the comment (PROTOCOL.key). Line ends are LF. Buffers that held the secret are wiped.
+//! the comment (PROTOCOL.key), and so does PuTTY's (`ppk`). Line ends are LF. Buffers that held the
+//! secret are wiped.
 //!
 //! With a passphrase, PKCS#8 becomes an EncryptedPrivateKeyInfo with PBES2 (RFC 5958, RFC 8018).
-//! The OpenSSH format has an encryption of its own. Each text has its own salt, from the operating
+//! The other formats have encryptions of their own. Each text has its own salt, from the operating
 //! system. The encrypted text is opened again before it is returned, so that an error of the
 //! machine cannot lose a key. Encrypting and opening together take some tenths of a second.
 
@@ -25,7 +26,8 @@ use crate::escape::blanked;
 use crate::sys::{RandomnessError, fill_random};
 
 use super::format::Format;
-use super::protect::{Cipher, PBKDF2_ITERATIONS, Protection};
+use super::ppk::KeyFile;
+use super::protect::{ARGON2_MEMORY, Cipher, PBKDF2_ITERATIONS, Protection};
 use super::seed::Seed;
 
 /// The object identifier id-Ed25519 (RFC 8410, section 3).
@@ -48,15 +50,15 @@ pub(crate) const COMPUTES_WRONGLY: &str =
 const SALT_LEN: usize = 16;
 
 impl Seed {
-    /// Returns the content of the private key file, encrypted if a `protection` is given. Only the
-    /// OpenSSH format stores the comment. Control characters of the comment become spaces, as in
+    /// Returns the content of the private key file, encrypted if a `protection` is given. PKCS#8
+    /// does not store the comment. Control characters of the comment become spaces, as in
     /// the public line.
     ///
     /// # Errors
     ///
     /// Returns an [`EncodeError`] if the comment is too long for the OpenSSH format. A comment of
     /// ordinary length never is. With a `protection`, also returns an error if the operating system
-    /// gives no randomness, or if the encrypted text does not open again.
+    /// gives no randomness or too little memory, or if the encrypted text does not open again.
     pub fn private_text(
         &self,
         format: Format,
@@ -67,11 +69,13 @@ impl Seed {
             return match format {
                 Format::Pkcs8 => self.pkcs8().map_err(EncodeError::Pkcs8),
                 Format::Openssh => self.openssh(comment).map_err(EncodeError::Openssh),
+                Format::Ppk => Ok(KeyFile::clear(self, &blanked(comment)).text()),
             };
         };
         match format {
             Format::Pkcs8 => self.encrypted_pkcs8(protection),
             Format::Openssh => self.encrypted_openssh(comment, protection),
+            Format::Ppk => self.encrypted_ppk(comment, protection),
         }
     }
 
@@ -138,6 +142,23 @@ impl Seed {
         }
     }
 
+    fn encrypted_ppk(
+        &self,
+        comment: &str,
+        protection: &Protection,
+    ) -> Result<Zeroizing<String>, EncodeError> {
+        let passphrase = protection.passphrase.bytes();
+        let comment = blanked(comment);
+        let (salt, padding): ([u8; SALT_LEN], _) = (random()?, random()?);
+        let encrypted =
+            KeyFile::encrypted(self, &comment, passphrase, &salt, padding).map_err(EncodeError::Ppk)?;
+        let text = encrypted.text();
+        let Some(read) = KeyFile::read(&text) else { return Err(EncodeError::Unopened) };
+        let opened = read.open(passphrase).map_err(EncodeError::Ppk)?;
+        let is_right = opened.is_some_and(|seed| seed.bytes() == self.bytes()) && read.comment == comment;
+        if is_right { Ok(text) } else { Err(EncodeError::Unopened) }
+    }
+
     fn openssh_key(&self, comment: &str) -> ssh_key::Result<PrivateKey> {
         PrivateKey::new(Ed25519Keypair::from_seed(self.bytes()).into(), blanked(comment).into_owned())
     }
@@ -158,6 +179,8 @@ pub enum EncodeError {
     Pkcs8(pkcs8::Error),
     /// The OpenSSH form cannot be written.
     Openssh(ssh_key::Error),
+    /// The form of PuTTY cannot be encrypted.
+    Ppk(argon2::Error),
     /// The operating system's random generator failed.
     Randomness(RandomnessError),
     /// The passphrase does not open the encrypted text, or the opened text is another key.
@@ -171,6 +194,10 @@ impl EncodeError {
         match self {
             Self::Pkcs8(_) | Self::Randomness(_) => None,
             Self::Openssh(_) => Some("use a shorter comment, or none".to_owned()),
+            Self::Ppk(_) => Some(format!(
+                "each thread needs {} MiB to encrypt a key: use fewer threads",
+                ARGON2_MEMORY / 1024
+            )),
             Self::Unopened => Some(COMPUTES_WRONGLY.to_owned()),
         }
     }
@@ -181,6 +208,7 @@ impl fmt::Display for EncodeError {
         match self {
             Self::Pkcs8(error) => write!(f, "cannot write the private key as PKCS#8: {error}"),
             Self::Openssh(error) => write!(f, "cannot write the private key in the OpenSSH format: {error}"),
+            Self::Ppk(error) => write!(f, "cannot encrypt the private key in PuTTY's format: {error}"),
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Unopened => f.write_str("self-check: the encrypted private key cannot be decrypted"),
         }
@@ -192,6 +220,7 @@ impl std::error::Error for EncodeError {
         match self {
             Self::Pkcs8(error) => Some(error),
             Self::Openssh(error) => Some(error),
+            Self::Ppk(error) => Some(error),
             Self::Randomness(error) => Some(error),
             Self::Unopened => None,
         }
@@ -219,6 +248,12 @@ mod tests {
                 EncodeError::Openssh(ssh_key::Error::FormatEncoding),
                 "in the OpenSSH format: ",
                 Some("shorter comment"),
+                true,
+            ),
+            (
+                EncodeError::Ppk(argon2::Error::OutOfMemory),
+                "in PuTTY's format: ",
+                Some("needs 8 MiB to encrypt"),
                 true,
             ),
             (EncodeError::Randomness(RandomnessError::UNSUPPORTED), "random generator failed: ", None, true),
@@ -317,7 +352,7 @@ mod tests {
     #[test]
     fn no_two_texts_share_their_salt() {
         let seed = Seed::new([7; 32]);
-        for format in [Format::Pkcs8, Format::Openssh] {
+        for format in [Format::Pkcs8, Format::Openssh, Format::Ppk] {
             let protection = protection(b"secret", Cipher::default());
             let text = || seed.private_text(format, "", Some(&protection)).unwrap();
             assert_ne!(*text(), *text(), "{format:?}");

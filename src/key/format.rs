@@ -1,4 +1,4 @@
-//! The two forms of a private key file.
+//! The forms of a private key file.
 
 use std::path::Path;
 
@@ -10,15 +10,19 @@ pub enum Format {
     Pkcs8,
     /// The OpenSSH format, which also holds the comment. Every OpenSSH reads it.
     Openssh,
+    /// The format of PuTTY, version 3, which also holds the comment. PuTTY reads it from version
+    /// 0.75 on.
+    Ppk,
 }
 
 impl Format {
-    /// Returns the form that a file of this name is expected to hold: PKCS#8 for `*.pem`, otherwise
-    /// OpenSSH's.
+    /// Returns the form that a file of this name is expected to hold: PKCS#8 for `*.pem`, PuTTY's
+    /// for `*.ppk`, otherwise OpenSSH's.
     #[must_use]
     pub fn of_file_name(path: &Path) -> Self {
         match path.extension() {
             Some(extension) if extension.eq_ignore_ascii_case("pem") => Self::Pkcs8,
+            Some(extension) if extension.eq_ignore_ascii_case("ppk") => Self::Ppk,
             _ => Self::Openssh,
         }
     }
@@ -33,6 +37,8 @@ mod tests {
         for (name, format) in [
             ("key.pem", Format::Pkcs8),
             ("a/B.PEM", Format::Pkcs8),
+            ("key.ppk", Format::Ppk),
+            ("a/B.PPK", Format::Ppk),
             ("id_ed25519", Format::Openssh),
             ("key.pem.bak", Format::Openssh),
             ("a.pem/key", Format::Openssh),

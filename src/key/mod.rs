@@ -1,9 +1,9 @@
 //! One key pair: the seed, the public key derived from it, and the text of the files that hold
 //! them.
 //!
-//! `seed` derives the public key. `encode` writes PKCS#8 version 1 or the OpenSSH format, encrypted
-//! on request (`protect`). `decode` reads both forms again. This module uses no disk and no
-//! terminal: [`crate::store`] keeps the files.
+//! `seed` derives the public key. `encode` writes PKCS#8 version 1, the OpenSSH format or PuTTY's
+//! (`ppk`), encrypted on request (`protect`). `decode` reads all of them again. This module uses no
+//! disk and no terminal: [`crate::store`] keeps the files.
 //!
 //! ```
 //! use vanity_ed25519::key::{Format, PrivateText, Seed};
@@ -22,6 +22,7 @@ mod decode;
 mod encode;
 mod format;
 mod host;
+mod ppk;
 mod protect;
 pub(crate) mod rfc8032_vectors;
 mod seed;
@@ -30,5 +31,8 @@ pub use decode::{DecodeError, PrivateText, Storage};
 pub(crate) use encode::COMPUTES_WRONGLY;
 pub use encode::EncodeError;
 pub use format::Format;
-pub use protect::{BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError, Protection};
+pub use protect::{
+    ARGON2_MEMORY, ARGON2_PASSES, BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError,
+    Protection,
+};
 pub use seed::{PublicKey, Seed, scalar_bytes};

@@ -63,10 +63,10 @@ impl std::error::Error for PassphraseError {}
 pub struct Protection {
     /// The passphrase that opens the key.
     pub passphrase: Passphrase,
-    /// The cipher of the OpenSSH format. PKCS#8 always uses AES-256-CBC.
+    /// The cipher of the OpenSSH format. The other formats always use AES-256-CBC.
     pub cipher: Cipher,
     /// The rounds of bcrypt that derive the encryption key of the OpenSSH format. PKCS#8 always
-    /// uses [`PBKDF2_ITERATIONS`].
+    /// uses [`PBKDF2_ITERATIONS`], and PuTTY's format [`ARGON2_MEMORY`] and [`ARGON2_PASSES`].
     pub rounds: NonZeroU32,
 }
 
@@ -78,6 +78,13 @@ pub const BCRYPT_ROUNDS: NonZeroU32 = NonZeroU32::new(24).unwrap();
 ///
 /// With scrypt each guess would cost more, but fewer tools read it: GnuTLS, for example, does not.
 pub const PBKDF2_ITERATIONS: u32 = 600_000;
+
+/// The memory of Argon2id in PuTTY's format, in KiB, as PuTTYgen uses.
+pub const ARGON2_MEMORY: u32 = 8192;
+
+/// The passes of Argon2id over that memory in PuTTY's format. PuTTYgen makes as many as it can in a
+/// tenth of a second.
+pub const ARGON2_PASSES: u32 = 32;
 
 /// A cipher of the OpenSSH format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

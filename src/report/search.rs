@@ -321,10 +321,13 @@ impl<'a> Report<'a> {
                 self.note("  authorize it   append the public line to ~/.ssh/authorized_keys on HOST");
                 self.note("  log in         ssh USER@HOST");
             } else if !self.search.output.json {
-                let format = self.search.format;
-                let version = if format == Format::Pkcs8 { " 9.8 or later" } else { "" };
+                let (reader, program) = match self.search.format {
+                    Format::Pkcs8 => ("OpenSSH 9.8 or later", "ssh"),
+                    Format::Openssh => ("OpenSSH", "ssh"),
+                    Format::Ppk => ("PuTTY 0.75 or later", "putty"),
+                };
                 self.note(format_args!(
-                    "the {} went to stdout; for OpenSSH{version}: chmod 600 FILE, then ssh -i FILE USER@HOST",
+                    "the {} went to stdout; for {reader}: chmod 600 FILE, then {program} -i FILE USER@HOST",
                     self.private_key(),
                 ));
             }
@@ -336,6 +339,11 @@ impl<'a> Report<'a> {
             return host::next_steps(name, kept).iter().for_each(|line| self.note(line));
         }
         self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
+        if kept.format == Format::Ppk {
+            self.note(format_args!("  log in         putty -i {private} USER@HOST"));
+            self.note("  (PuTTY reads this format from version 0.75 on; OpenSSH does not read it)");
+            return;
+        }
         self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
         if !self.is_in_agent {
             self.note(format_args!("  or an agent    ssh-add {private}"));

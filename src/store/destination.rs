@@ -32,7 +32,8 @@ pub enum Destination {
 
 impl Destination {
     /// Returns the format of private keys for this destination: `chosen`, or else the one for its
-    /// name (PKCS#8 for a stream and for `*.pem`, OpenSSH's for any other file).
+    /// name (PKCS#8 for a stream and for `*.pem`, PuTTY's for `*.ppk`, OpenSSH's for any other
+    /// file).
     #[must_use]
     pub fn format(&self, chosen: Option<Format>) -> Format {
         chosen.unwrap_or_else(|| match self {
@@ -213,6 +214,8 @@ mod tests {
             ("id_x.pem", None, Format::Pkcs8),
             ("id_y", Some(Format::Pkcs8), Format::Pkcs8),
             ("id_y.pem", Some(Format::Openssh), Format::Openssh),
+            ("id_x.ppk", None, Format::Ppk),
+            ("id_z", Some(Format::Ppk), Format::Ppk),
         ] {
             let path = directory.path().join(name);
             let destination = Destination::File(path.clone());
@@ -226,7 +229,7 @@ mod tests {
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
             assert_eq!(fs::metadata(&public_file).unwrap().mode() & 0o033, 0);
         }
-        assert_eq!(count(directory.path()), 8);
+        assert_eq!(count(directory.path()), 12);
     }
 
     #[test]

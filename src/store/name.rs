@@ -23,9 +23,11 @@ pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> Stri
     for byte in &public.blob_hash()[..HASHED] {
         name.push_str(&format!("{byte:02x}"));
     }
-    if format == Format::Pkcs8 {
-        name.push_str(".pem");
-    }
+    name.push_str(match format {
+        Format::Pkcs8 => ".pem",
+        Format::Ppk => ".ppk",
+        Format::Openssh => "",
+    });
     name
 }
 
@@ -41,7 +43,8 @@ pub fn file_label(label: &str) -> String {
 /// any other name.
 #[must_use]
 pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
-    let (label, digits) = name.strip_suffix(".pem").unwrap_or(name).rsplit_once('-')?;
+    let stem = [".pem", ".ppk"].iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+    let (label, digits) = stem.rsplit_once('-')?;
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (!label.is_empty() && digits.len() == 2 * HASHED && digits.bytes().all(is_digit))
         .then_some((label, digits))
@@ -82,18 +85,24 @@ mod tests {
             ("größe\0\n", "gr__e__"),
             (&"z".repeat(500), &"z".repeat(43)),
         ] {
-            assert_eq!(file_name(label, &public, Format::Openssh), format!("{start}-{hash}"));
-            assert_eq!(file_name(label, &public, Format::Pkcs8), format!("{start}-{hash}.pem"));
-            assert_eq!(parts_of_name(&file_name(label, &public, Format::Openssh)), Some((start, hash)));
-            assert_eq!(parts_of_name(&file_name(label, &public, Format::Pkcs8)), Some((start, hash)));
+            for (format, end) in [(Format::Openssh, ""), (Format::Pkcs8, ".pem"), (Format::Ppk, ".ppk")] {
+                let name = file_name(label, &public, format);
+                assert_eq!(name, format!("{start}-{hash}{end}"));
+                assert_eq!(parts_of_name(&name), Some((start, hash)));
+            }
         }
         let other = Seed::new([8; 32]).public_key();
         let [lower, upper] = [("abc", &public), ("ABC", &other)]
             .map(|(label, public)| file_name(label, public, Format::Openssh).to_lowercase());
         assert_ne!(lower, upper);
-        for other in
-            ["abc", "-cff7d2bf46744594", "a-cff7d2bf4674459", "a-CFF7D2BF46744594", "a-cff7d2bf46744594.pub"]
-        {
+        for other in [
+            "abc",
+            "-cff7d2bf46744594",
+            "a-cff7d2bf4674459",
+            "a-CFF7D2BF46744594",
+            "a-cff7d2bf46744594.pub",
+            "a-cff7d2bf46744594.ppk.pem",
+        ] {
             assert_eq!(parts_of_name(other), None, "{other}");
         }
     }

@@ -1,8 +1,8 @@
 //! Opens the key pairs of a directory.
 //!
 //! A name proves nothing, so the public key comes from the private file. An encrypted file in the
-//! OpenSSH format shows its public key without the passphrase. An encrypted PKCS#8 file shows it
-//! only with the passphrase.
+//! OpenSSH format or in PuTTY's shows its public key without the passphrase. An encrypted PKCS#8
+//! file shows it only with the passphrase.
 //!
 //! If a process was killed, only the public file of a pair can be missing, because it gets its name
 //! second.
@@ -124,7 +124,8 @@ impl StoredPair {
     /// Whether files kept with this label would have these names.
     #[must_use]
     pub fn is_named_after(&self, label: &str) -> bool {
-        let names = [Format::Openssh, Format::Pkcs8].map(|format| file_name(label, &self.public_key, format));
+        let names = [Format::Openssh, Format::Pkcs8, Format::Ppk]
+            .map(|format| file_name(label, &self.public_key, format));
         names.contains(&self.name)
     }
 
@@ -219,10 +220,14 @@ mod tests {
             (4, Format::Openssh, true, Some(secret), Storage::Encrypted, None),
             (5, Format::Pkcs8, true, Some(secret), Storage::Encrypted, None),
             (6, Format::Pkcs8, true, None, Storage::Unopened, None),
+            (7, Format::Ppk, false, None, Storage::Clear, Some("me")),
+            (8, Format::Ppk, true, None, Storage::Encrypted, Some("me")),
+            (9, Format::Ppk, true, Some(secret), Storage::Encrypted, Some("me")),
         ] {
             let name = keep(&directory, byte, format, encrypted.then_some(&protection));
             assert!(StoredPair::names(directory.path()).unwrap().contains(&name));
             let public_key = Seed::new([byte; 32]).public_key();
+            let again = comment.unwrap_or("other");
             let comment = comment.map(str::to_owned);
             let pair = StoredPair {
                 name: name.clone(),
@@ -244,11 +249,10 @@ mod tests {
             }
             let opened = open().unwrap();
             assert_eq!(opened.line, None);
-            let again = if storage == Storage::Clear && format == Format::Openssh { "me" } else { "other" };
             assert_eq!(opened.public_line(directory.path(), "other").unwrap(), public_key.line(again));
             assert_eq!(fs::read_to_string(&public).unwrap(), public_key.line(again) + "\n");
         }
-        assert_eq!(StoredPair::names(directory.path()).unwrap().len(), 6);
+        assert_eq!(StoredPair::names(directory.path()).unwrap().len(), 9);
     }
 
     /// Returns the flaw of a pair after `harm`.

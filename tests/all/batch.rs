@@ -228,7 +228,7 @@ fn the_count_includes_keys_of_earlier_runs() {
 fn a_ledger_that_was_cut_off_or_is_gone_is_completed() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join(LEDGER);
-    for format in ["openssh", "pkcs8"] {
+    for format in ["openssh", "pkcs8", "ppk"] {
         rerun(directory.path(), &["-n", "4", "ab", "--format", format]);
     }
     let text = fs::read_to_string(&path).unwrap();

@@ -170,7 +170,7 @@ fn json_prints_every_object_in_order() {
 #[test]
 fn json_with_a_file_holds_no_secret() {
     let directory = TempDir::new().unwrap();
-    for (name, option) in [("id_x", "-o"), ("key.pem", "-o"), ("keys", "-d")] {
+    for (name, option) in [("id_x", "-o"), ("key.pem", "-o"), ("key.ppk", "-o"), ("keys", "-d")] {
         let path = directory.path().join(name);
         let ran = succeed(program(&["--json", "ab", option]).arg(&path));
         let objects = objects(&ran.stdout);

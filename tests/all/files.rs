@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::program;
+use crate::{program, putty};
 use program::{
     LEDGER, PROGRAM, check_finds, check_pair, command, comment, endless, mode, names, objects, of_type,
     program, run, succeed, text, whole,
@@ -116,12 +116,17 @@ fn a_file_size_limit_is_refused_before_the_search() {
 fn the_name_or_the_option_decides_the_form() {
     let directory = TempDir::new().unwrap();
     let (pkcs8, openssh) = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+    let ppk = putty::PPK;
     for (name, format, head) in [
         ("id_x", None, openssh),
         ("key.pem", None, pkcs8),
         ("key.pem.old", None, openssh),
         ("id_y", Some("pkcs8"), pkcs8),
         ("other.pem", Some("openssh"), openssh),
+        ("key.ppk", None, ppk),
+        ("key.PPK", None, ppk),
+        ("id_z", Some("ppk"), ppk),
+        ("other.ppk", Some("openssh"), openssh),
     ] {
         let path = directory.path().join(name);
         let format: Vec<&str> = format.map_or(vec![], |format| vec!["--format", format]);
@@ -130,7 +135,7 @@ fn the_name_or_the_option_decides_the_form() {
         assert!(private.starts_with(head), "{name}");
         assert_eq!(comment(&check_pair(&path)), "ab");
     }
-    for (format, head) in [("pkcs8", pkcs8), ("openssh", openssh)] {
+    for (format, head) in [("pkcs8", pkcs8), ("openssh", openssh), ("ppk", ppk)] {
         let ran = succeed(&mut program(&["-q", "ab", "--format", format]));
         assert!(ran.stdout.starts_with(head), "{format}");
     }
@@ -151,6 +156,10 @@ fn the_comment_is_the_pattern_or_the_one_given() {
         let private = fs::read_to_string(&path).unwrap();
         let private = ssh_key::PrivateKey::from_openssh(private).unwrap();
         assert_eq!(private.comment().as_str_lossy(), expected);
+        let path = directory.path().join(format!("{name}.ppk"));
+        succeed(program(&["-q", "-o"]).arg(&path).args(args));
+        assert_eq!(comment(&check_pair(&path)), expected);
+        assert_eq!(putty::open(&fs::read_to_string(&path).unwrap(), "").unwrap().comment, expected);
     }
 }
 

@@ -111,6 +111,7 @@ fn a_small_stack_is_enough() {
         "-f \"$1/patterns\" -d \"$1/patterns-keys\"",
         "--passphrase-file \"$1/secret\" --rounds 1 abc -o \"$1/one\"",
         "--format pkcs8 abcd -o \"$1/other\"",
+        "--passphrase-file \"$1/secret\" abc -o \"$1/one.ppk\"",
     ] {
         succeed(&mut script(&format!("ulimit -s 128; exec \"$0\" -q {arguments}"), directory.path()));
     }

@@ -82,6 +82,7 @@ fn every_object() -> Vec<Value> {
         (&["--json", "--any", "-n", "2", "--format", "openssh", "ab", "+a"], 0),
         (&["--json", "-C", "", "ab", "-o", &path("id_x")], 0),
         (&["--json", "-C", "a ö", "ab", "-o", &path("key.pem")], 0),
+        (&["--json", "--format", "ppk", "ab"], 0),
         (&["--json", "-n", "2", "ab", "+a", "-d", &path("keys")], 0),
         (&["--json", "--passphrase-file", &path("passphrase"), "ab"], 0),
         (&["--json", "--passphrase-file", &path("passphrase"), "--format", "openssh", "ab"], 0),

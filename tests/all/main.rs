@@ -32,8 +32,10 @@ mod observed;
 mod odds;
 mod passphrase;
 mod patterns;
+mod ppk;
 mod program;
 mod progress;
+mod putty;
 mod readme;
 mod remains;
 #[path = "../require/mod.rs"]

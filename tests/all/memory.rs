@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use crate::{program, remains, require};
+use crate::{program, putty, remains, require};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{PROGRAM, Running, command, objects, of_type, program, seed, text};
@@ -49,8 +49,8 @@ fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Runnin
 /// line ends between them.
 fn seed_text(private: &str) -> String {
     let seed = seed(private);
-    let start = private.find('\n').unwrap() + 1;
-    let lines = &private[start..private.rfind("-----END").unwrap()];
+    let (_, lines) = private.split_once("\nPrivate-Lines: 1\n").or(private.split_once('\n')).unwrap();
+    let (lines, _) = lines.split_once("Private-MAC").or(lines.split_once("-----END")).unwrap();
     let bytes = STANDARD.decode(lines.replace('\n', "")).unwrap();
     let at = bytes.windows(32).rposition(|window| window == seed).unwrap();
     let (from, to) = (at.div_ceil(3) * 4, (at + 32) / 3 * 4);
@@ -78,6 +78,7 @@ fn nothing_is_left_of_a_reported_batch() {
     for (args, without) in [
         (&[][..], ""),
         (&["--format", "pkcs8"], ""),
+        (&["--format", "ppk"], ""),
         (&["--engine", "reference"], "avx512f"),
         (&[], "avx512f"),
         (&[], "avx512f,avx2"),
@@ -125,6 +126,33 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
         }
         check_memory(child, needles, &args);
     }
+}
+
+#[test]
+fn nothing_is_left_of_a_batch_that_was_encrypted_for_putty() {
+    if !is_root() {
+        return;
+    }
+    const PASSPHRASE: &str = "correct horse";
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, PASSPHRASE).unwrap();
+    let args = ["--passphrase-file", secret.to_str().unwrap(), "--format", "ppk"];
+    let (child, files) = batch_that_goes_on(&args, "", &directory.path().join("keys"));
+    let mut needles = Needles::default();
+    for (number, file) in files.iter().enumerate() {
+        let private = putty::open(&fs::read_to_string(file).unwrap(), PASSPHRASE).unwrap();
+        // The keys of AES and of the MAC, the initialization vector, and the hash from which Argon2
+        // begins.
+        for (at, part) in private.derived.chunks(16).enumerate() {
+            needles.add(&masked(part), format!("derived key {number}, part {at}"));
+        }
+        for (at, part) in private.first_hash.chunks(16).enumerate() {
+            needles.add(&masked(part), format!("first hash {number}, part {at}"));
+        }
+        needles.add_seed(&private.seed.map(|byte| byte ^ masked(&[0])[0]), number);
+    }
+    check_memory(child, needles, &args);
 }
 
 /// Checks that the memory of a search holds none of the needles, and ends the search.

@@ -91,12 +91,14 @@ impl Sequence {
         if asked.any {
             add(&["--any"]);
         }
-        // It takes a third of a second to encrypt PKCS#8.
+        // It takes some tenths of a second to encrypt PKCS#8 and PuTTY's format.
         match (asked.encrypted, self.below(40)) {
             (true, 0) => add(&["--passphrase-file", "secret", "--format", "pkcs8"]),
+            (true, 1) => add(&["--passphrase-file", "secret", "--format", "ppk"]),
             (true, _) => add(&["--passphrase-file", "secret", "--rounds", "1"]),
             (false, 0..12) => add(&["--format", "pkcs8"]),
             (false, 12..18) => add(&["--format", "openssh"]),
+            (false, 18..24) => add(&["--format", "ppk"]),
             (false, _) => {}
         }
         if self.once_in(4) {

@@ -1,7 +1,7 @@
 //! Judges from the files alone what a directory of keys holds.
 //!
-//! Nothing here asks the program. `ssh-key` and `pkcs8` open private keys, and lines of the ledger
-//! are read as JSON. Patterns are literals that may stand anywhere, in upper or lower case.
+//! Nothing here asks the program. `ssh-key`, `pkcs8` and the tests' own reader of PuTTY's files open
+//! private keys, and lines of the ledger are read as JSON. Patterns are literals that may stand anywhere, in upper or lower case.
 
 #![cfg(target_os = "linux")]
 
@@ -15,7 +15,7 @@ use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 use serde_json::Value;
 use vanity_ed25519::key::{PublicKey, Seed};
 
-use crate::program;
+use crate::{program, putty};
 use program::{LEDGER, Ran, body, derived, public_path};
 
 /// The passphrase of every encrypted key.
@@ -50,6 +50,10 @@ fn open_text(text: &str) -> Option<Opened> {
         let key = if encrypted { key.decrypt(PASSPHRASE).ok()? } else { key };
         let seed = key.key_data().ed25519()?.private.to_bytes();
         return Some(opened(Seed::new(seed).public_key(), encrypted));
+    }
+    if text.starts_with(putty::PPK) {
+        let key = putty::open(text, PASSPHRASE)?;
+        return Some(opened(Seed::new(key.seed).public_key(), text.contains(putty::ENCRYPTED_PPK)));
     }
     let (label, document) = SecretDocument::from_pem(text).ok()?;
     if label == "ENCRYPTED PRIVATE KEY" {
@@ -221,7 +225,8 @@ pub fn harm(directory: &Path, before: &Snapshot, stdout: &str) -> Result<(), Str
     for name in after.keys().filter(|name| *name != LEDGER && !name.ends_with(".pub")) {
         let private = directory.join(name);
         if is_temporary(name) {
-            let holds_a_key = || fs::read_to_string(&private).is_ok_and(|text| text.contains("PRIVATE KEY"));
+            let is_key = |text: &str| text.contains("PRIVATE KEY") || text.contains("Private-Lines");
+            let holds_a_key = || fs::read_to_string(&private).is_ok_and(|text| is_key(&text));
             if is_new(name) && holds_a_key() {
                 return Err(format!("a private key is left over in {name}"));
             }

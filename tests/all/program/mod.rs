@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use vanity_ed25519::key::{PublicKey, Seed};
 
-use crate::require;
+use crate::{putty, require};
 
 /// The name of the ledger in a directory of keys.
 pub const LEDGER: &str = "vanity-ed25519.jsonl";
@@ -237,8 +237,11 @@ pub fn comment(line: &str) -> &str {
     line.splitn(3, ' ').nth(2).unwrap_or_default()
 }
 
-/// Returns the seed in the text of a private key of either form.
+/// Returns the seed in the text of a private key of any form.
 pub fn seed(private: &str) -> [u8; 32] {
+    if private.starts_with(putty::PPK) {
+        return putty::open(private, "").unwrap().seed;
+    }
     if private.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----\n") {
         let key = ssh_key::PrivateKey::from_openssh(private).unwrap();
         return key.key_data().ed25519().unwrap().private.to_bytes();
@@ -246,7 +249,7 @@ pub fn seed(private: &str) -> [u8; 32] {
     let lines: Vec<&str> = private.lines().collect();
     assert!(private.ends_with('\n'), "{private:?}");
     let ["-----BEGIN PRIVATE KEY-----", base64, "-----END PRIVATE KEY-----"] = lines[..] else {
-        panic!("neither PKCS#8 nor OpenSSH: {private}");
+        panic!("neither PKCS#8 nor OpenSSH nor PuTTY: {private}");
     };
     // RFC 8410, section 10.3: a version 1 key is these 16 bytes and the seed.
     let der = STANDARD.decode(base64).unwrap();
@@ -305,9 +308,14 @@ pub fn check_finds(found: &[&Value], directory: &Path) {
 pub fn check_secret(ran: &Ran, private: &str) {
     let seed = seed(private);
     let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
-    let lines = private.lines().filter(|line| !line.starts_with('-')).map(str::to_owned);
+    // The first lines of a file of PuTTY are public.
+    let secret = private.split_once("\nPrivate-Lines: ").map_or(private, |(_, secret)| secret);
+    let lines = secret.lines().filter(|line| line.len() > 1 && !line.starts_with('-')).map(str::to_owned);
     let encodings = [hex, STANDARD.encode(seed).trim_end_matches('=').to_owned()];
-    let texts = ["PRIVATE KEY".to_owned()].into_iter().chain(encodings).chain(lines);
+    let texts = ["PRIVATE KEY".to_owned(), "PuTTY-User-Key-File".to_owned()]
+        .into_iter()
+        .chain(encodings)
+        .chain(lines);
     for text in texts {
         assert!(!ran.stdout.contains(&text), "stdout has {text}:\n{}", ran.stdout);
         assert!(!ran.stderr.contains(&text), "stderr has {text}:\n{}", ran.stderr);
