@@ -235,6 +235,15 @@ pub(super) struct Args {
     )]
     pub comment: Option<OsString>,
 
+    /// Run the shell command COMMAND after each key that is kept
+    ///
+    /// Public data is in the environment: VANITY_PATTERN, VANITY_PUBLIC_KEY, VANITY_FINGERPRINT,
+    /// VANITY_PRIVATE_KEY_FILE and VANITY_PUBLIC_KEY_FILE (unset if the key went to stdout),
+    /// VANITY_ATTEMPTS, VANITY_SECONDS. The commands run one at a time, in the order of the keys,
+    /// while the search goes on. If one fails, the exit status is 1.
+    #[arg(long, value_name = "COMMAND", help_heading = "Where the key goes")]
+    pub exec: Option<OsString>,
+
     /// Print one JSON object per line to stdout
     #[arg(long, help_heading = "What is shown")]
     pub json: bool,

@@ -75,6 +75,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let progress = values::progress(args.progress.as_deref())?;
     let format = values::format(args.format.as_deref())?;
     let mut comment = values::comment(args.comment.as_deref())?;
+    let exec = values::exec(args.exec.as_deref())?;
     let target = values::target(args.target.as_deref())?;
     let (mut destination, mut host) = (destination(&args), None);
     let mut format = format;
@@ -123,6 +124,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         format,
         encryption,
         comment,
+        exec,
         output,
     };
     if args.estimate {

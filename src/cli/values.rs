@@ -1,6 +1,6 @@
 //! Reads the values of options: numbers, durations, names.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
@@ -182,6 +182,16 @@ pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint
 fn parsed(typed: &str) -> Option<Duration> {
     let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit());
     humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
+}
+
+pub(super) fn exec(typed: Option<&OsStr>) -> Result<Option<OsString>, Complaint> {
+    let Some(typed) = typed else { return Ok(None) };
+    if typed.to_string_lossy().trim().is_empty() {
+        return Err(Complaint::new("--exec must be a shell command, and this one is empty").hint(
+            "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
+        ));
+    }
+    Ok(Some(typed.to_owned()))
 }
 
 /// Returns text in quotes, escaped for a terminal.

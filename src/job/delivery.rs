@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::agent::AgentLog;
 use super::error::JobError;
+use super::hooks::Hooks;
 use super::open::OpenSearch;
 use super::rate::{Rate, RateMeter};
 use super::reporter::{Added, Delivered, Reporter};
@@ -22,6 +23,8 @@ pub(super) struct Delivery<'a, R> {
     pub(super) reporter: &'a mut R,
     pub(super) meter: RateMeter,
     pub(super) agent: AgentLog,
+    /// The commands that run after finds, if any.
+    pub(super) hooks: Option<Hooks>,
 }
 
 impl<R: Reporter> Delivery<'_, R> {
@@ -41,6 +44,13 @@ impl<R: Reporter> Delivery<'_, R> {
             (None, Some(Ok(()))) => Delivered::Agent,
             (None, Some(Err(error))) => Delivered::Files(self.keep_instead(find, &text, error)?),
         };
+        match &delivered {
+            Delivered::Files(kept) => self.add_hook(find, Some(kept)),
+            Delivered::Agent => self.add_hook(find, None),
+            // The key is kept when it is written.
+            Delivered::Stdout(_) => {}
+        }
+        let is_written = matches!(delivered, Delivered::Stdout(_));
         let failure: Box<dyn FnOnce(io::Error) -> JobError> = match &delivered {
             Delivered::Files(Kept { private_file, .. }) => {
                 let file = private_file.clone();
@@ -49,7 +59,11 @@ impl<R: Reporter> Delivery<'_, R> {
             Delivered::Stdout(_) => Box::new(JobError::Lost),
             Delivered::Agent => Box::new(JobError::UnreportedInAgent),
         };
-        self.reporter.found(find, comment, delivered, added.as_ref()).map_err(failure)
+        self.reporter.found(find, comment, delivered, added.as_ref()).map_err(failure)?;
+        if is_written {
+            self.add_hook(find, None);
+        }
+        Ok(())
     }
 
     /// Writes a find that the agent did not take to files.
@@ -63,6 +77,14 @@ impl<R: Reporter> Delivery<'_, R> {
     fn add(&mut self, find: &Find) -> Option<Added> {
         let agent = self.search.agent.as_ref()?;
         Some(agent.add(find, self.search.comment(find), &mut self.agent, &self.search.stop))
+    }
+
+    /// Queues the command for a find that is kept.
+    fn add_hook(&mut self, find: &Find, kept: Option<&Kept>) {
+        if let Some(hooks) = &mut self.hooks {
+            let pattern = self.search.patterns[find.patterns[0]].text();
+            hooks.add(find, pattern, self.search.comment(find), kept);
+        }
     }
 
     /// Returns the key pair of a find whose private text is `text`. Its files get their names from
@@ -105,6 +127,7 @@ impl<R: Reporter> Delivery<'_, R> {
         let entries: Vec<Entry> = kept.iter().map(entry).collect();
         let entered = held.map_or(Ok(()), |held| Ledger::append(&mut held?, &entries));
 
+        kept.iter().for_each(|(number, kept)| self.add_hook(&finds[*number], Some(kept)));
         let mut unreported = kept.len();
         for (number, kept) in kept {
             let find = &finds[number];
@@ -144,6 +167,9 @@ impl<R: Reporter> Observer for Delivery<'_, R> {
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.report_rate(rate)?;
         self.reporter.progress(progress);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.report(self.reporter);
+        }
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
-use crate::notice::counted;
+use crate::notice::{counted, grouped};
 use crate::plan::{Complaint, Refusal};
 use crate::search::{SearchError, Signal, Unmeasured};
 use crate::store::StoreError;
@@ -48,6 +48,15 @@ pub enum JobError {
     UnreportedInAgent(io::Error),
     /// A write of the private key to stdout failed, and the key is lost.
     Lost(io::Error),
+    /// The thread that runs commands after finds cannot be started.
+    Commands(io::Error),
+    /// Commands after finds failed. Each failure is already reported.
+    CommandsFailed {
+        /// The number of those that failed.
+        failed: u64,
+        /// The number of all.
+        of: u64,
+    },
 }
 
 impl JobError {
@@ -75,8 +84,10 @@ impl JobError {
             | Self::Randomness(_)
             | Self::Panic
             | Self::Stdout(_)
+            | Self::Commands(_)
             | Self::Search(_) => return None,
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
+            Self::CommandsFailed { .. } => "every reported key is kept".to_owned(),
             Self::Unentered(..) => {
                 "every reported key is kept; the next search into this directory adds the missing lines"
                     .to_owned()
@@ -118,6 +129,10 @@ impl fmt::Display for JobError {
             | Self::UnreportedInAgent(error)
             | Self::Lost(error) => {
                 write!(f, "cannot write to stdout: {error}")
+            }
+            Self::Commands(error) => write!(f, "cannot start the thread that runs commands: {error}"),
+            Self::CommandsFailed { failed, of } => {
+                write!(f, "{} of {} failed", grouped(*failed), counted(*of, "command"))
             }
         }
     }

@@ -9,6 +9,7 @@ mod delivery;
 mod error;
 mod existing;
 mod expected;
+mod hooks;
 mod measure;
 mod open;
 mod passphrase;

@@ -1,5 +1,6 @@
 //! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct OpenSearch {
     pub protection: Option<Arc<Protection>>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
+    /// The shell command that runs after each find, if any.
+    pub exec: Option<OsString>,
     /// What is printed, and how.
     pub output: OutputOptions,
     /// The signals that end the search.
@@ -66,7 +69,7 @@ impl OpenSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
-        let SearchPlan { destination, agent, host, format, encryption, comment, output, .. } = plan;
+        let SearchPlan { destination, agent, host, format, encryption, comment, exec, output, .. } = plan;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
         let agent = agent.map(|constraints| OpenAgent::open(constraints, &destination)).transpose()?;
@@ -115,6 +118,7 @@ impl OpenSearch {
             ledger,
             protection,
             comment,
+            exec,
             output,
             stop,
         })

@@ -61,6 +61,9 @@ pub trait Reporter {
     /// Reports a line for people.
     fn notice(&mut self, notice: &Notice);
 
+    /// Reports a failure that does not end the search, even if only errors are reported.
+    fn failure(&mut self, text: &str);
+
     /// Reports the end of the search.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use super::agent::{AgentLog, outcome};
 use super::delivery::{Delivery, prepare};
 use super::error::JobError;
+use super::hooks::Hooks;
 use super::open::OpenSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
@@ -33,15 +34,22 @@ impl OpenSearch {
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let mut delivery = Delivery { search: self, reporter, meter, agent: AgentLog::default() };
-        let summary = search.run(&self.stop, &mut delivery).map_err(JobError::of_search)?;
-        let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
-        delivery.report_rate(rate)?;
-        let added = outcome(delivery.agent.not_added);
-        reporter.summary(&summary).map_err(JobError::Stdout)?;
-        match summary.end {
-            End::Signal(_) => Ok(summary.end),
-            end => added.map(|()| end),
+        let hooks = self.exec.as_deref().map(|command| Hooks::start(command, &self.stop)).transpose()?;
+        let mut delivery = Delivery { search: self, reporter, meter, agent: AgentLog::default(), hooks };
+        let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
+        let ended = searched.and_then(|summary| {
+            let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
+            delivery.report_rate(rate)?;
+            let added = outcome(delivery.agent.not_added);
+            delivery.reporter.summary(&summary).map_err(JobError::Stdout)?;
+            match summary.end {
+                End::Signal(_) => Ok(summary.end),
+                end => added.map(|()| end),
+            }
+        });
+        match delivery.hooks {
+            Some(hooks) => hooks.finish(&self.stop, reporter, ended),
+            None => ended,
         }
     }
 }

@@ -7,6 +7,7 @@ mod complaint;
 mod output;
 mod refusal;
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +92,8 @@ pub struct SearchPlan {
     pub encryption: Option<Encryption>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
+    /// The shell command that runs after each find, if any.
+    pub exec: Option<OsString>,
     /// What is printed, and how.
     pub output: OutputOptions,
 }

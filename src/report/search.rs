@@ -199,6 +199,10 @@ impl Reporter for Report<'_> {
         self.note(escaped(&notice.to_string()));
     }
 
+    fn failure(&mut self, text: &str) {
+        self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
+    }
+
     fn summary(&mut self, summary: &Summary) -> io::Result<()> {
         if let Some(progress_line) = self.progress_line.take() {
             progress_line.end();

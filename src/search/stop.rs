@@ -148,6 +148,21 @@ impl Stop {
         Some(signal)
     }
 
+    /// Whether there is a request. Unlike [`Self::requested`], this does not make a further signal
+    /// end the process at once.
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.signal.load(Relaxed) != 0
+    }
+
+    /// Forgets a request that [`Self::requested`] has returned, so that the next signal is a request
+    /// again and does not end the process at once.
+    pub(crate) fn renew(&self) {
+        if self.noticed.load(Relaxed) {
+            self.signal.store(0, Relaxed);
+            self.noticed.store(false, Relaxed);
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn is_noticed(&self) -> bool {
         self.noticed.load(Relaxed)

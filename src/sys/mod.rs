@@ -13,7 +13,7 @@ mod wipe;
 pub use caches::caches;
 pub use host::host_name;
 pub use huge_pages::Zeros;
-pub use process::{forbid_core_dumps, memory_limit};
+pub use process::{close_files_on_exec, forbid_core_dumps, memory_limit};
 pub use random::{RandomnessError, fill_random};
 pub use thread_time::thread_time;
 pub use wipe::{WipeStack, wipe, wipe_vec};

@@ -23,6 +23,14 @@ pub fn forbid_core_dumps() -> io::Result<()> {
     Ok(())
 }
 
+/// Keeps all open files but stdin, stdout and stderr from programs that this process runs. Files
+/// that the standard library opens are kept from them anyway, but not files that were open when
+/// this process began, such as that of a passphrase in `/dev/fd/3`.
+pub fn close_files_on_exec() {
+    #[cfg(unix)]
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+}
+
 /// Returns the limit of the process's memory (`RLIMIT_AS`), in bytes, or `None` if there is no
 /// limit.
 #[must_use]

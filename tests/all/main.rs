@@ -21,6 +21,7 @@ mod files;
 mod gpu;
 mod guide;
 mod holdings;
+mod hooks;
 mod host_key;
 mod hostile;
 mod json;

@@ -83,6 +83,10 @@ impl Home {
             fs::set_permissions(at(name), fs::Permissions::from_mode(0o700)).unwrap();
         };
         script("bin/pass", format!("echo '{SECRET}'"));
+        // They would reach a desktop and a server. Each must get words.
+        for name in ["notify-send", "curl"] {
+            script(&format!("bin/{name}"), "[ \"$#\" -ge 2 ]".to_owned());
+        }
         let mut server = None;
         if document.contains(" user@host") {
             let tools = ["sshd", "ssh", "ssh-keygen"].map(require::tool);
@@ -273,6 +277,7 @@ examples_of! {
     platforms: "docs/platforms.md", 6;
     questions: "docs/faq.md", 4;
     agent: "docs/agent.md", 4;
+    commands_after_keys: "docs/exec.md", 4;
 }
 
 /// `guide.rs` runs the guide to many machines.

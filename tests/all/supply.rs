@@ -71,7 +71,7 @@ fn rooms(package: &str) -> String {
 
 #[test]
 fn every_dependency_has_a_reason() {
-    let of_program = direct("dependencies]");
+    let of_program = &direct("dependencies]") | &direct("target.'cfg(unix)'.dependencies]");
     let program = table("Of the program");
     assert_eq!(program.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_program);
     for row in &program {
@@ -85,7 +85,10 @@ fn every_dependency_has_a_reason() {
     assert!(tests.iter().all(|row| row[1].len() > 10));
     // No other section asks for packages.
     let sections = MANIFEST.lines().filter(|line| line.starts_with('[') && line.contains("dependencies"));
-    assert_eq!(sections.collect::<Vec<_>>(), ["[dependencies]", "[dev-dependencies]"]);
+    assert_eq!(
+        sections.collect::<Vec<_>>(),
+        ["[dependencies]", "[target.'cfg(unix)'.dependencies]", "[dev-dependencies]"]
+    );
 }
 
 #[test]

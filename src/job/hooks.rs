@@ -1,0 +1,268 @@
+//! Runs a shell command after each find that is kept: one at a time, in the order of finds.
+//!
+//! The commands run on a thread of their own, so that the search goes on meanwhile. Their queue has
+//! no limit; a find takes less than a kilobyte in it. At the end the job waits until the queue is
+//! empty, or until a signal ends the waiting.
+//!
+//! A command has the public data of its find in its environment. Its text is the same for every
+//! find. Its stdin is the null device. Its stdout is our stderr, because our stdout belongs to keys
+//! and results. It inherits no other open file, and no blocked signal (the standard library takes
+//! care of that). It stays in our process group, so Ctrl-C in a terminal reaches it, too.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::error::JobError;
+use super::reporter::Reporter;
+use crate::escape::quoted_start;
+use crate::notice::{Notice, counted};
+#[cfg(unix)]
+use crate::search::Signal;
+use crate::search::{End, Find, Stop};
+use crate::store::Kept;
+use crate::sys::close_files_on_exec;
+
+/// How often the job looks for a signal while it waits for commands.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long the job waits before it says so.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How long Ctrl-C may take to reach one process after another.
+const LATE: Duration = Duration::from_millis(500);
+
+/// The most patterns that are listed by name.
+const LISTED: usize = 10;
+
+/// The most characters of a pattern that are shown.
+const SHOWN: usize = 48;
+
+/// The variables of a command. A variable without a value is removed from the environment.
+type Variables = [(&'static str, Option<OsString>); 7];
+
+/// The commands of a search.
+pub(super) struct Hooks {
+    queue: Sender<Variables>,
+    /// The results of the commands, in the order of the queue.
+    results: Receiver<io::Result<ExitStatus>>,
+    gate: Arc<Gate>,
+    /// The patterns of the commands without a result, the oldest first.
+    unfinished: VecDeque<String>,
+    /// The number of commands with a result.
+    finished: u64,
+    /// The number of commands that failed.
+    failed: u64,
+}
+
+/// Decides whether another command may begin.
+struct Gate {
+    stop: Stop,
+    /// Whether the job waits for commands, so that a signal ends the waiting and not the search.
+    is_waiting: AtomicBool,
+    /// The number of commands that have begun.
+    begun: AtomicU64,
+}
+
+impl Gate {
+    /// Counts a command that begins. Returns false if it must not begin.
+    fn pass(&self) -> bool {
+        let may_begin = !(self.is_waiting.load(Relaxed) && self.stop.is_signalled());
+        self.begun.fetch_add(u64::from(may_begin), Relaxed);
+        may_begin
+    }
+
+    /// Waits for our own signal after Ctrl-C has ended a command, if the job waits for commands.
+    /// Otherwise the next command could begin before that signal arrives.
+    fn await_signal(&self) {
+        let until = Instant::now() + LATE;
+        while self.is_waiting.load(Relaxed) && !self.stop.is_signalled() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Hooks {
+    /// Starts the thread that runs `command`.
+    pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
+        close_files_on_exec();
+        let (queue, finds) = channel::<Variables>();
+        let (finished, results) = channel();
+        let (is_waiting, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+        let gate = Arc::new(Gate { stop: stop.clone(), is_waiting, begun });
+        let (command, entry) = (command.to_owned(), Arc::clone(&gate));
+        let work = move || {
+            for variables in finds {
+                if !entry.pass() {
+                    return;
+                }
+                let result = run(&command, variables);
+                let is_interrupted = result.as_ref().is_ok_and(is_interrupted);
+                if finished.send(result).is_err() {
+                    return;
+                }
+                if is_interrupted {
+                    entry.await_signal();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("commands".into()).spawn(work);
+        thread.map_err(JobError::Commands)?;
+        Ok(Self { queue, results, gate, unfinished: VecDeque::new(), finished: 0, failed: 0 })
+    }
+
+    /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
+    pub(super) fn add(&mut self, find: &Find, pattern: &str, comment: &str, kept: Option<&Kept>) {
+        let file = |file: &Path| Some(plain_word(file));
+        let variables: Variables = [
+            // A variable cannot hold a NUL.
+            ("VANITY_PATTERN", Some(pattern.replace('\0', " ").into())),
+            ("VANITY_PUBLIC_KEY", Some(find.public_key.line(comment).into())),
+            ("VANITY_FINGERPRINT", Some(find.public_key.fingerprint().into())),
+            ("VANITY_PRIVATE_KEY_FILE", kept.and_then(|kept| file(&kept.private_file))),
+            ("VANITY_PUBLIC_KEY_FILE", kept.and_then(|kept| file(&kept.public_file))),
+            ("VANITY_ATTEMPTS", Some(find.attempts.to_string().into())),
+            ("VANITY_SECONDS", Some(format!("{:.3}", find.elapsed.as_secs_f64()).into())),
+        ];
+        self.unfinished.push_back(quoted_start(pattern, SHOWN));
+        // If the thread is gone, `finish` reports that.
+        let _ = self.queue.send(variables);
+    }
+
+    /// Reports the commands that failed since the last call.
+    pub(super) fn report(&mut self, reporter: &mut impl Reporter) {
+        while let Ok(result) = self.results.try_recv() {
+            self.take(result, reporter);
+        }
+    }
+
+    /// Waits for the commands. A signal that arrives from now on ends the waiting. Returns how the
+    /// job has ended, if the search has ended as `searched`.
+    pub(super) fn finish(
+        mut self,
+        stop: &Stop,
+        reporter: &mut impl Reporter,
+        searched: Result<End, JobError>,
+    ) -> Result<End, JobError> {
+        self.report(reporter);
+        stop.renew();
+        self.gate.is_waiting.store(true, Relaxed);
+        let mut quiet_until = Some(Instant::now() + QUIET);
+        while !self.unfinished.is_empty() {
+            if let Some(signal) = stop.requested() {
+                self.give_up(reporter);
+                return searched.map(|_| End::Signal(signal));
+            }
+            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
+                let commands = counted(self.unfinished.len() as u64, "command");
+                reporter.notice(&Notice::info(format!("waiting for {commands}; Ctrl-C ends the waiting")));
+            }
+            match self.results.recv_timeout(POLL) {
+                Ok(result) => self.take(result, reporter),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if stop.is_signalled() => {}
+                // The thread has panicked.
+                Err(RecvTimeoutError::Disconnected) => return searched.and(Err(JobError::Panic)),
+            }
+        }
+        match searched {
+            Ok(End::Complete | End::Timeout) if self.failed > 0 => {
+                Err(JobError::CommandsFailed { failed: self.failed, of: self.finished })
+            }
+            searched => searched,
+        }
+    }
+
+    fn take(&mut self, result: io::Result<ExitStatus>, reporter: &mut impl Reporter) {
+        self.finished += 1;
+        let pattern = self.unfinished.pop_front().unwrap_or_default();
+        let why = match result {
+            Ok(status) if status.success() => return,
+            Ok(status) => status.to_string(),
+            Err(error) => format!("cannot run it: {error}"),
+        };
+        self.failed += 1;
+        reporter.failure(&format!("the command for {pattern} failed: {why}"));
+    }
+
+    /// Reports the commands that will not run.
+    fn give_up(&mut self, reporter: &mut impl Reporter) {
+        self.report(reporter);
+        let is_running = |hooks: &Self| hooks.gate.begun.load(Relaxed) > hooks.finished;
+        if is_running(self) {
+            // The signal often ends the command, too.
+            let ended = self.results.recv_timeout(LATE);
+            ended.into_iter().for_each(|result| self.take(result, reporter));
+        }
+        if is_running(self) {
+            let running = self.unfinished.pop_front().unwrap_or_default();
+            reporter.failure(&format!("did not wait for the command for {running}"));
+        }
+        if self.unfinished.is_empty() {
+            return;
+        }
+        let mut patterns: Vec<String> = self.unfinished.iter().take(LISTED).cloned().collect();
+        if let Some(more @ 1..) = self.unfinished.len().checked_sub(LISTED) {
+            patterns.push(format!("{more} more"));
+        }
+        let commands = counted(self.unfinished.len() as u64, "command");
+        reporter.failure(&format!("did not run {commands}, for {}", patterns.join(", ")));
+    }
+}
+
+/// Runs the command to its end.
+fn run(command: &OsStr, variables: Variables) -> io::Result<ExitStatus> {
+    let mut shell = shell(command);
+    for (name, value) in variables {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell.stdin(Stdio::null()).stdout(io::stderr()).status()
+}
+
+/// Whether SIGINT ended a command.
+#[cfg(unix)]
+fn is_interrupted(status: &ExitStatus) -> bool {
+    std::os::unix::process::ExitStatusExt::signal(status) == Some(Signal::Interrupt.number())
+}
+
+#[cfg(not(unix))]
+fn is_interrupted(_: &ExitStatus) -> bool {
+    false
+}
+
+#[cfg(not(windows))]
+fn shell(command: &OsStr) -> Command {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command);
+    shell
+}
+
+/// `/S` takes the quotes away, and nothing else.
+#[cfg(windows)]
+fn shell(command: &OsStr) -> Command {
+    use std::os::windows::process::CommandExt as _;
+    let mut quoted = OsString::from("\"");
+    quoted.push(command);
+    quoted.push("\"");
+    let mut shell = Command::new("cmd");
+    shell.args(["/D", "/S", "/C"]).raw_arg(quoted);
+    shell
+}
+
+/// Returns a path that no program takes for an option.
+fn plain_word(path: &Path) -> OsString {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
+        Path::new(".").join(path).into()
+    } else {
+        path.into()
+    }
+}
