@@ -178,7 +178,7 @@ more 3 'no instruction set loads or stores beyond the end of a slice' 'all lengt
 shown 3 'the arithmetic for NVIDIA: tests interpret its text, and NVIDIA'"'"'s compiler reads it' 'all' gpu_unit gpu::ptx gpu::cuda
 if [ "$nightly" ]; then
     # AddressSanitizer takes 16 TiB of addresses, keeps freed memory, must be the first library, and needs /proc.
-    shown 4 'all engines under AddressSanitizer' 'all tests but 13, which are about memory limits, memory use, the environment and system calls' \
+    shown 4 'all engines under AddressSanitizer' 'all tests but 15, which are about memory limits, memory use, the environment and system calls' \
         env RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 \
         cargo +nightly test --target x86_64-unknown-linux-gnu --lib --bins --tests -- --nocapture \
         --skip little_memory --skip a_small_stack --skip neither_proc --skip the_clock --skip files_that_only_have_the_name \
@@ -192,6 +192,8 @@ more 6 'ssh-keygen -y, ssh-keygen -l and openssl pkey read the program'"'"'s key
 costly=$(of 2 100)
 more 6 'keys encrypted at full cost: ssh-keygen opens those with 24 rounds, openssl opens PKCS#8' "$costly of each form" \
     with VANITY_COSTLY="$costly" tests passphrase ssh_keygen_opens openssl_opens
+more 6 'puttygen reads keys in PuTTY'"'"'s format and writes the same bytes, and plink logs in' \
+    "$keys in the clear, $costly encrypted" with VANITY_KEYS="$keys" VANITY_COSTLY="$costly" tests ppk ''
 more 6 'sshd accepts a key of the program' 1 tests tools a_real_server
 more 7 'the program detects a fault in one lane, a wrong claim, and a zero in the shared product' all unit wrong_claim one_fault zero_product
 more 7 'the whole program keeps no wrong key with a fault in any lane of any back end' 'all lanes' tests faulty a_fault_in_one_lane only_right_keys
@@ -215,6 +217,8 @@ more 12 'no core dump, no tracing; memory keeps nothing of keys that were report
 more 12 'no secret on other streams, or in JSON with files' all tests cli stdout_is_only json_with_a_file
 more 12 'no secret in a panic with a backtrace, for every back end' all tests faulty a_panic
 more 12 'no passphrase on the terminal, in messages or in arguments' all tests passphrase the_passphrase reports_say a_passphrase_is_typed
+more 12 'no secret in the environment, the arguments and the open files of a command of --exec' all \
+    tests hooks a_command_never without_files
 more 13 'existing files are refused and stay as they are' all unit unusable_files taken_name
 more 13 'existing files, and places that take no files, are refused before a search' all tests files existing_files a_directory_that_takes a_file_size_limit
 more 14 'a key is durable before it is reported, by the order of system calls' all tests observed a_key_is_durable keys_that_are_kept
