@@ -104,8 +104,7 @@ impl Table {
     /// Returns the entries of all windows, in the order of the windows.
     #[must_use]
     pub fn rows(&self) -> &[CacheLine] {
-        let last = self.windows[self.windows.len() - 1];
-        &self.entries[..last.first + (1 << last.index_bits)]
+        &self.entries[..entries_of(&self.windows)]
     }
 
     /// Returns the number of windows.
@@ -232,9 +231,19 @@ impl TableBuilder {
     #[must_use]
     pub fn new(windows: usize) -> Self {
         let windows = layout(windows);
-        let last = windows[windows.len() - 1];
-        let entries = Zeros::new(last.first + (1 << last.index_bits));
-        Self { table: Table { entries, windows }, filled: 0 }
+        Self { table: Table { entries: Zeros::new(entries_of(&windows)), windows }, filled: 0 }
+    }
+
+    /// Does the same, but returns `None` if the system has no memory for the table.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `windows` is 12 to 126.
+    #[must_use]
+    pub fn try_new(windows: usize) -> Option<Self> {
+        let windows = layout(windows);
+        let entries = Zeros::try_new(entries_of(&windows))?;
+        Some(Self { table: Table { entries, windows }, filled: 0 })
     }
 
     /// Fills the next window with the back end `field`. Returns the table after the last one.
@@ -247,6 +256,11 @@ impl TableBuilder {
         self.filled += 1;
         if self.filled < self.table.windows.len() { Err(self) } else { Ok(self.table) }
     }
+}
+
+/// Returns the number of entries of all windows.
+fn entries_of(windows: &[Window]) -> usize {
+    windows.last().map_or(0, |last| last.first + (1 << last.index_bits))
 }
 
 /// Returns the points that digits stand for, one in each lane. `entries` are those of the digits'

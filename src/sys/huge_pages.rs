@@ -22,19 +22,23 @@ impl<T: AnyBitPattern + NoUninit> Zeros<T> {
     /// Allocates `len` zeros.
     #[must_use]
     pub fn new(len: usize) -> Self {
+        Self::try_new(len).unwrap_or_else(|| Self(Memory::Allocated(vec![T::zeroed(); len])))
+    }
+
+    /// Allocates `len` zeros. Returns `None` if the system refuses a mapping.
+    #[must_use]
+    pub fn try_new(len: usize) -> Option<Self> {
         let bytes = len * size_of::<T>();
         // Round more than half a huge page up to whole pages.
         let mapped = if bytes > HUGE / 2 { bytes.next_multiple_of(HUGE) } else { 0 };
-        match MmapMut::map_anon(mapped) {
-            Ok(map) if mapped > 0 => {
-                // The system can ignore this advice. With small pages a search is a few percent
-                // slower.
-                #[cfg(target_os = "linux")]
-                let _ = map.advise(memmap2::Advice::HugePage);
-                Self(Memory::Mapped { map, len })
-            }
-            _ => Self(Memory::Allocated(vec![T::zeroed(); len])),
+        if mapped == 0 {
+            return Some(Self(Memory::Allocated(vec![T::zeroed(); len])));
         }
+        let map = MmapMut::map_anon(mapped).ok()?;
+        // The system can ignore this advice. With small pages a search is a few percent slower.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Some(Self(Memory::Mapped { map, len }))
     }
 }
 
@@ -63,6 +67,11 @@ impl<T: AnyBitPattern + NoUninit> std::ops::DerefMut for Zeros<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_than_the_address_space_is_refused() {
+        assert!(Zeros::<u64>::try_new(1 << 50).is_none());
+    }
 
     #[test]
     fn zeros_of_any_size_are_writable() {

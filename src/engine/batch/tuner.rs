@@ -227,7 +227,14 @@ impl State {
             Some(setting) if setting.windows == self.best.setting.windows => {
                 self.try_against_best(setting, Arc::clone(&self.best.table))
             }
-            Some(setting) => Phase::Building(setting, Some(TableBuilder::new(setting.windows))),
+            Some(setting) => match TableBuilder::try_new(setting.windows) {
+                Some(builder) => Phase::Building(setting, Some(builder)),
+                // The table of the best setting is there already.
+                None => {
+                    self.course.end();
+                    Phase::Over
+                }
+            },
         };
     }
 
