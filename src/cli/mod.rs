@@ -73,12 +73,11 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let timeout = values::duration("--timeout", args.timeout.as_deref())?;
     let within = values::within(args.within.as_deref(), args.estimate)?;
     let progress = values::progress(args.progress.as_deref())?;
-    let format = values::format(args.format.as_deref())?;
+    let mut format = values::format(args.format.as_deref())?;
     let mut comment = values::comment(args.comment.as_deref())?;
     let exec = values::exec(args.exec.as_deref())?;
     let target = values::target(args.target.as_deref())?;
     let (mut destination, mut host) = (destination(&args), None);
-    let mut format = format;
     if let Some(host_key) = host_key::host_key(&args)? {
         destination = host_key.destination;
         format = Some(Format::Openssh);
@@ -88,7 +87,9 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let agent = agent::agent(&args, &destination)?;
     // If the agent does not take a key, the key goes to a file.
     let is_agent_alone = agent.is_some() && destination == Destination::Stream;
-    let format = if is_agent_alone { Some(Format::Openssh) } else { format };
+    if is_agent_alone {
+        format = Some(Format::Openssh);
+    }
     let is_search = bench.is_none() && !args.estimate;
     if is_search && !is_agent_alone {
         check_output(&destination, args.json)?;
