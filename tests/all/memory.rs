@@ -95,17 +95,24 @@ fn nothing_is_left_of_a_reported_batch() {
     }
 }
 
+const PASSPHRASE: &str = "correct horse";
+
+/// Writes the passphrase to a file, and returns its path.
+fn secret(directory: &TempDir) -> String {
+    let secret = directory.path().join("secret");
+    fs::write(&secret, PASSPHRASE).unwrap();
+    secret.to_str().unwrap().to_owned()
+}
+
 #[test]
 fn nothing_is_left_of_a_batch_that_was_encrypted() {
     if !is_root() {
         return;
     }
-    const PASSPHRASE: &str = "correct horse";
     let directory = TempDir::new().unwrap();
-    let secret = directory.path().join("secret");
-    fs::write(&secret, PASSPHRASE).unwrap();
+    let secret = secret(&directory);
     for cipher in ["aes256-ctr", "aes256-gcm"] {
-        let args = ["--passphrase-file", secret.to_str().unwrap(), "--rounds", "1", "--cipher", cipher];
+        let args = ["--passphrase-file", &secret, "--rounds", "1", "--cipher", cipher];
         let (child, files) = batch_that_goes_on(&args, "", &directory.path().join(cipher));
         let mut needles = Needles::default();
         for (number, file) in files.iter().enumerate() {
@@ -133,11 +140,9 @@ fn nothing_is_left_of_a_batch_that_was_encrypted_for_putty() {
     if !is_root() {
         return;
     }
-    const PASSPHRASE: &str = "correct horse";
     let directory = TempDir::new().unwrap();
-    let secret = directory.path().join("secret");
-    fs::write(&secret, PASSPHRASE).unwrap();
-    let args = ["--passphrase-file", secret.to_str().unwrap(), "--format", "ppk"];
+    let secret = secret(&directory);
+    let args = ["--passphrase-file", &secret, "--format", "ppk"];
     let (child, files) = batch_that_goes_on(&args, "", &directory.path().join("keys"));
     let mut needles = Needles::default();
     for (number, file) in files.iter().enumerate() {
