@@ -366,9 +366,32 @@ impl Bytes64 for Neon {
     }
 
     #[inline(always)]
+    fn next_byte(self, [a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        // SAFETY: the token was made by detection.
+        unsafe { [vextq_u8::<1>(a, b), vextq_u8::<1>(b, c), vextq_u8::<1>(c, d), vextq_u8::<1>(d, d)] }
+    }
+
+    #[inline(always)]
     fn next_u16(self, [a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
         // SAFETY: the token was made by detection.
         unsafe { [vextq_u8::<2>(a, b), vextq_u8::<2>(b, c), vextq_u8::<2>(c, d), vextq_u8::<2>(d, d)] }
+    }
+
+    #[inline(always)]
+    fn and_bytes(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        // SAFETY: the token was made by detection.
+        unsafe { [vandq_u8(a[0], b[0]), vandq_u8(a[1], b[1]), vandq_u8(a[2], b[2]), vandq_u8(a[3], b[3])] }
+    }
+
+    #[inline(always)]
+    fn meets(self, a: [uint8x16_t; 4], mask: &[u32; 16]) -> bool {
+        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
+        // allowed.
+        unsafe {
+            let mask = vld1q_u8_x4(mask.as_ptr().cast());
+            let [a, b, c, d] = self.and_bytes(a, [mask.0, mask.1, mask.2, mask.3]);
+            vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d))) != 0
+        }
     }
 
     #[inline(always)]
@@ -388,19 +411,21 @@ impl Bytes64 for Neon {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [uint8x16_t; 4], mask: u16) -> u16 {
+    fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: [uint8x16_t; 4], mask: u16) -> [u16; 2] {
         const { assert!(N.is_power_of_two()) };
         let mut bytes = [0; 64];
         self.store_bytes(a, &mut bytes);
         let (numbers, _) = bytes.as_chunks();
-        let (mut found, mut rest) = (0, mask);
+        let (mut low, mut high, mut rest) = (0, 0, mask);
         while rest != 0 {
             let at = rest.trailing_zeros();
             let number = u32::from_le_bytes(numbers[at as usize]);
-            found |= ((bitmap[(number / 32) as usize % N] >> (number % 32) & 1) as u16) << at;
+            let pair = (bitmap[(number / 16) as usize % N] >> (2 * (number % 16))) as u16;
+            low |= (pair & 1) << at;
+            high |= (pair >> 1 & 1) << at;
             rest &= rest - 1;
         }
-        found
+        [low, high]
     }
 
     #[inline(always)]

@@ -4,11 +4,16 @@
 use super::aarch64::Neon;
 use super::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
+use super::vbmi::Avx512vbmi;
+#[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512f};
 
 /// The best instruction set of this processor for [`Bytes64`](super::Bytes64).
 #[derive(Clone, Copy, Debug)]
 pub enum Best {
+    /// AVX-512 VBMI: any byte of a vector in one instruction.
+    #[cfg(target_arch = "x86_64")]
+    Avx512vbmi(Avx512vbmi),
     /// AVX-512: 64 bytes are one vector.
     #[cfg(target_arch = "x86_64")]
     Avx512f(Avx512f),
@@ -28,7 +33,8 @@ impl Best {
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            let wide = Avx512f::detect().map(Self::Avx512f);
+            let widest = Avx512vbmi::detect().map(Self::Avx512vbmi);
+            let wide = widest.or_else(|_| Avx512f::detect().map(Self::Avx512f));
             if let Ok(set) = wide.or_else(|_| Avx2::detect().map(Self::Avx2)) {
                 return set;
             }
@@ -46,6 +52,8 @@ impl Best {
 macro_rules! with_best {
     ($best:expr, $simd:ident => $work:expr) => {
         match $best {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Best::Avx512vbmi($simd) => $work,
             #[cfg(target_arch = "x86_64")]
             $crate::simd::Best::Avx512f($simd) => $work,
             #[cfg(target_arch = "x86_64")]

@@ -21,6 +21,7 @@ pub fn detected() -> Vec<&'static str> {
         ("avx512dq", is_x86_feature_detected!("avx512dq")),
         ("avx512bw", is_x86_feature_detected!("avx512bw")),
         ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
+        ("avx512vbmi", is_x86_feature_detected!("avx512vbmi")),
     ];
     #[cfg(target_arch = "aarch64")]
     let known = [

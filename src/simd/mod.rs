@@ -1,7 +1,7 @@
 //! Instruction sets, detected at run time, and vector operations for each of them.
 //!
-//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`) stands for an instruction
-//! set. Only detection makes a token, so its holder can use its instructions, and everything above
+//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`,
+//! `Avx512vbmi`) stands for an instruction set. Only detection makes a token, so its holder can use its instructions, and everything above
 //! this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
@@ -19,6 +19,8 @@ mod extends;
 mod scalar;
 #[cfg(target_arch = "aarch64")]
 mod sha512;
+#[cfg(target_arch = "x86_64")]
+mod vbmi;
 mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -32,6 +34,8 @@ pub use detect::{Missing, WITHOUT, detected};
 pub use scalar::Scalar;
 #[cfg(target_arch = "aarch64")]
 pub use sha512::{Pair, Sha512};
+#[cfg(target_arch = "x86_64")]
+pub use vbmi::Avx512vbmi;
 pub use words::{Bytes64, Doubles, Madd52, Words};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};

@@ -226,8 +226,23 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
+    fn next_byte(self, a: [u32; 16]) -> [u32; 16] {
+        std::array::from_fn(|at| a[at] >> 8 | a[(at + 1) % 16] << 24)
+    }
+
+    #[inline(always)]
     fn next_u16(self, a: [u32; 16]) -> [u32; 16] {
         std::array::from_fn(|at| a[at] >> 16 | a[(at + 1) % 16] << 16)
+    }
+
+    #[inline(always)]
+    fn and_bytes(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        std::array::from_fn(|at| a[at] & b[at])
+    }
+
+    #[inline(always)]
+    fn meets(self, a: [u32; 16], mask: &[u32; 16]) -> bool {
+        a.iter().zip(mask).any(|(a, mask)| a & mask != 0)
     }
 
     #[inline(always)]
@@ -236,10 +251,13 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], mask: u16) -> u16 {
+    fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: [u32; 16], mask: u16) -> [u16; 2] {
         const { assert!(N.is_power_of_two()) };
-        let bit = |number: &u32| (bitmap[(number / 32) as usize % N] >> (number % 32) & 1) as u16;
-        a.iter().rev().fold(0, |bits, number| bits << 1 | bit(number)) & mask
+        let pair = |number: &u32| bitmap[(number / 16) as usize % N] >> (2 * (number % 16));
+        let [low, high] = a.iter().rev().fold([0, 0], |[low, high], number| {
+            [low << 1 | (pair(number) & 1) as u16, high << 1 | (pair(number) >> 1 & 1) as u16]
+        });
+        [low & mask, high & mask]
     }
 
     #[inline(always)]

@@ -321,6 +321,15 @@ fn check_bytes64<S: Bytes64>(simd: S) {
             let a = simd.look_up(&table, a);
             assert_eq!(bytes(a)[..], seen);
 
+            assert_eq!(bytes(simd.next_byte(a))[..63], seen[1..]);
+            let masked: Vec<u8> = seen.iter().zip(&sextets).map(|(a, b)| a & b).collect();
+            let b = simd.load_bytes(&sextets);
+            assert_eq!(bytes(simd.and_bytes(a, b))[..], masked);
+            // Masks of few bits, so that both answers occur.
+            let mask = other.map(|word| if random.next_u32() % 8 == 0 { 1 << (word % 32) } else { 0 });
+            let meets = words(a).iter().zip(mask).any(|(a, mask)| a & mask != 0);
+            assert_eq!(simd.meets(a, &mask), meets);
+
             let high = seen.as_chunks::<4>().0.iter().map(|four| four.iter().any(|byte| *byte >= 128));
             let high = high.rev().fold(0, |bits, is| bits << 1 | u16::from(is));
             assert_eq!(simd.high_bits(a), high);
@@ -340,11 +349,17 @@ fn check_bytes64<S: Bytes64>(simd: S) {
             let sum = |[low, high]: &[u16; 2]| u32::from(*low) * u32::from(weight) + u32::from(*high);
             let expected: Vec<u32> = expected.as_chunks().0.iter().map(sum).collect();
             assert_eq!(words(fours), expected);
-            let bits = expected.iter().rev().fold(0, |bits, number| {
-                bits << 1 | (bitmap[(number / 32) as usize % (1 << 12)] >> (number % 32) & 1) as u16
-            });
+            let mut all = [0u16; 2];
+            for (at, number) in expected.iter().enumerate() {
+                let pair = bitmap[(number / 16) as usize % (1 << 12)] >> (2 * (number % 16));
+                all[0] |= ((pair & 1) as u16) << at;
+                all[1] |= ((pair >> 1 & 1) as u16) << at;
+            }
             let mask = random.next_u32() as u16;
-            assert_eq!(simd.bits(&bitmap, fours, mask), bits & mask);
+            assert_eq!(simd.bit_pairs(&bitmap, fours, mask), all.map(|bits| bits & mask));
+            let masks = [mask & 0x17ff, random.next_u32() as u16 & 0x0bff];
+            let both = [all.map(|bits| bits & masks[0]), simd.bit_pairs(&bitmap, pairs, masks[1])];
+            assert_eq!(simd.bit_pairs_of_two(&bitmap, [fours, pairs], masks), both);
         }
     }
 }
@@ -436,6 +451,7 @@ fn every_set_computes_like_one_lane() {
         on(Avx512f::detect(), check_doubles);
         on(Avx2::detect(), check_bytes64);
         on(Avx512f::detect(), check_bytes64);
+        on(Avx512vbmi::detect(), check_bytes64);
     }
     #[cfg(target_arch = "aarch64")]
     {

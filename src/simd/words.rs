@@ -172,6 +172,9 @@ pub trait Madd52: Words {
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32
 /// bits.
 pub trait Bytes64: Words {
+    /// Whether [`Self::look_up`] and [`Self::next_byte`] are one instruction each.
+    const LOOKS_UP_AT_ONCE: bool = false;
+
     /// A vector of 64 bytes.
     type Vector64: Copy;
 
@@ -190,15 +193,33 @@ pub trait Bytes64: Words {
     /// Returns, for each word, low half * `weight` + high half. `weight` and both halves must be
     /// less than 2^15.
     fn weigh_u16(self, a: Self::Vector64, weight: u16) -> Self::Vector64;
+    /// Moves each byte to the place of the byte before it. The last byte of the result has no
+    /// meaning.
+    fn next_byte(self, a: Self::Vector64) -> Self::Vector64;
     /// Moves each half to the place of the half before it. The last half of the result has no
     /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;
+    /// Returns `a & b`.
+    fn and_bytes(self, a: Self::Vector64, b: Self::Vector64) -> Self::Vector64;
+    /// Returns whether `a & mask` has a bit set.
+    fn meets(self, a: Self::Vector64, mask: &[u32; 16]) -> bool;
     /// Returns a mask of the words in which at least one byte has its highest bit set.
     fn high_bits(self, a: Self::Vector64) -> u16;
-    /// Looks up one bit of a bitmap for each word of `a`: the bit whose number is that word, modulo
-    /// the 32 `N` bits of the bitmap. Only words that are in `mask` count; the others give 0. `N`
-    /// must be a power of 2.
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> u16;
+    /// Looks up two bits of a bitmap for each word of `a`: the pair of bits whose number is that word,
+    /// modulo the 16 `N` pairs of the bitmap. Returns a mask of the low bits and one of the high bits.
+    /// Only words that are in `mask` count; the others give 0. `N` must be a power of 2.
+    fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> [u16; 2];
+    /// Does [`Self::bit_pairs`] for two vectors. The first mask may hold words 0 to 10 and 12, and the
+    /// second one words 0 to 9 and 11.
+    #[inline(always)]
+    fn bit_pairs_of_two<const N: usize>(
+        self,
+        bitmap: &[u32; N],
+        [a, b]: [Self::Vector64; 2],
+        masks: [u16; 2],
+    ) -> [[u16; 2]; 2] {
+        [self.bit_pairs(bitmap, a, masks[0]), self.bit_pairs(bitmap, b, masks[1])]
+    }
     /// Loads 64 bytes.
     fn load_bytes(self, bytes: &[u8; 64]) -> Self::Vector64;
     /// Stores 64 bytes.

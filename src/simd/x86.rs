@@ -653,6 +653,16 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
+    fn next_byte(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let middle = _mm256_permute2x128_si256::<0x21>(a, b);
+            let end = _mm256_permute2x128_si256::<0x81>(b, b);
+            [_mm256_alignr_epi8::<1>(middle, a), _mm256_alignr_epi8::<1>(end, b)]
+        }
+    }
+
+    #[inline(always)]
     fn next_u16(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
         unsafe {
@@ -660,6 +670,19 @@ impl Bytes64 for Avx2 {
             let end = _mm256_permute2x128_si256::<0x81>(b, b);
             [_mm256_alignr_epi8::<2>(middle, a), _mm256_alignr_epi8::<2>(end, b)]
         }
+    }
+
+    #[inline(always)]
+    fn and_bytes(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        [self.and(a[0], b[0]), self.and(a[1], b[1])]
+    }
+
+    #[inline(always)]
+    fn meets(self, [a, b]: [__m256i; 2], mask: &[u32; 16]) -> bool {
+        let either =
+            self.or(self.and(a, self.load_all_u32(mask)), self.and(b, self.load_all_u32(&mask[8..])));
+        // SAFETY: the token was made by detection.
+        unsafe { _mm256_testz_si256(either, either) == 0 }
     }
 
     #[inline(always)]
@@ -674,19 +697,22 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], mask: u16) -> u16 {
+    fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], mask: u16) -> [u16; 2] {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         let half = |a: __m256i| {
             // SAFETY: the token was made by detection; every index is below `N`.
             unsafe {
-                let word = _mm256_and_si256(_mm256_srli_epi32::<5>(a), _mm256_set1_epi32(N as i32 - 1));
+                let word = _mm256_and_si256(_mm256_srli_epi32::<4>(a), _mm256_set1_epi32(N as i32 - 1));
                 let words = _mm256_i32gather_epi32::<4>(bitmap.as_ptr().cast(), word);
-                // This shift moves the bit to the highest place of the word.
-                let up = _mm256_andnot_si256(a, _mm256_set1_epi32(31));
-                _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_sllv_epi32(words, up))) as u16
+                // This shift moves the high bit to the highest place of the word.
+                let up = _mm256_andnot_si256(_mm256_slli_epi32::<1>(a), _mm256_set1_epi32(30));
+                let pair = _mm256_sllv_epi32(words, up);
+                let highest = |words| _mm256_movemask_ps(_mm256_castsi256_ps(words)) as u16;
+                [highest(_mm256_slli_epi32::<1>(pair)), highest(pair)]
             }
         };
-        (half(a) | half(b) << 8) & mask
+        let ([low_a, high_a], [low_b, high_b]) = (half(a), half(b));
+        [(low_a | low_b << 8) & mask, (high_a | high_b << 8) & mask]
     }
 
     #[inline(always)]
@@ -769,6 +795,15 @@ impl Bytes64 for Avx512f {
     }
 
     #[inline(always)]
+    fn next_byte(self, a: __m512i) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let next = _mm512_alignr_epi32::<1>(a, a);
+            _mm512_or_si512(_mm512_srli_epi32::<8>(a), _mm512_slli_epi32::<24>(next))
+        }
+    }
+
+    #[inline(always)]
     fn next_u16(self, a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe {
@@ -778,20 +813,65 @@ impl Bytes64 for Avx512f {
     }
 
     #[inline(always)]
+    fn and_bytes(self, a: __m512i, b: __m512i) -> __m512i {
+        self.and(a, b)
+    }
+
+    #[inline(always)]
+    fn meets(self, a: __m512i, mask: &[u32; 16]) -> bool {
+        // SAFETY: the token was made by detection.
+        unsafe { _mm512_test_epi32_mask(a, self.load_all_u32(mask)) != 0 }
+    }
+
+    #[inline(always)]
     fn high_bits(self, a: __m512i) -> u16 {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_test_epi32_mask(a, _mm512_set1_epi8(i8::MIN)) }
     }
 
     #[inline(always)]
-    fn bits<const N: usize>(self, bitmap: &[u32; N], a: __m512i, mask: u16) -> u16 {
+    fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: __m512i, mask: u16) -> [u16; 2] {
         const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         // SAFETY: the token was made by detection; every index is below `N`.
         unsafe {
-            let word = _mm512_and_si512(_mm512_srli_epi32::<5>(a), _mm512_set1_epi32(N as i32 - 1));
+            let word = _mm512_and_si512(_mm512_srli_epi32::<4>(a), _mm512_set1_epi32(N as i32 - 1));
             let zero = _mm512_setzero_si512();
             let words = _mm512_mask_i32gather_epi32::<4>(zero, mask, word, bitmap.as_ptr().cast());
-            _mm512_test_epi32_mask(_mm512_rorv_epi32(words, a), _mm512_set1_epi32(1))
+            let pair = _mm512_rorv_epi32(words, _mm512_add_epi32(a, a));
+            let bit = |bit| _mm512_test_epi32_mask(pair, _mm512_set1_epi32(bit));
+            [bit(1), bit(2)]
+        }
+    }
+
+    #[inline(always)]
+    fn bit_pairs_of_two<const N: usize>(
+        self,
+        bitmap: &[u32; N],
+        [a, b]: [__m512i; 2],
+        [mask_a, mask_b]: [u16; 2],
+    ) -> [[u16; 2]; 2] {
+        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
+        // The last words of b take places of a that are free: 24 words to look up, not 32.
+        const FREE: u32 = 0x6800;
+        const LAST: u32 = 0x0b00;
+        // SAFETY: the token was made by detection; every index is below `N`.
+        unsafe {
+            let moved = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 9, 11, 0);
+            let a = _mm512_mask_permutexvar_epi32(a, FREE as u16, moved, b);
+            let mask = mask_a | _pdep_u32(_pext_u32(mask_b.into(), LAST), FREE) as u16;
+            let [low, high] = self.bit_pairs(bitmap, a, mask);
+
+            let b = _mm512_castsi512_si256(b);
+            let word = _mm256_and_si256(_mm256_srli_epi32::<4>(b), _mm256_set1_epi32(N as i32 - 1));
+            let zero = _mm256_setzero_si256();
+            let words = _mm256_mmask_i32gather_epi32::<4>(zero, mask_b as u8, word, bitmap.as_ptr().cast());
+            let pair = _mm256_rorv_epi32(words, _mm256_add_epi32(b, b));
+            let bits_of_b = |bit, of_a: u16| {
+                let last = _pdep_u32(_pext_u32(of_a.into(), FREE), LAST) as u16;
+                last | u16::from(_mm256_test_epi32_mask(pair, _mm256_set1_epi32(bit)))
+            };
+            let own = !(FREE as u16);
+            [[low & own, high & own], [bits_of_b(1, low), bits_of_b(2, high)]]
         }
     }
 

@@ -20,6 +20,17 @@ pub(super) const LOOK_AT_QUADS: f64 = 20.0;
 /// Testing one end of a folded text, if the Bloom filter is in a cache.
 pub(super) const LOOK_UP_END: f64 = 6.0;
 
+/// Splitting bytes into sextets, and looking up all of them for one place in a sequence, with
+/// AVX-512 VBMI.
+pub(super) const LOOK_UP_SEXTETS: f64 = 1.0;
+pub(super) const LOOK_UP_SYMBOL: f64 = 0.6;
+
+/// Everything that a key costs because it passes the sequences, but for the tests after them.
+pub(super) const PASS_SEQUENCES: f64 = 60.0;
+
+/// The walk of a text through an automaton.
+pub(super) const WALK: f64 = 100.0;
+
 /// Testing all windows of a row, and testing a few.
 pub(super) const ALL_WINDOWS: f64 = 8.0;
 pub(super) const FEW_WINDOWS: f64 = 3.0;

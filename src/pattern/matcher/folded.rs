@@ -48,9 +48,7 @@ impl Folded {
         target: Target,
         bytes: &Bytes,
     ) -> S::Vector64 {
-        let sextets = simd.sextets(bytes, target.lead() as u32);
-        let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
-        simd.look_up(table, simd.or_bytes(sextets, sign))
+        simd.look_up(table, values(simd, target, bytes))
     }
 
     /// Makes a text of classes, without a sign.
@@ -84,6 +82,24 @@ impl Folded {
         }
         window & u64::MAX >> (64 - 8 * count)
     }
+}
+
+/// Returns the values of the characters that show `bytes`, and a copy of the last eight. In the copy
+/// of a key, the sign is set.
+#[inline(always)]
+pub(super) fn values<S: Bytes64>(simd: S, target: Target, bytes: &Bytes) -> S::Vector64 {
+    let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
+    simd.or_bytes(simd.sextets(bytes, target.lead() as u32), sign)
+}
+
+/// Returns a mask of the bytes of [`values`] that are characters: those of the text, and those of a
+/// key's copy with the sign.
+pub(super) fn characters(target: Target) -> [u32; LANES / 4] {
+    let copied = BODY_LEN + 1..BODY_LEN + REPEATED;
+    std::array::from_fn(|word| {
+        let is_character = |at: &usize| *at < BODY_LEN || target == Target::Key && copied.contains(at);
+        (4 * word..4 * word + 4).filter(is_character).fold(0, |mask, at| mask | 0xff << (8 * (at % 4)))
+    })
 }
 
 /// Returns the classes of `count` characters of a literal from `from` on, up to 8. The result

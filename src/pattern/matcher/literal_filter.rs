@@ -4,9 +4,10 @@
 //! of a key, is. For bytes that pass, the filter reports where a literal may begin; exact tests
 //! decide.
 //!
-//! `window_filter` tests windows of two bytes, with a bitmap of 8 KiB. It is cheap, works for any
-//! sets of symbols, and pays for some hundred literals at most. `quad_filter` tests four characters
-//! everywhere, folded into classes. It works for lists of any length, and reports places.
+//! `run_filter` tests windows of two bytes, with a bitmap of 8 KiB, or some characters in a row. It
+//! is cheap, works for any sets of symbols, and pays for some hundred literals at most.
+//! `quad_filter` tests four characters everywhere, folded into classes. It works for lists of any
+//! length, and reports places.
 //! [`LiteralFilter::new`] estimates the cost of each, of both and of none from the shares that they
 //! let pass, and chooses the cheapest.
 
@@ -15,6 +16,7 @@ use super::costs::{LOOK_UP_AT_A_PLACE, LOOK_UP_EVERYWHERE};
 use super::folded::Folded;
 use super::quad_filter::QuadFilter;
 use super::run::{Run, Starts};
+use super::run_filter::RunFilter;
 use super::stage::EachText;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Place;
@@ -25,8 +27,8 @@ use crate::wire::{Bytes, Target};
 /// Rejects bytes that show no literal.
 pub(super) struct LiteralFilter {
     target: Target,
-    /// The window filter. It has no rows if they do not pay.
-    rows: WindowFilter,
+    /// The first filter. It lets everything pass if it does not pay.
+    runs: RunFilter,
     quads: Option<QuadFilter>,
 }
 
@@ -41,18 +43,19 @@ impl LiteralFilter {
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
         let everywhere = LOOK_UP_EVERYWHERE * look_ups as f64;
-        let rows = windows_of(target, literals.clone());
-        let quads = QuadFilter::new(target, classes, most, literals);
+        let quads = QuadFilter::new(target, classes, most, literals.clone());
         let after_quads =
             quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * LOOK_UP_AT_A_PLACE * look_ups as f64);
         let by_quads = quads.as_ref().map_or(f64::INFINITY, QuadFilter::cost);
-        let share = rows.share_passing();
-        let without_rows = everywhere.min(by_quads + after_quads);
-        let with_rows = rows.cost() + (share * everywhere).min(share * by_quads + after_quads);
-        let (rows, share) =
-            if with_rows < without_rows { (rows, share) } else { (WindowFilter::none(), 1.0) };
+        let without_runs = everywhere.min(by_quads + after_quads);
+        let windows = windows_of(target, literals.clone());
+        let each_run = literals.map(|literal| Run::of(&literal));
+        let runs = RunFilter::cheapest(windows, target, each_run, without_runs);
+        let share = runs.share_passing();
+        let with_runs = runs.cost() + (share * everywhere).min(share * by_quads + after_quads);
+        let (runs, share) = if with_runs < without_runs { (runs, share) } else { (RunFilter::none(), 1.0) };
         let quads = quads.filter(|_| share * by_quads + after_quads < share * everywhere);
-        Self { target, rows, quads }
+        Self { target, runs, quads }
     }
 
     /// Calls `each` for parts of `batch`, in ascending order: with some places, the texts there,
@@ -60,13 +63,13 @@ impl LiteralFilter {
     /// literal. The highest bit of a key must be 0; the filter tests both signs.
     pub(super) fn survivors(&self, classes: &Classes, batch: &[Bytes], each: EachText) {
         match &self.quads {
-            None => self.rows.survivors(batch, &mut |place| {
+            None => self.runs.survivors(batch, &mut |place| {
                 let text = Folded::new(Scalar::plain(), classes.of_values(), self.target, &batch[place]);
                 each(&[place], &[text], &[Starts::ALL]);
             }),
-            Some(quads) if self.rows.are_none() => quads.survivors(batch, each),
+            Some(quads) if self.runs.is_none() => quads.survivors(batch, each),
             Some(quads) => {
-                let (places, passed) = self.rows.passing(batch);
+                let (places, passed) = self.runs.passing(batch);
                 let mut of_some = Vec::new();
                 quads.survivors(&passed, &mut |some, texts, starts| {
                     of_some.clear();
@@ -183,10 +186,21 @@ mod tests {
                     assert!(other.symbols[skipped..].iter().zip(&run.symbols).all(within));
                 }
             }
+            let each_run: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
             let filters = [
-                LiteralFilter { target, rows: rows(), quads: None },
-                LiteralFilter { target, rows: WindowFilter::none(), quads: quads() },
-                LiteralFilter { target, rows: rows(), quads: quads() },
+                LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: None },
+                LiteralFilter { target, runs: RunFilter::none(), quads: quads() },
+                LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: quads() },
+                LiteralFilter {
+                    target,
+                    runs: RunFilter::of_sequences(false, target, &each_run),
+                    quads: None,
+                },
+                LiteralFilter {
+                    target,
+                    runs: RunFilter::of_sequences(true, target, &each_run),
+                    quads: quads(),
+                },
                 LiteralFilter::new(target, &classes, 5, 1, literals()),
             ];
             let run = Run::of(&literals().nth(below(&mut random, count)).unwrap());
@@ -228,7 +242,7 @@ mod tests {
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
             let filter = LiteralFilter {
                 target: Target::Key,
-                rows: WindowFilter::none(),
+                runs: RunFilter::none(),
                 quads: QuadFilter::new(Target::Key, &classes, 6, literals()),
             };
             for literal in literals() {
@@ -266,12 +280,20 @@ mod tests {
                 for filter in [
                     LiteralFilter {
                         target: Target::Key,
-                        rows: WindowFilter::new(Target::Key, std::iter::once(Run::of(&literal))),
+                        runs: RunFilter::of_windows(WindowFilter::new(
+                            Target::Key,
+                            std::iter::once(Run::of(&literal)),
+                        )),
                         quads: None,
                     },
                     LiteralFilter {
                         target: Target::Key,
-                        rows: WindowFilter::none(),
+                        runs: RunFilter::of_sequences(false, Target::Key, &[Run::of(&literal)]),
+                        quads: None,
+                    },
+                    LiteralFilter {
+                        target: Target::Key,
+                        runs: RunFilter::none(),
                         quads: QuadFilter::new(Target::Key, &classes, 4, std::iter::once(literal)),
                     },
                 ] {

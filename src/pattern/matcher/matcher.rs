@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use regex_syntax::hir::Hir;
 
+use super::costs::WALK;
 use super::device_filter::DeviceFilter;
 use super::dfa_scan::DfaScan;
 use super::literals::Literals;
 use super::required_literals;
+use super::run_filter::RunFilter;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Automaton;
 use crate::pattern::syntax::{Form, Pattern, PatternId, Regex};
@@ -31,7 +33,7 @@ pub struct Matcher<'a> {
     /// The expressions, each with its automaton.
     regexes: Vec<(PatternId, DfaScan)>,
     /// The filter of the first expressions, and how many of them it covers.
-    filter: Option<(WindowFilter, usize)>,
+    filter: Option<(RunFilter, usize)>,
     /// The automata of the other expressions, as few as possible.
     unfiltered: Vec<DfaScan>,
 }
@@ -66,9 +68,13 @@ impl<'a> Matcher<'a> {
                 },
             }
         }
-        let rows = WindowFilter::new(target, with_runs.iter().flat_map(|(_, _, runs)| runs.clone()));
-        let filter =
-            (!with_runs.is_empty() && rows.share_passing() < MOST_PASS).then_some((rows, with_runs.len()));
+        let each_run = || with_runs.iter().flat_map(|(_, _, runs)| runs.clone());
+        let windows = WindowFilter::new(target, each_run());
+        let runs = RunFilter::cheapest(windows, target, each_run(), WALK);
+        // A device that does not walk relies on the windows alone.
+        let pays = runs.share_passing() < MOST_PASS
+            && (with_runs.len() <= MOST_WALKS || runs.windows().share_passing() < MOST_PASS);
+        let filter = (!with_runs.is_empty() && pays).then_some((runs, with_runs.len()));
         let mut regexes: Vec<_> = with_runs.iter().map(|(id, regex, _)| (*id, *regex)).collect();
         regexes.append(&mut without_runs);
         let filtered = filter.as_ref().map_or(0, |(_, count)| *count);
@@ -115,7 +121,8 @@ impl<'a> Matcher<'a> {
         if let Some(literals) = &self.literals {
             filter.add(Some(&literals.rows()), |words| literals.write(words), |_| {});
         }
-        let (rows, count) = self.filter.as_ref().map_or((None, 0), |(rows, count)| (Some(rows), *count));
+        let of_regexes = self.filter.as_ref();
+        let (rows, count) = of_regexes.map_or((None, 0), |(runs, count)| (Some(runs.windows()), *count));
         if count > MOST_WALKS {
             filter.add(rows, |_| {}, |_| {});
         } else {
@@ -139,9 +146,9 @@ impl<'a> Matcher<'a> {
         if let Some(literals) = &self.literals {
             literals.survivors(batch, &mut add);
         }
-        if let Some((rows, count)) = &self.filter {
+        if let Some((runs, count)) = &self.filter {
             // In one batch, because walks side by side take no longer than one.
-            let (places, passed) = rows.passing(batch);
+            let (places, passed) = runs.passing(batch);
             for (_, scan) in &self.regexes[..*count] {
                 scan.survivors(&passed, &mut |at| add(places[at]));
             }

@@ -5,7 +5,7 @@
 //!          ┌───────────────────────┴──────────────────────────┐
 //!       literals                                       regular expressions
 //!          │                                   ┌──────────────┴──────────────┐
-//!   window_filter   3 to 8 ns a row      window_filter                  without runs
+//!     run_filter    1 to 8 ns             run_filter                    without runs
 //!          │  if it pays                       │  if it pays, runs by         │
 //!    quad_filter    26 ns and more             │  required_literals           │
 //!  anchored_filter  6 ns for each end          │                              │
@@ -22,11 +22,13 @@
 //! | `stage` | defines the contract of a stage: it may let too much pass, and never too little |
 //! | `costs` | the measured cost of each stage, by which `literal_filter` chooses |
 //! | `run` | runs of characters that a match shows, and where they may begin |
+//! | `run_filter` | chooses the cheaper one of two tests for runs |
 //! | `window_filter` | tests windows of two bytes, without reading characters |
+//! | `sequence_filter` | tests some characters in a row, with AVX-512 VBMI |
 //! | `classes`, `folded` | folds characters that no literal distinguishes into classes, in vectors |
 //! | `quad_filter` | tests four folded characters everywhere |
 //! | `anchored_filter` | tests one end of a folded text, for prefixes and suffixes |
-//! | `literal_filter` | chooses among these three filters |
+//! | `literal_filter` | chooses among these filters |
 //! | `lookup`, `bloom`, `literals` | finds the literals that begin with the characters, and compares them |
 //! | `required_literals` | finds runs that every match of an expression shows |
 //! | `dfa_scan` | runs eight texts side by side through an automaton |
@@ -50,6 +52,8 @@ mod matcher;
 mod quad_filter;
 mod required_literals;
 mod run;
+mod run_filter;
+mod sequence_filter;
 mod stage;
 mod window_filter;
 

@@ -5,7 +5,7 @@
 //! whole quad, wherever it begins: from its first character at an even place, from its second at an
 //! odd one. Shorter literals fill a quad only in part. They are marked with every class that the
 //! other characters of the quad may have. One bitmap holds the marks of all places. A list of
-//! letters, with case ignored (26 classes), uses 56 KiB of it, and the most is 512 KiB.
+//! letters, with case ignored (26 classes), uses 112 KiB of it, and the most is 512 KiB.
 //!
 //! Literals at one end are not marked here but looked up by `anchored_filter`.
 //!
@@ -29,12 +29,13 @@ use crate::wire::{Bytes, QUADS, Target};
 /// The pairs of characters of a text. The last pair is half empty.
 const PAIRS: usize = 2 * QUADS;
 
-/// The number of bits in the bitmap, as a power of two: 512 KiB. Lists with fewer different quads
+/// The number of quads in the bitmap, as a power of two: 512 KiB. Lists with fewer different quads
 /// use only its beginning.
-const BITS: u32 = 22;
+const MOST_QUADS: u32 = 21;
 
-/// The bitmap. Its type holds the size, so that no look-up needs a bounds check.
-type Bitmap = [u32; 1 << (BITS - 5)];
+/// The bitmap, with two bits for each quad: whether a literal that shows it may begin there, and
+/// whether one may begin beside it. Its type holds the size, so that no look-up needs a bounds check.
+type Bitmap = [u32; 1 << (MOST_QUADS - 4)];
 
 /// The most words of the bitmap that are prefetched before a batch: 128 KiB.
 const MOST_FETCHED: usize = 1 << 15;
@@ -57,9 +58,9 @@ pub(super) struct QuadFilter {
     pairs: u16,
     /// `None` if every literal is at one end.
     bitmap: Option<Box<Bitmap>>,
-    /// Whether a literal that shows a quad may begin one place before the quad, at its place, one
-    /// place after it.
-    around: [bool; 3],
+    /// Whether a literal that shows a quad and begins beside it may begin one place before it, and
+    /// one place after it.
+    beside: [bool; 2],
     /// The mean number of places that pass in random bytes.
     hits: f64,
     /// The filters of literals at one end.
@@ -93,7 +94,7 @@ impl QuadFilter {
             pairs,
             bitmap: None,
             table,
-            around: [false; 3],
+            beside: [false; 2],
             hits,
             anchored,
         };
@@ -115,30 +116,41 @@ impl QuadFilter {
     }
 
     fn mark_all(&mut self, classes: &Classes, runs: impl Iterator<Item = Run>) {
-        let fits = u32::from(self.pairs).pow(2) <= 1 << BITS;
-        let Ok(mut bitmap) = Box::<Bitmap>::try_from(vec![0; 1 << (BITS - 5)].into_boxed_slice()) else {
+        let fits = u32::from(self.pairs).pow(2) <= 1 << MOST_QUADS;
+        let Ok(mut bitmap) = Box::<Bitmap>::try_from(vec![0; 1 << (MOST_QUADS - 4)].into_boxed_slice())
+        else {
             unreachable!("it has the size of its type")
         };
-        let mut share = 0.0;
+        // The shares of the quads at which a literal may begin, and beside which one may begin.
+        let mut shares = [0.0; 2];
         for run in runs {
             for odd in [false, true] {
-                if let Some(shift) = shift(&run, odd) {
-                    self.around[(1 - shift) as usize] = true;
-                    share += self.mark(&mut bitmap, classes, &run, shift);
+                let Some(shift) = shift(&run, odd) else { continue };
+                match shift {
+                    1 => self.beside[0] = true,
+                    -1 => self.beside[1] = true,
+                    _ => {}
                 }
+                let kind = usize::from(shift != 0);
+                shares[kind] += self.mark(&mut bitmap, classes, &run, shift, kind);
             }
         }
-        // Where several quads share a bit, other quads hit the marked bits by chance.
-        let marked = || bitmap.iter().map(|word| word.count_ones()).sum::<u32>();
-        let fallen = if fits { 0.0 } else { f64::from(marked()) / 2f64.powi(BITS as i32) };
-        let around = self.around.iter().filter(|is| **is).count() as f64;
-        self.hits += (share + fallen) * (PAIRS - 1) as f64 * around;
+        if !fits {
+            // Where several quads share their bits, other quads hit the marked bits by chance.
+            for (kind, share) in shares.iter_mut().enumerate() {
+                let marked = |word: &u32| (word >> kind & LOW_BITS).count_ones();
+                let marked = bitmap.iter().map(marked).sum::<u32>();
+                *share += f64::from(marked) / 2f64.powi(MOST_QUADS as i32);
+            }
+        }
+        let beside = self.beside.iter().filter(|is| **is).count() as f64;
+        self.hits += (shares[0] + shares[1] * beside) * (PAIRS - 1) as f64;
         self.bitmap = Some(bitmap);
     }
 
-    /// Marks the quad that begins `shift` characters after the run. Returns the share of all quads
-    /// that this adds.
-    fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize) -> f64 {
+    /// Marks the quad that begins `shift` characters after the run, with the bit of a `kind`. Returns
+    /// the share of all quads that this adds to the kind.
+    fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize, kind: usize) -> f64 {
         let mut all = vec![(0u32, 1.0)];
         for at in shift..shift + 4 {
             let symbols = usize::try_from(at).ok().and_then(|at| run.symbols.get(at));
@@ -161,7 +173,7 @@ impl QuadFilter {
         }
         let mut added = 0.0;
         for (quad, share) in all {
-            let (word, bit) = ((quad / 32) as usize % bitmap.len(), quad % 32);
+            let (word, bit) = ((quad / 16) as usize % bitmap.len(), 2 * (quad % 16) + kind as u32);
             if bitmap[word] >> bit & 1 == 0 {
                 bitmap[word] |= 1 << bit;
                 added += share;
@@ -184,7 +196,7 @@ impl QuadFilter {
             self.prefetch_bitmap();
         }
         let (mut texts, mut all_starts) = ([Folded::NONE; GROUP], [Starts::default(); GROUP]);
-        let (mut marked, mut places) = ([[0; 2]; GROUP], [0; GROUP]);
+        let (mut marked, mut places) = ([[[0; 2]; 2]; GROUP], [0; GROUP]);
         for (number, some) in batch.chunks(GROUP).enumerate() {
             let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
             for (bytes, text) in some.iter().zip(&mut *texts) {
@@ -195,17 +207,13 @@ impl QuadFilter {
                 // Without branches first, so that the look-ups of one text do not wait for those of
                 // another.
                 for (text, marked) in texts.iter().zip(&mut marked) {
-                    let text = text.get(simd);
-                    *marked = [
-                        self.marked(simd, bitmap, text, EVEN),
-                        self.marked(simd, bitmap, simd.next_u16(text), ODD),
-                    ];
+                    *marked = self.marked(simd, bitmap, text.get(simd));
                 }
                 // Marks come at random: a list of the marked texts spares a branch for each text.
                 let mut kept = 0;
                 for (at, marked) in marked[..some.len()].iter().enumerate() {
                     places[kept] = at;
-                    kept += usize::from(*marked != [0; 2]);
+                    kept += usize::from(*marked != [[0; 2]; 2]);
                 }
                 for &at in &places[..kept] {
                     starts[at] = self.around(marked[at]);
@@ -217,23 +225,33 @@ impl QuadFilter {
             // Drops texts without a place, again without branches.
             let mut kept = 0;
             for at in 0..some.len() {
-                (places[kept], texts[kept], starts[kept]) = (GROUP * number + at, texts[at], starts[at]);
+                (places[kept], starts[kept]) = (at, starts[at]);
                 kept += usize::from(starts[kept] != Starts::default());
+            }
+            for to in 0..kept {
+                texts[to] = texts[places[to]];
+                places[to] += GROUP * number;
             }
             each(&places[..kept], &texts[..kept], &starts[..kept]);
         }
     }
 
-    /// Returns which of the words `some` of a folded text begin a marked quad, one bit for each.
+    /// Returns which words of a folded text begin a marked quad, and which second halves of words do.
+    /// Of each it returns those that are marked as a beginning, and those that are marked beside one.
     #[inline(always)]
-    fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64, some: u16) -> u16 {
-        let numbers = simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs);
-        simd.bits(bitmap, numbers, some & !simd.high_bits(text))
+    fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64) -> [[u16; 2]; 2] {
+        let texts = [text, simd.next_u16(text)];
+        let numbers = texts.map(
+            #[inline(always)]
+            |text| simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs),
+        );
+        let masks = [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])];
+        simd.bit_pairs_of_two(bitmap, numbers, masks)
     }
 
     /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
     fn prefetch_bitmap(&self) {
-        let len = (u32::from(self.pairs).pow(2) / 32 + 1) as usize;
+        let len = (u32::from(self.pairs).pow(2) / 16 + 1) as usize;
         let used = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..len.min(bitmap.len())]);
         if used.len() <= MOST_FETCHED {
             used.iter().step_by(16).for_each(prefetch);
@@ -243,12 +261,14 @@ impl QuadFilter {
     /// Returns the positions where a literal that shows one of these quads may begin: the quads
     /// that begin with an even pair, and those that begin with an odd pair.
     #[inline(always)]
-    fn around(&self, [even, odd]: [u16; 2]) -> Starts {
-        let even = even | even >> 2 & 1 << 10;
-        let odd = odd | odd >> 2 & 1 << 9;
-        let quads = every_fourth(even) | every_fourth(odd) << 2;
-        let [before, there, after] = self.around.map(|is| if is { quads } else { 0 });
-        Starts::of_bits(before >> 1 | there | after << 1)
+    fn around(&self, [even, odd]: [[u16; 2]; 2]) -> Starts {
+        let quads = |kind: usize| {
+            let even = even[kind] | even[kind] >> 2 & 1 << 10;
+            let odd = odd[kind] | odd[kind] >> 2 & 1 << 9;
+            every_fourth(even) | every_fourth(odd) << 2
+        };
+        let [before, after] = self.beside.map(|is| if is { quads(1) } else { 0 });
+        Starts::of_bits(before >> 1 | quads(0) | after << 1)
     }
 }
 
@@ -257,6 +277,9 @@ impl QuadFilter {
 /// begin with the second half, word 11 repeats word 9.
 const EVEN: u16 = 0x17ff;
 const ODD: u16 = 0x0bff;
+
+/// The low bit of every pair of bits.
+const LOW_BITS: u32 = 0x5555_5555;
 
 /// Moves bit i to bit 4i.
 #[inline(always)]

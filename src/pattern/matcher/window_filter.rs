@@ -110,16 +110,6 @@ impl WindowFilter {
         self.rows.len()
     }
 
-    /// Returns the elements that may show a run: their places, in ascending order, and their bytes.
-    pub(super) fn passing(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
-        let (mut places, mut passing) = (Vec::new(), Vec::new());
-        self.survivors(batch, &mut |place| {
-            places.push(place);
-            passing.push(batch[place]);
-        });
-        (places, passing)
-    }
-
     /// Calls `each` with the place of every element that may show a run, in ascending order.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
         match &self.rows[..] {
