@@ -348,7 +348,7 @@ mod tests {
                     bytes[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
                     let body = target.body(&bytes);
                     let shown = parts(target, byte, |position| Symbols::of(body[position]));
-                    let joined: Vec<u16> = shown.map(|part| part.each().sum()).collect();
+                    let joined: Vec<u16> = shown.map(|part| part.each().sum::<u16>()).collect();
                     assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
                 }
             }
