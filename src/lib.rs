@@ -93,8 +93,8 @@
 //! | 3 | `curve` | computes public keys from scalars, many at a time, with one shared inversion |
 //! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on graphics processors |
 //! | 2 | `hash` | SHA-512, SHA-256 and ChaCha20, one key in each lane |
-//! | 1 | `simd` | instruction sets and their lanes; with `gpu`, the only `unsafe` |
-//! | 1 | `sys` | randomness, caches, limits, huge pages, wiping |
+//! | 1 | `simd` | instruction sets and their lanes; with `gpu` and `sys/windows`, the only `unsafe` |
+//! | 1 | `sys` | randomness, caches, limits, huge pages, wiping, access lists |
 //! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
 
 #[doc(hidden)]

@@ -234,9 +234,10 @@ fn is_interrupted(status: &ExitStatus) -> bool {
     std::os::unix::process::ExitStatusExt::signal(status) == Some(Signal::Interrupt.number())
 }
 
-#[cfg(not(unix))]
-fn is_interrupted(_: &ExitStatus) -> bool {
-    false
+/// Whether Ctrl-C ended a command (`STATUS_CONTROL_C_EXIT`).
+#[cfg(windows)]
+fn is_interrupted(status: &ExitStatus) -> bool {
+    status.code() == Some(0xc000_013a_u32.cast_signed())
 }
 
 #[cfg(not(windows))]

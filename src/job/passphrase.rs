@@ -16,6 +16,7 @@ use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
 use crate::plan::{Complaint, Encryption, PassphraseSource};
 use crate::search::Stop;
+use crate::sys::Others;
 
 /// How often the program asks for a passphrase.
 const TRIES: usize = 3;
@@ -146,9 +147,10 @@ fn stdin() -> io::Result<File> {
     io::stdin().as_fd().try_clone_to_owned().map(File::from)
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn stdin() -> io::Result<File> {
-    Err(io::ErrorKind::Unsupported.into())
+    use std::os::windows::io::AsHandle as _;
+    io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
 /// Reads the first line, without its line ending. Of a line that is too long for a passphrase,
@@ -173,20 +175,12 @@ fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
 }
 
 /// Returns a warning if users other than the owner can access the file.
-#[cfg(unix)]
 fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
-    use std::os::unix::fs::MetadataExt as _;
-    let metadata = file.metadata()?;
-    let is_open = metadata.is_file() && metadata.mode() & 0o077 != 0;
-    let mode = metadata.mode() & 0o777;
-    Ok(is_open.then(|| {
-        Notice::warning(format!(
-            "other users can access the passphrase file '{name}' (mode {mode:04o}); run chmod 600 on it"
-        ))
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    Ok(Others::of(file)?.map(|others| {
+        let remedy = Others::REMEDY;
+        Notice::warning(format!("other users can access the passphrase file '{name}' ({others}); {remedy}"))
     }))
-}
-
-#[cfg(not(unix))]
-fn warning(_: &File, _: &str) -> io::Result<Option<Notice>> {
-    Ok(None)
 }

@@ -11,12 +11,13 @@ use zeroize::Zeroizing;
 pub struct Terminal {
     #[cfg(unix)]
     file: std::fs::File,
+    #[cfg(windows)]
+    console: crate::sys::windows::Console,
 }
 
 /// Why no line was read.
 pub enum Interrupted {
     /// The caller stopped the prompt.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no prompt on other systems"))]
     Stopped,
     /// The operating system reported an error, the terminal hung up, or the user typed end of file.
     Failed(io::Error),
@@ -154,32 +155,60 @@ mod unix {
     }
 }
 
-#[cfg(not(unix))]
-impl Terminal {
-    /// Fails, because prompts exist only for Unix.
-    ///
-    /// # Errors
-    ///
-    /// Always returns [`io::ErrorKind::Unsupported`].
-    pub fn open() -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+#[cfg(windows)]
+mod windows {
+    use std::time::{Duration, Instant};
 
-    /// Reads nothing.
-    ///
-    /// # Errors
-    ///
-    /// Always returns [`io::ErrorKind::Unsupported`].
-    pub fn ask(&mut self, _: &str, _: impl FnMut() -> bool) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
-        Err(io::Error::from(io::ErrorKind::Unsupported).into())
-    }
+    use super::{Interrupted, Terminal, Zeroizing, io};
+    use crate::sys::windows::Console;
 
-    /// Shows nothing.
-    ///
-    /// # Errors
-    ///
-    /// Always returns [`io::ErrorKind::Unsupported`].
-    pub fn show(&mut self, _: &str) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+    /// How long after Ctrl-C its event may take to arrive. The event has a thread of its own.
+    const LATE: Duration = Duration::from_millis(500);
+
+    impl Terminal {
+        /// Opens the console.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system, usually because there is no console.
+        pub fn open() -> io::Result<Self> {
+            Console::open().map(|console| Self { console })
+        }
+
+        /// Shows `prompt` and reads a line, without its line ending. Asks `is_stopped` now and then.
+        ///
+        /// # Errors
+        ///
+        /// Returns [`Interrupted`]. The mode of the console is restored in every case.
+        pub fn ask(
+            &mut self,
+            prompt: &str,
+            mut is_stopped: impl FnMut() -> bool,
+        ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
+            if is_stopped() {
+                return Err(Interrupted::Stopped);
+            }
+            let line = self.console.hidden_line(prompt, &mut is_stopped);
+            self.console.show("\r\n")?;
+            line.map_err(|error| {
+                let until = Instant::now() + LATE;
+                while error.kind() == io::ErrorKind::Interrupted && Instant::now() < until {
+                    if is_stopped() {
+                        return Interrupted::Stopped;
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                error.into()
+            })
+        }
+
+        /// Shows a line.
+        ///
+        /// # Errors
+        ///
+        /// Returns the error of the operating system.
+        pub fn show(&mut self, line: &str) -> io::Result<()> {
+            self.console.show(&format!("{line}\r\n"))
+        }
     }
 }

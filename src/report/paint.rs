@@ -22,9 +22,12 @@ impl Paint {
     /// is set or TERM is dumb.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
-            ColorChoice::Always => true,
+            ColorChoice::Always => {
+                shows_colors();
+                true
+            }
             ColorChoice::Never => false,
-            ColorChoice::Auto => stream.is_terminal() && !is_unwanted(),
+            ColorChoice::Auto => stream.is_terminal() && !is_unwanted() && shows_colors(),
         };
         Self { enabled }
     }
@@ -59,6 +62,16 @@ impl Paint {
     fn paint(self, style: Style, text: impl Display) -> String {
         if self.enabled { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
+}
+
+/// Whether a terminal shows colours. The console of Windows does so after it was told to. One that
+/// is older than Windows 10 cannot.
+fn shows_colors() -> bool {
+    if cfg!(not(windows)) {
+        return true;
+    }
+    let terminals = [console::Term::stdout(), console::Term::stderr()];
+    terminals.map(|terminal| terminal.features().colors_supported()).contains(&true)
 }
 
 /// Whether the environment asks for no colours.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 #[cfg(unix)]
-use signal_hook::consts::SIGHUP;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// SIGHUP does not exist on this system, so it never comes.
-#[cfg(not(unix))]
+/// The numbers of the signals on Unix. Windows has events of the console, which count as signals.
+#[cfg(windows)]
 const SIGHUP: i32 = 1;
+#[cfg(windows)]
+const SIGINT: i32 = 2;
+#[cfg(windows)]
+const SIGTERM: i32 = 15;
 
 /// Whether the signals that [`Stop::come_first`] took still end the process.
 #[cfg(all(unix, feature = "gpu"))]
@@ -29,11 +32,11 @@ pub struct Stop {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Signal {
-    /// SIGINT, as Ctrl-C sends it.
+    /// SIGINT, as Ctrl-C sends it. On Windows Ctrl-C or Ctrl-Break.
     Interrupt,
     /// SIGTERM.
     Terminate,
-    /// SIGHUP, as a closed terminal sends it.
+    /// SIGHUP, as a closed terminal sends it. On Windows a closed window.
     Hangup,
 }
 
@@ -60,6 +63,7 @@ impl Signal {
     }
 
     /// Returns the signals that end a search of this process.
+    #[cfg(unix)]
     fn ending() -> impl Iterator<Item = Self> {
         let hangup = (*TAKES_HANGUP).then_some(Self::Hangup);
         [Self::Interrupt, Self::Terminate].into_iter().chain(hangup)
@@ -69,6 +73,7 @@ impl Signal {
 /// Whether SIGHUP ends a search: only where the system reports that it is not ignored. `nohup`
 /// ignores it, and it stays ignored. On systems without `/proc` the signal keeps its effect. The
 /// value is read once, before this process handles the signal.
+#[cfg(unix)]
 static TAKES_HANGUP: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -104,7 +109,7 @@ impl Stop {
     }
 
     /// Returns a stop that SIGINT and SIGTERM request, for the whole process. On Linux SIGHUP
-    /// requests it, too, if it is not ignored. After [`Self::requested`] has returned the request,
+    /// requests it, too, if it is not ignored. On Windows the events of the console request it. After [`Self::requested`] has returned the request,
     /// a further signal ends the process at once. Before that it has no effect, because `timeout`
     /// and other tools send each signal twice.
     ///
@@ -114,6 +119,7 @@ impl Stop {
     /// # Errors
     ///
     /// Returns an error if the operating system refuses the handlers.
+    #[cfg(unix)]
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
         for signal in Signal::ending() {
@@ -125,8 +131,31 @@ impl Stop {
         if let Some(ends) = ENDS.get() {
             ends.store(false, Relaxed);
         }
-        #[cfg(unix)]
         signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+        Ok(stop)
+    }
+
+    /// Returns a stop that Ctrl-C, Ctrl-Break and a closed window request, for the whole process.
+    /// After [`Self::requested`] has returned the request, a further one ends the process at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system refuses the handler.
+    #[cfg(windows)]
+    pub fn on_signals() -> io::Result<Self> {
+        use crate::sys::windows::{ConsoleEvent, on_console_event};
+        let stop = Self::new();
+        let of_events = stop.clone();
+        on_console_event(move |event| {
+            let signal = match event {
+                ConsoleEvent::Interrupt => Signal::Interrupt,
+                ConsoleEvent::Close => Signal::Hangup,
+            };
+            if of_events.noticed.load(Relaxed) {
+                std::process::exit(signal.status().into());
+            }
+            of_events.request(signal);
+        })?;
         Ok(stop)
     }
 

@@ -8,7 +8,7 @@
 //! products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, with
 //! `#[inline(always)]` on every function. [`Words::run`] compiles it for an instruction set.
 //!
-//! Only this module and `gpu`, which calls foreign libraries, contain `unsafe`.
+//! Only this module, and `gpu` and `sys::windows` with their foreign calls, contain `unsafe`.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -105,6 +105,10 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     if !path.file_name().is_some_and(|name| spelled.ends_with(name.as_encoded_bytes())) {
         return Err(StoreError::NoFileName(path));
     }
+    #[cfg(windows)]
+    if !path.file_name().is_some_and(|name| super::name::is_windows_name(&name.to_string_lossy())) {
+        return Err(StoreError::NoFileName(path));
+    }
     check_directory(parent(&path))?;
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
         return Err(StoreError::IsDirectory(path));

@@ -39,7 +39,7 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
     directory.sync()
 }
 
-/// Creates a directory that only its owner can enter (mode 0700), and syncs its parent, which must
+/// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its parent, which must
 /// exist.
 ///
 /// # Errors
@@ -48,10 +48,13 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
 /// name.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
     let outer = Directory::open(parent(path))?;
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-    let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
+    {
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)?;
+    }
+    #[cfg(windows)]
+    crate::sys::windows::create_private_directory(path)?;
     outer.sync()
 }

@@ -76,7 +76,7 @@ impl std::error::Error for FileError {
 /// Why a key pair cannot be kept.
 #[derive(Debug)]
 pub enum StoreError {
-    /// The path is empty, or ends in `/`, `.` or `..`.
+    /// The path is empty, or ends in `/`, `.` or `..`, or in a name that Windows keeps for devices.
     NoFileName(PathBuf),
     /// The path of the file is that of a directory.
     IsDirectory(PathBuf),

@@ -57,6 +57,25 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
     name.into()
 }
 
+/// The names that Windows gives to devices, also with any extension. COM and LPT have a digit.
+#[cfg(any(windows, test))]
+const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "COM", "LPT"];
+
+/// Whether a file of Windows can have this name. With `:` it would be a part of another file, with a
+/// dot or a space at its end the file would have another name, and a device would take the key.
+#[cfg(any(windows, test))]
+pub(super) fn is_windows_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
+    let is_device = DEVICES.iter().any(|device| {
+        let rest = stem.strip_prefix(device);
+        rest.is_some_and(|rest| match *device {
+            "COM" | "LPT" => matches!(rest.chars().collect::<Vec<_>>()[..], ['0'..='9' | '¹' | '²' | '³']),
+            _ => rest.is_empty(),
+        })
+    });
+    !is_device && !name.ends_with(['.', ' ']) && !name.contains(|c| c < ' ' || "<>:\"|?*".contains(c))
+}
+
 /// Returns the directory of `path`: `.` for a bare name.
 pub(super) fn parent(path: &Path) -> &Path {
     match path.parent() {
@@ -104,6 +123,37 @@ mod tests {
             "a-cff7d2bf46744594.ppk.pem",
         ] {
             assert_eq!(parts_of_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn windows_keeps_some_names_for_devices() {
+        for name in
+            ["key", "id_ed25519.pem", "größe ☃ 鍵", ".hidden", "a.b", "console", "com", "lpt10", "nul_"]
+        {
+            assert!(is_windows_name(name), "{name}");
+        }
+        for name in [
+            "nul",
+            "NUL.pem",
+            "con",
+            "Aux.tar.gz",
+            "com1",
+            "LPT9.x",
+            "com¹",
+            "nul .x",
+            "conout$",
+            "key:stream",
+            "a?",
+            "a*b",
+            "a|b",
+            "<a",
+            "a\"b",
+            "a\tb",
+            "key.",
+            "key ",
+        ] {
+            assert!(!is_windows_name(name), "{name}");
         }
     }
 

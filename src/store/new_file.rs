@@ -47,7 +47,7 @@ const SYNCED_AT_ONCE: usize = 8;
 /// Who can read a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Only the owner: mode 0600.
+    /// Only the owner: mode 0600, or an access list with one entry.
     Owner,
     /// Everyone whom the umask allows: mode 0644 less its bits, as in ssh-keygen.
     Everyone,
@@ -106,20 +106,27 @@ impl TempKeyFile {
     ///
     /// # Errors
     ///
-    /// Returns a [`FileError`]. Then no file remains, not even a temporary one.
+    /// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
+    /// [`FileError::Unsynced`].
     pub(super) fn name(self, path: &Path) -> Result<(), FileError> {
         let named = match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => match link(&file, path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => rename(copy(&file, path), path),
-                result => result,
+                result => result.map(|()| file),
             },
             Self::Temporary(file) => rename(Ok(file), path),
         };
-        named.map_err(|error| match error.kind() {
+        let file = named.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
             _ => FileError::Write(path.to_owned(), error),
-        })
+        })?;
+        // No call syncs a directory of Windows. NTFS keeps names and files in one journal, and a
+        // sync of the file writes the journal up to its last change, which is its name.
+        if cfg!(windows) {
+            file.sync_all().map_err(|source| FileError::Unsynced(path.to_owned(), source))?;
+        }
+        Ok(())
     }
 }
 
@@ -133,8 +140,8 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
 }
 
 /// Gives a temporary file its final name. Removes the file if that fails.
-fn rename(file: io::Result<NamedTempFile>, path: &Path) -> io::Result<()> {
-    file?.persist_noclobber(path).map(drop).map_err(|failure| failure.error)
+fn rename(file: io::Result<NamedTempFile>, path: &Path) -> io::Result<File> {
+    file?.persist_noclobber(path).map_err(|failure| failure.error)
 }
 
 /// Copies an unnamed file that the system cannot name to a temporary file beside `path`, and syncs
@@ -237,8 +244,7 @@ impl<'a> Directory<'a> {
         }
     }
 
-    /// Does nothing. Windows has no sync of a directory; its file systems journal the names
-    /// themselves.
+    /// Does nothing. Windows has no sync of a directory; see [`TempKeyFile::name`].
     #[cfg(not(unix))]
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(())

@@ -6,14 +6,16 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use crate::sys::Others;
+
 /// The size of the largest key file, in bytes. A comment cannot be longer than an argument.
 const LARGEST: u64 = 1 << 20;
 
 /// A key file that was read.
 pub(super) struct KeyFile {
     pub(super) content: Zeroizing<Vec<u8>>,
-    /// The mode of the file, if users other than the owner can access it.
-    pub(super) open_to_others: Option<u32>,
+    /// The users other than the owner who can access the file.
+    pub(super) others: Option<Others>,
 }
 
 /// Reads a key file. A directory of keys can contain other things with such a name. So this
@@ -37,14 +39,11 @@ pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
         () if found.len() > LARGEST => return other("it is too large for a key"),
         () => {}
     }
-    #[cfg(unix)]
-    let mode = std::os::unix::fs::MetadataExt::mode(&found) & 0o777;
-    #[cfg(not(unix))]
-    let mode = 0o600;
+    let others = Others::of(&file)?;
     // The extra byte keeps the read from growing the buffer, which would leave a copy elsewhere.
     let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
     file.take(found.len()).read_to_end(&mut content)?;
-    Ok(KeyFile { content, open_to_others: Some(mode).filter(|mode| mode & 0o077 != 0) })
+    Ok(KeyFile { content, others })
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use super::name::{file_name, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
+use crate::sys::Others;
 
 /// A key pair in a directory. Its private file was opened, and its public file, if it exists,
 /// belongs to that.
@@ -41,8 +42,8 @@ pub enum Flaw {
     Dangling,
     /// The private file is empty.
     Empty,
-    /// Users other than the owner can access the private file, which has this mode.
-    OpenToOthers(u32),
+    /// Users other than the owner can access the private file.
+    OpenToOthers(Others),
     /// The private file is not a complete Ed25519 key.
     NoKey,
     /// The passphrase does not open the private file.
@@ -78,7 +79,7 @@ impl StoredPair {
     /// Returns the first [`Flaw`].
     pub fn open(directory: &Path, name: &str, passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
         let private_file = directory.join(name);
-        let KeyFile { content, open_to_others } =
+        let KeyFile { content, others } =
             read_key_file(&private_file).map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => Flaw::Dangling,
                 _ => Flaw::Unreadable(error),
@@ -86,8 +87,8 @@ impl StoredPair {
         if content.is_empty() {
             return Err(Flaw::Empty);
         }
-        if let Some(mode) = open_to_others {
-            return Err(Flaw::OpenToOthers(mode));
+        if let Some(others) = others {
+            return Err(Flaw::OpenToOthers(others));
         }
         let private = PrivateText::read(&content, passphrase).map_err(|error| match error {
             DecodeError::NotAKey => Flaw::NoKey,
@@ -156,11 +157,8 @@ impl fmt::Display for Flaw {
             Self::Unreadable(error) => error.fmt(f),
             Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
-            Self::OpenToOthers(mode) => {
-                write!(
-                    f,
-                    "other users can access it (mode {mode:04o}); run chmod 600 on it, and it counts again"
-                )
+            Self::OpenToOthers(others) => {
+                write!(f, "other users can access it ({others}); {}, and it counts again", Others::REMEDY)
             }
             Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
@@ -256,6 +254,7 @@ mod tests {
     }
 
     /// Returns the flaw of a pair after `harm`.
+    #[cfg(unix)]
     fn flaw(byte: u8, format: Format, harm: impl FnOnce(&TempDir, &Path)) -> String {
         let directory = TempDir::new().unwrap();
         let protection = (format == Format::Pkcs8).then(protection);

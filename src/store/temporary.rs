@@ -10,17 +10,24 @@ use tempfile::{Builder, NamedTempFile};
 /// The beginning and the end of the names of temporary files.
 pub(super) const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
 
-/// Creates a locked temporary file with this mode, less the bits of the umask.
+/// Creates a locked temporary file with this mode, less the bits of the umask. On Windows a file that
+/// only its owner can read has the access list of its owner alone, and any other inherits the list of
+/// its directory.
 pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    #[cfg(not(unix))]
-    let _ = mode; // A file inherits the access rules of its directory.
+    let create = |builder: &mut Builder| {
+        #[cfg(windows)]
+        if mode & 0o077 == 0 {
+            return builder.make_in(directory, crate::sys::windows::create_private_file);
+        }
+        builder.tempfile_in(directory)
+    };
     loop {
         // The crate's error names the temporary file, and that name tells the user nothing.
-        let file = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()))?;
+        let file = create(&mut builder).map_err(|error| io::Error::from(error.kind()))?;
         if is_ours(&file)? {
             return Ok(file);
         }
@@ -39,13 +46,14 @@ fn is_ours(file: &NamedTempFile) -> io::Result<bool> {
     Ok(file.as_file().metadata()?.nlink() > 0)
 }
 
-#[cfg(not(unix))]
+/// Returns true: as long as this process has the file open, no other removes it.
+#[cfg(windows)]
 fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the temporary files of killed processes in a directory, which are those with a free
-/// lock. Files that cannot be opened, locked or removed stay.
+/// Removes the temporary files of killed processes in a directory, which are those with a free lock,
+/// on Windows those that no process has open. Files that cannot be opened, locked or removed stay.
 ///
 /// # Errors
 ///
@@ -76,10 +84,21 @@ fn remove_leftover(path: &Path) {
     }
 }
 
-/// Does nothing. Other systems can remove an open file, so a leftover cannot be told from a file in
-/// use.
-#[cfg(not(unix))]
-fn remove_leftover(_: &Path) {}
+/// Opens the file for this process alone, which fails if another has it open. The system removes it
+/// when it is closed.
+#[cfg(windows)]
+fn remove_leftover(path: &Path) {
+    use std::os::windows::fs::OpenOptionsExt as _;
+
+    use crate::sys::windows::{DELETE, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_OPEN_REPARSE_POINT};
+    let mut options = fs::File::options();
+    options.access_mode(DELETE).share_mode(0);
+    options.custom_flags(FILE_FLAG_DELETE_ON_CLOSE | FILE_FLAG_OPEN_REPARSE_POINT);
+    // Of a link it would remove the link, which this program does not make.
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_file()) {
+        drop(options.open(path));
+    }
+}
 
 #[cfg(test)]
 #[cfg(unix)]

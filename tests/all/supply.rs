@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, and the
-/// example that tells Valgrind which bytes are a seed.
-const UNSAFE: [&str; 3] = ["src/gpu", "src/simd", "examples/constant_time.rs"];
+/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, the calls of
+/// Windows in the program and in its tests, and the example that tells Valgrind which bytes are a
+/// seed.
+const UNSAFE: [&str; 5] =
+    ["src/gpu", "src/simd", "src/sys/windows", "tests/all/windows/foreign.rs", "examples/constant_time.rs"];
 
 const DOCUMENT: &str = include_str!("../../docs/dependencies.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
@@ -71,7 +73,9 @@ fn rooms(package: &str) -> String {
 
 #[test]
 fn every_dependency_has_a_reason() {
-    let of_program = &direct("dependencies]") | &direct("target.'cfg(unix)'.dependencies]");
+    let of_program =
+        ["dependencies]", "target.'cfg(unix)'.dependencies]", "target.'cfg(windows)'.dependencies]"];
+    let of_program: BTreeSet<_> = of_program.into_iter().flat_map(direct).collect();
     let program = table("Of the program");
     assert_eq!(program.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_program);
     for row in &program {
@@ -87,7 +91,13 @@ fn every_dependency_has_a_reason() {
     let sections = MANIFEST.lines().filter(|line| line.starts_with('[') && line.contains("dependencies"));
     assert_eq!(
         sections.collect::<Vec<_>>(),
-        ["[dependencies]", "[target.'cfg(unix)'.dependencies]", "[dev-dependencies]"]
+        [
+            "[dependencies]",
+            "[target.'cfg(unix)'.dependencies]",
+            "[target.'cfg(windows)'.dependencies]",
+            "[dev-dependencies]",
+            "[target.'cfg(windows)'.dev-dependencies]"
+        ]
     );
 }
 
