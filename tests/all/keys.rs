@@ -3,8 +3,6 @@
 //!
 //! `VANITY_KEYS` sets the number of keys of each form (50 by default).
 
-#![cfg(unix)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

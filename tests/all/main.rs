@@ -34,11 +34,15 @@ mod odds;
 mod passphrase;
 mod patterns;
 mod ppk;
+#[cfg_attr(windows, allow(dead_code, reason = "fewer tests run there"))]
 mod program;
 mod progress;
+#[cfg_attr(windows, allow(dead_code, reason = "fewer tests run there"))]
 mod putty;
 mod readme;
+#[cfg(unix)]
 mod remains;
+#[cfg_attr(windows, allow(dead_code, reason = "fewer tests run there"))]
 #[path = "../require/mod.rs"]
 mod require;
 mod results;
@@ -51,3 +55,4 @@ mod supply;
 mod terminal;
 mod tools;
 mod unrelated;
+mod windows;

@@ -1,8 +1,6 @@
 //! Keys show what was asked for: patterns of each kind, several patterns, files of patterns,
 //! counts.
 
-#![cfg(unix)]
-
 use std::fs;
 
 use crate::program;

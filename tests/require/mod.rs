@@ -15,7 +15,7 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
         .chain(["/usr/sbin".into(), "/sbin".into()])
-        .map(|directory| directory.join(name))
+        .map(|directory| directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
         .find(|file| file.is_file());
     if found.is_none() {
         missing(name);

@@ -1,11 +1,8 @@
 //! Helpers that run the program, and that read its output and its files.
 
-#![cfg(unix)]
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::ops::{Deref, DerefMut};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread::JoinHandle;
@@ -263,8 +260,25 @@ pub fn derived(private: &str) -> PublicKey {
 }
 
 /// Returns the permissions of a file.
+#[cfg(unix)]
 pub fn mode(path: &Path) -> u32 {
-    fs::symlink_metadata(path).unwrap().mode() & 0o7777
+    std::os::unix::fs::MetadataExt::mode(&fs::symlink_metadata(path).unwrap()) & 0o7777
+}
+
+/// Checks that only the owner can access a private file, and that no other user can change a public
+/// one.
+pub fn check_access(private: &Path, public: &Path) {
+    #[cfg(unix)]
+    {
+        assert_eq!(mode(private), 0o600, "{private:?}");
+        assert_eq!(mode(public) & 0o022, 0, "{private:?}");
+    }
+    #[cfg(windows)]
+    {
+        let others = vanity_ed25519::sys::Others::of(&fs::File::open(private).unwrap()).unwrap();
+        assert_eq!(others, None, "{private:?}");
+        assert!(public.is_file());
+    }
 }
 
 /// Returns the names in a directory, sorted.
@@ -287,8 +301,7 @@ pub fn check_pair(private: &Path) -> String {
     let line = public.strip_suffix('\n').unwrap();
     let key = derived(&fs::read_to_string(private).unwrap());
     assert_eq!(line, key.line(comment(line)));
-    assert_eq!(mode(private), 0o600, "{private:?}");
-    assert_eq!(mode(&public_path(private)) & 0o022, 0, "{private:?}");
+    check_access(private, &public_path(private));
     line.to_owned()
 }
 
@@ -301,6 +314,7 @@ pub fn check_finds(found: &[&Value], directory: &Path) {
         assert_eq!(check_pair(private), text(object, "public_key"));
     }
     assert_eq!(names(directory).len(), 2 * found.len() + 1, "{:?}", names(directory));
+    #[cfg(unix)]
     assert_eq!(mode(&directory.join(LEDGER)) & 0o133, 0);
 }
 
