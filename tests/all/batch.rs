@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, PROGRAM, Ran, check_pair, command, comment, endless, names, objects, of_type, program,
-    public_path, run, succeed, text, whole,
+    ENDLESS, LEDGER, Ran, check_pair, command, comment, endless, executable, names, objects, of_type,
+    program, public_path, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -423,7 +423,7 @@ fn a_stdout_that_is_full_or_closed_loses_no_key() {
         let directory = outer.path().join("keys");
         // The script keeps the status of the program; the shell would return that of the pipe.
         let script = format!("{{ \"$0\" -n 600 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
-        let ran = run(command("sh").args(["-c", &script, PROGRAM]).arg(&directory));
+        let ran = run(command("sh").args(["-c", &script, executable()]).arg(&directory));
         let ended = fs::read_to_string(outer.path().join("keys.status")).unwrap();
         assert_eq!(ended.trim(), status.to_string(), "{redirection}: {}", ran.stderr);
         assert!(!ran.stderr.contains("panicked"), "{redirection}: {}", ran.stderr);
@@ -447,7 +447,7 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let directory = outer.path().join("keys");
     // The limit is far above the size of a key file, and far below that of a ledger of 500 keys.
     let script = "ulimit -f 16; exec \"$0\" --json -n 500 ab -d \"$1\"";
-    let ran = run(command("bash").args(["-c", script, PROGRAM]).arg(&directory));
+    let ran = run(command("bash").args(["-c", script, executable()]).arg(&directory));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.stderr.contains(&format!("/{LEDGER}': ")), "{}", ran.stderr);
     assert!(ran.stderr.contains("\nhint: every reported key is kept"), "{}", ran.stderr);
@@ -468,7 +468,7 @@ fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (
          cp -a \"$2\" \"$3\" || exit 98\nexit $status"
     );
     let mut command: Command = command(unshare);
-    command.args(["-rm", "sh", "-c", &script, "sh", PROGRAM]).arg(&disk).arg(&copy);
+    command.args(["-rm", "sh", "-c", &script, "sh", executable()]).arg(&disk).arg(&copy);
     (run(&mut command), copy)
 }
 

@@ -10,8 +10,8 @@ use std::process::Command;
 
 use crate::{program, require};
 use program::{
-    LEDGER, PROGRAM, Ran, check_pair, command, names, objects, of_type, program, public_path, run, succeed,
-    text,
+    LEDGER, Ran, check_pair, command, executable, names, objects, of_type, program, public_path, run,
+    succeed, text,
 };
 use tempfile::TempDir;
 
@@ -150,7 +150,7 @@ fn a_typed_passphrase_opens_existing_keys() {
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
     place.find(&pkcs8);
-    let typed = format!("{PROGRAM} -d keys --passphrase --format pkcs8 -n 2 Ab");
+    let typed = format!("{} -d keys --passphrase --format pkcs8 -n 2 Ab", executable());
     let shell = "{ sleep 1; echo secret; sleep 1; echo secret; sleep 1; } | \"$0\" -qec \"$1\" /dev/null";
     let ran =
         succeed(command("sh").args(["-c", shell]).arg(script).arg(typed).current_dir(place.outer.path()));
@@ -300,7 +300,7 @@ fn hostile_lines_of_a_ledger_cost_little_memory() {
     ] {
         fs::write(&path, format!("{hostile}\n{good}")).unwrap();
         let script = "ulimit -v 300000; exec \"$0\" -d keys --json --engine reference -t 1 Ab";
-        let ran = succeed(command("sh").args(["-c", script, PROGRAM]).current_dir(place.outer.path()));
+        let ran = succeed(command("sh").args(["-c", script, executable()]).current_dir(place.outer.path()));
         assert!(
             ran.stderr.contains("note: 1 line of 'keys/vanity-ed25519.jsonl' is not valid"),
             "{}",
@@ -336,7 +336,7 @@ fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
             let target = directory.path().join("target");
             // If the program did not refuse, this search would not end.
             let pattern = if works { "ab" } else { "abcdefghijabcdefghij" };
-            let ran = run(command.args([PROGRAM, "-t", "1", pattern, option]).arg(&target));
+            let ran = run(command.args([executable(), "-t", "1", pattern, option]).arg(&target));
             if works {
                 assert_eq!(ran.status, Some(0), "{injected:?}: {}", ran.stderr);
                 let private = if option == "-o" {

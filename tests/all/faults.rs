@@ -17,14 +17,14 @@ use tempfile::TempDir;
 
 use crate::{holdings, program, require};
 use holdings::{Asked, PASSPHRASE, harm, is_temporary, misbehaviour, missing, open, open_pair, snapshot};
-use program::{LEDGER, PROGRAM, Ran, command, names, program, public_path, run, succeed};
+use program::{LEDGER, Ran, command, executable, names, program, public_path, run, succeed};
 
 /// The calls for files and randomness, and those that start threads. A machine may lack some of
 /// them.
-const CALLS: &str = "open,openat,creat,close,read,pread64,readv,write,pwrite64,writev,lseek,ftruncate,fallocate,fsync,\
-    fdatasync,link,linkat,symlinkat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,chmod,fchmod,fchmodat,flock,\
-    getdents64,stat,lstat,fstat,newfstatat,statx,statfs,fstatfs,readlink,readlinkat,getcwd,copy_file_range,getrandom,clone3,\
-    pipe2,eventfd2";
+const CALLS: &str = "?open,openat,?creat,close,read,pread64,readv,write,pwrite64,writev,lseek,ftruncate,fallocate,\
+    fsync,fdatasync,?link,linkat,symlinkat,?rename,?renameat,renameat2,?unlink,unlinkat,?mkdir,\
+    mkdirat,?chmod,fchmod,fchmodat,flock,getdents64,?stat,?lstat,fstat,?newfstatat,statx,statfs,\
+    fstatfs,?readlink,readlinkat,getcwd,copy_file_range,getrandom,clone3,pipe2,eventfd2";
 
 /// Returns the failures of a call, the most important one first.
 fn errors(call: &str) -> &'static [&'static str] {
@@ -163,7 +163,7 @@ impl Scenario {
             .command(strace, &stage)
             .args(["-f", "-qq", "-e", &format!("trace={CALLS}"), "-e", &format!("inject={fault}"), "-o"])
             .arg(&log)
-            .arg(PROGRAM)
+            .arg(executable())
             .args(ALWAYS)
             .args(self.args));
         let killed = fault.contains("signal=");
@@ -180,7 +180,7 @@ impl Scenario {
             return (met, Some(format!("{}: {fault}: {wrong}: {ran:?}", self.name)));
         }
         let before = snapshot(&keys);
-        let again = run(self.command(PROGRAM, &stage).args(ALWAYS).args(self.args));
+        let again = run(self.command(executable(), &stage).args(ALWAYS).args(self.args));
         let wrong = harm(&keys, &before, &again.stdout).and_then(|()| self.completes(&keys, &again)).err();
         (met, wrong.map(|wrong| format!("{}: after {fault}: {wrong}: {ran:?}, then {again:?}", self.name)))
     }
@@ -240,7 +240,7 @@ fn counts(scenario: &Scenario, strace: &Path) -> Counts {
             .command(strace, &stage)
             .args(["-f", "-qq", "-e", &format!("trace={CALLS}"), "-o"])
             .arg(&log)
-            .arg(PROGRAM)
+            .arg(executable())
             .args(ALWAYS)
             .args(scenario.args),
     );
@@ -344,7 +344,7 @@ fn a_file_system_that_cannot_name_files_is_refused_before_the_search() {
             ])
             .args(["-e", &format!("inject=renameat2:error={rename}")])
             .args(["-e", &format!("inject=linkat,/^link$:error={link}")])
-            .args([PROGRAM, "-t", "1", "--timeout", "3s", "abcdefghijabcdefghij"])
+            .args([executable(), "-t", "1", "--timeout", "3s", "abcdefghijabcdefghij"])
             .args(scenario.args));
         assert_eq!(
             (ran.status, ran.stdout.as_str()),

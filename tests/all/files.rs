@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::{program, putty};
 use program::{
-    LEDGER, PROGRAM, check_finds, check_pair, command, comment, endless, mode, names, objects, of_type,
+    LEDGER, check_finds, check_pair, command, comment, endless, executable, mode, names, objects, of_type,
     program, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,7 +25,7 @@ fn modes_do_not_depend_on_the_umask() {
         let keys = directory.path().join("keys");
         let in_shell = |option: &str, path: &Path| {
             let script = format!("umask {umask}; exec \"$0\" -q -n 1 {option} \"$1\" ab");
-            succeed(command("sh").arg("-c").arg(script).arg(PROGRAM).arg(path));
+            succeed(command("sh").arg("-c").arg(script).arg(executable()).arg(path));
         };
         in_shell("-d", &keys);
         assert_eq!(mode(&keys), 0o700, "umask {umask}");
@@ -106,7 +106,7 @@ fn a_directory_that_takes_no_files_is_refused_before_the_search() {
 fn a_file_size_limit_is_refused_before_the_search() {
     let directory = TempDir::new().unwrap();
     let script = "ulimit -f 0; exec \"$0\" abcdefghijabcdefghij -o \"$1\"";
-    let ran = run(command("sh").args(["-c", script, PROGRAM]).arg(directory.path().join("id_x")));
+    let ran = run(command("sh").args(["-c", script, executable()]).arg(directory.path().join("id_x")));
     assert_eq!(ran.status, Some(2), "{ran:?}");
     assert!(ran.stderr.starts_with("error: cannot create files in "), "{}", ran.stderr);
     assert_eq!(names(directory.path()), [""; 0]);
@@ -242,7 +242,7 @@ fn a_hangup_that_is_ignored_stays_ignored() {
     let keys = directory.path().join("keys");
     let script = "trap '' HUP; exec \"$0\" --json -q -n 1000000 abc -d \"$1\"";
     let mut search = command("sh");
-    search.args(["-c", script, PROGRAM]).arg(&keys).stdout(Stdio::piped());
+    search.args(["-c", script, executable()]).arg(&keys).stdout(Stdio::piped());
     let mut child = program::start(&mut search);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     for _ in 0..2 {

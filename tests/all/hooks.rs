@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::program;
 use program::{
-    ENDLESS, LEDGER, PROGRAM, Ran, Running, check_pair, check_secret, command, names, objects, of_type,
+    ENDLESS, LEDGER, Ran, Running, check_pair, check_secret, command, executable, names, objects, of_type,
     program, run, succeed, text, whole,
 };
 
@@ -93,7 +93,7 @@ fn a_command_never_gets_a_secret() {
         let _ = fs::remove_file(directory.path().join("log"));
         let shell = "exec \"$0\" --exec \"$@\" 3< secret";
         let mut shell_of = command("sh");
-        shell_of.args(["-c", shell, PROGRAM, look]).args(args).current_dir(directory.path());
+        shell_of.args(["-c", shell, executable(), look]).args(args).current_dir(directory.path());
         let ran = succeed(&mut shell_of);
         let log = log(directory.path());
         assert!(log.contains("VANITY_PATTERN=ab\n") && log.contains(" 0 -> /dev/null\n"), "{log}");
@@ -126,7 +126,7 @@ fn without_files_their_variables_are_not_set() {
 fn stdout_belongs_to_the_keys_and_stdin_to_the_program() {
     let directory = TempDir::new().unwrap();
     let line = "printf 'ab\\n+a\\n' | \"$0\" -f - --exec 'cat; echo printed; echo said >&2'";
-    let ran = succeed(command("sh").args(["-c", line, PROGRAM]).current_dir(directory.path()));
+    let ran = succeed(command("sh").args(["-c", line, executable()]).current_dir(directory.path()));
     assert_eq!(ran.stdout.lines().count(), 6, "{}", ran.stdout);
     assert!(!ran.stdout.contains("printed"), "{}", ran.stdout);
     assert_eq!((ran.stderr.matches("printed\n").count(), ran.stderr.matches("said\n").count()), (2, 2));
@@ -209,7 +209,7 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
 fn a_failure_of_the_search_waits_for_the_commands_of_kept_keys() {
     let directory = TempDir::new().unwrap();
     let script = "\"$0\" -q -t 1 --exec 'echo \"$VANITY_FINGERPRINT\" >> log' -n 1000 ab -d keys | head -n 1";
-    let ran = run(command("bash").args(["-c", script, PROGRAM]).current_dir(directory.path()));
+    let ran = run(command("bash").args(["-c", script, executable()]).current_dir(directory.path()));
     assert!(ran.stderr.contains("error: cannot write to stdout: "), "{ran:?}");
     let private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
     let kept = names(&directory.path().join("keys")).into_iter().filter(private).count();

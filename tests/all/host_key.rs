@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::program::{
-    PROGRAM, check_pair, command, comment, mode, names, objects, of_type, program, run, succeed, text,
+    check_pair, command, comment, executable, mode, names, objects, of_type, program, run, succeed, text,
 };
 use crate::sshd::Server;
 use crate::{json, require};
@@ -35,7 +35,7 @@ fn own_name() -> String {
 fn the_files_are_those_that_sshd_wants() {
     let directory = TempDir::new().unwrap();
     let own = own_name();
-    let line = format!("umask 022; exec '{PROGRAM}' --host-key --in fingerprint ab");
+    let line = format!("umask 022; exec '{}' --host-key --in fingerprint ab", executable());
     let ran = succeed(command("sh").args(["-c", &line]).current_dir(&directory));
     assert_eq!(names(directory.path()), [FILE, "ssh_host_ed25519_key.pub"]);
     let private = directory.path().join(FILE);

@@ -13,7 +13,8 @@ use std::time::{Duration, SystemTime};
 use crate::escaped::check_text;
 use crate::{program, require};
 use program::{
-    LEDGER, PROGRAM, Ran, check_pair, command, derived, names, objects, of_type, program, run, succeed, text,
+    LEDGER, Ran, check_pair, command, derived, executable, names, objects, of_type, program, run, succeed,
+    text,
 };
 use tempfile::TempDir;
 
@@ -23,7 +24,7 @@ const NEVER: &str = "abcdefghijabcdefghij";
 /// Returns a command that runs a shell script. There `$0` is the program and `$1` is `path`.
 fn script(text: &str, path: &Path) -> Command {
     let mut shell = command("bash");
-    shell.args(["-c", text, PROGRAM]).arg(path).env_remove("RUST_BACKTRACE");
+    shell.args(["-c", text, executable()]).arg(path).env_remove("RUST_BACKTRACE");
     shell
 }
 
@@ -146,7 +147,7 @@ fn neither_proc_nor_sys_nor_a_writable_tmp_is_needed() {
         ! touch /tmp/x 2> /mnt/error; test ! -e /proc/self; test ! -e /sys/devices
         \"$0\" -q -n 5 abc -d /mnt/keys > /mnt/lines; \"$0\" -q abcd -o /mnt/key >> /mnt/lines
         cat /mnt/lines; ls /mnt/keys";
-    let ran = succeed(command(unshare).args(["-rm", "bash", "-c", text, PROGRAM]));
+    let ran = succeed(command(unshare).args(["-rm", "bash", "-c", text, executable()]));
     assert_eq!(ran.stdout.matches("ssh-ed25519 ").count(), 6, "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 6 + 11, "{ran:?}");
 }
@@ -324,7 +325,7 @@ fn the_clock_of_the_day_may_be_wrong() {
     for time in ["@1960-01-01 00:00:00", "@2000-01-01 00:00:00 x-1000", "@2000-01-01 00:00:00 x1000"] {
         let directory = TempDir::new().unwrap();
         let mut search = command(&faketime);
-        search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, PROGRAM, "--json", "-n", "5"]);
+        search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, executable(), "--json", "-n", "5"]);
         let ran = run(search.args(["--timeout", "1s", "abc", NEVER, "-d"]).arg(directory.path()));
         assert_eq!(ran.status, Some(3), "{time}: {ran:?}");
         check_reported(&ran);

@@ -28,7 +28,7 @@ use vanity_ed25519::key::{Format, Seed};
 
 use crate::{holdings, program};
 use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehaviour, missing, shows, snapshot};
-use program::{LEDGER, PROGRAM, Ran, Running, command, names, public_path, start};
+use program::{LEDGER, Ran, Running, command, executable, names, public_path, start};
 
 /// The number of sequences, unless `VANITY_SEQUENCES` sets it.
 const SEQUENCES: u64 = 30;
@@ -108,7 +108,7 @@ impl Sequence {
     }
 
     fn command(&self, args: &[String]) -> Command {
-        let mut command = command(PROGRAM);
+        let mut command = command(executable());
         command.args(args).current_dir(&self.outer).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require, terminal};
 use program::{
-    PROGRAM, Ran, command, names, objects, of_type, program, public_path, run, seed, succeed, text,
+    Ran, command, executable, names, objects, of_type, program, public_path, run, seed, succeed, text,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -215,7 +215,7 @@ fn a_passphrase_can_come_through_a_pipe() {
     .enumerate()
     {
         let private = directory.path().join(format!("id_{number}"));
-        let args = ["-c", line, PROGRAM, "-q", "--rounds", "1", "ab", "-o"];
+        let args = ["-c", line, executable(), "-q", "--rounds", "1", "ab", "-o"];
         let ran = succeed(command(&bash).args(args).arg(&private));
         assert_eq!(ran.stderr, "", "{line}");
         check_opens(&ssh_keygen, &private, SECRET);
@@ -549,7 +549,7 @@ fn without_a_terminal_nothing_is_searched() {
     let mut detached: Command = command(setsid);
     let stdin = File::open("/dev/null").unwrap();
     let ran = run(detached
-        .args(["-w", PROGRAM, "--passphrase", "-d", "keys", "ab"])
+        .args(["-w", executable(), "--passphrase", "-d", "keys", "ab"])
         .stdin(stdin)
         .current_dir(directory.path()));
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::program::{self, ENDLESS, PROGRAM, command, objects, positive, program, run, text, whole};
+use crate::program::{self, ENDLESS, command, executable, objects, positive, program, run, text, whole};
 use crate::terminal::Typist;
 use crate::{odds, require};
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,7 +20,7 @@ const NEVER: &str = "abcdefghijabcdefghij";
 /// Runs a search in a terminal of this width until it has shown `until`. Returns every state of the
 /// progress line, without the spaces at its end.
 fn lines(script: &Path, columns: usize, search: &str, until: &str) -> Vec<String> {
-    let line = format!("stty cols {columns} rows 24 && exec '{PROGRAM}' {search}");
+    let line = format!("stty cols {columns} rows 24 && exec '{}' {search}", executable());
     let mut typist = Typist::run(&mut command(script), &line);
     typist.answer(until, "\x03");
     let (status, sent) = typist.end();

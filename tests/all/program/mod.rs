@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub const LEDGER: &str = "vanity-ed25519.jsonl";
 /// A number of keys that no search completes while a test runs.
 pub const ENDLESS: &str = "1000000";
 
-/// The program's path.
+/// The path of the program that cargo has built with the tests.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
 
 /// The characters with which every key text begins, and the number of those that follow.
@@ -51,9 +52,18 @@ pub fn unshare() -> Option<PathBuf> {
     None
 }
 
+/// Returns the path of the program under test: the value of `VANITY_PROGRAM`, or else [`PROGRAM`].
+/// The variable lets the tests run a program of an archive, or a script that starts a program for
+/// another processor. The script must replace itself with what it starts, so that signals arrive.
+pub fn executable() -> &'static str {
+    static PATH: LazyLock<String> =
+        LazyLock::new(|| std::env::var("VANITY_PROGRAM").unwrap_or_else(|_| PROGRAM.to_owned()));
+    &PATH
+}
+
 /// Returns a command that runs the program with these arguments.
 pub fn program(args: &[&str]) -> Command {
-    let mut command = command(PROGRAM);
+    let mut command = command(executable());
     command.args(args);
     command
 }
@@ -153,9 +163,14 @@ pub fn endless(
     (child, stdout, lines, rest)
 }
 
-/// Returns whether a process that a test starts ends at SIGHUP. Under `nohup`, and wherever else
-/// the signal is ignored, children ignore it, too. A test then skips the part that sends it.
+/// Returns whether SIGHUP ends a search as other signals do. Only on Linux does the program handle
+/// it. Under `nohup`, and wherever else the signal is ignored, children ignore it, too. A test then
+/// skips the part that sends it.
 pub fn hangup_ends() -> bool {
+    if !cfg!(target_os = "linux") {
+        crate::require::missing("SIGHUP, which the program handles only on Linux,");
+        return false;
+    }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
     // Signal 1 is the lowest bit.

@@ -8,7 +8,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use crate::program::{PROGRAM, Running, command, start};
+use crate::program::{Running, command, executable, start};
 
 pub const PROMPT: &str = "Passphrase for the private keys: ";
 pub const AGAIN: &str = "The same passphrase again: ";
@@ -27,7 +27,7 @@ pub struct Typist {
 impl Typist {
     /// Runs a line of shell in `directory`. `$P` is the program there.
     pub fn start(script: &Path, directory: &Path, line: &str) -> Self {
-        Self::run(command(script).current_dir(directory).env("P", PROGRAM), line)
+        Self::run(command(script).current_dir(directory).env("P", executable()), line)
     }
 
     /// Runs a line of shell with `script`.
