@@ -32,7 +32,7 @@ pub fn documents() -> Vec<String> {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
     let docs = docs.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
     let mut names: Vec<String> = docs.map(|name| format!("docs/{name}")).collect();
-    names.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md"].map(str::to_owned));
+    names.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned));
     assert!(names.len() > 10, "{names:?}");
     names
 }
@@ -120,6 +120,18 @@ fn every_file_that_is_named_exists() {
         }
     }
     assert!(count > 40, "only {count} files were seen");
+}
+
+/// The newest version in CHANGELOG.md is the one that cargo builds.
+#[test]
+fn the_changelog_begins_with_this_version() {
+    let changelog = read("CHANGELOG.md");
+    let mut versions = changelog.lines().filter_map(|line| line.strip_prefix("## ["));
+    let newest = versions.find(|line| !line.starts_with("Unreleased]")).unwrap();
+    let (version, when) = newest.split_once("] - ").unwrap_or_else(|| panic!("{newest}"));
+    assert_eq!(version, env!("CARGO_PKG_VERSION"));
+    let is_date = when.len() == 10 && when.split('-').all(|number| number.parse::<u32>().is_ok());
+    assert!(is_date || when == "not yet released", "{newest}");
 }
 
 /// Rows of tables may be longer, and so may the files that the guide to many machines shows.
