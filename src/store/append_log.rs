@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as
 use std::path::{Path, PathBuf};
 
 use super::lock::lock_in_time;
+use super::sync::sync;
 
 const NO_FILE: &str = "it is not a regular file";
 
@@ -95,7 +96,7 @@ impl HeldLog {
     pub fn append(&mut self, lines: &str) -> io::Result<()> {
         let end = if self.ends_within_a_line()? { "\n" } else { "" };
         self.0.write_all(format!("{end}{lines}").as_bytes())?;
-        self.0.sync_all()
+        sync(&self.0)
     }
 
     fn ends_within_a_line(&mut self) -> io::Result<bool> {

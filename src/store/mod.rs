@@ -15,6 +15,7 @@ mod name;
 mod new_file;
 mod read;
 mod stored_pair;
+mod sync;
 mod temporary;
 
 pub use append_log::{AppendLog, HeldLog};

@@ -38,6 +38,7 @@ use zeroize::Zeroizing;
 
 use super::error::FileError;
 use super::name::parent;
+use super::sync::sync;
 use super::temporary::temporary;
 
 /// How many files are synced at the same time. A file system can write one journal entry for all
@@ -98,7 +99,7 @@ impl TempKeyFile {
 
     /// Makes the content durable.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file().sync_all()
+        sync(self.file())
     }
 
     /// Gives the file its name, which must be new. The caller syncs the file before and the
@@ -154,7 +155,7 @@ fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     file.read_exact_at(&mut content, 0)?;
     let mut copy = temporary(parent(path), metadata.permissions().mode() & 0o777)?;
     copy.write_all(&content)?;
-    copy.as_file().sync_all()?;
+    sync(copy.as_file())?;
     Ok(copy)
 }
 
@@ -233,7 +234,7 @@ impl<'a> Directory<'a> {
     /// Makes the names in the directory durable.
     #[cfg(unix)]
     pub(super) fn sync(&self) -> io::Result<()> {
-        match self.handle.sync_all() {
+        match sync(&self.handle) {
             // The file system does not offer a sync of directories, so there is nothing to do.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
