@@ -5,8 +5,8 @@
 //! this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
-//! products of [`Madd52`], and the characters of [`Bytes64`]. It is written once, with
-//! `#[inline(always)]` on every function. [`Words::run`] compiles it for an instruction set.
+//! products of [`Madd52`], the 128-bit products of [`Wide`], and the characters of [`Bytes64`]. It is
+//! written once, with `#[inline(always)]` on every function. [`Words::run`] compiles it for an instruction set.
 //!
 //! Only this module, and `gpu` and `sys::windows` with their foreign calls, contain `unsafe`.
 
@@ -36,7 +36,7 @@ pub use scalar::Scalar;
 pub use sha512::{Pair, Sha512};
 #[cfg(target_arch = "x86_64")]
 pub use vbmi::Avx512vbmi;
-pub use words::{Bytes64, Doubles, Madd52, Words};
+pub use words::{Bytes64, Doubles, Madd52, Wide, Words};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 

@@ -3,7 +3,7 @@
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "x86_64")]
 use super::detect::need;
-use super::words::{Bytes64, Words};
+use super::words::{Bytes64, Wide, Words};
 
 /// One lane of ordinary words. On a processor with BMI2 and ADX, [`Words::run`] compiles code for
 /// these.
@@ -182,6 +182,40 @@ impl Words for Scalar {
     #[inline(always)]
     fn opaque(self, a: u64) -> u64 {
         a
+    }
+}
+
+impl Wide for Scalar {
+    type Wide = u128;
+
+    #[inline(always)]
+    fn times(self, a: u64, factor: u64) -> u64 {
+        a * factor
+    }
+
+    #[inline(always)]
+    fn wide_product(self, a: u64, b: u64) -> u128 {
+        u128::from(a) * u128::from(b)
+    }
+
+    #[inline(always)]
+    fn wide_add(self, a: u128, b: u128) -> u128 {
+        a + b
+    }
+
+    #[inline(always)]
+    fn widen(self, a: u64) -> u128 {
+        a.into()
+    }
+
+    #[inline(always)]
+    fn narrow(self, a: u128) -> u64 {
+        a as u64
+    }
+
+    #[inline(always)]
+    fn wide_shr<const N: u32>(self, a: u128) -> u128 {
+        a >> N
     }
 }
 

@@ -124,6 +124,27 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn opaque(self, a: Self::Word) -> Self::Word;
 }
 
+/// Products of 64-bit words, which have 128 bits.
+///
+/// Sums and products must fit. The builds of tests check that, as for ordinary numbers.
+pub trait Wide: Words {
+    /// A vector of [`Words::LANES`] numbers of 128 bits.
+    type Wide: Copy;
+
+    /// Returns `a` times `factor`, which must be below 2^64.
+    fn times(self, a: Self::Word, factor: u64) -> Self::Word;
+    /// Returns a b.
+    fn wide_product(self, a: Self::Word, b: Self::Word) -> Self::Wide;
+    /// Returns `a + b`.
+    fn wide_add(self, a: Self::Wide, b: Self::Wide) -> Self::Wide;
+    /// Extends each word by zeros.
+    fn widen(self, a: Self::Word) -> Self::Wide;
+    /// Returns the low 64 bits of each number.
+    fn narrow(self, a: Self::Wide) -> Self::Word;
+    /// Shifts each number right by `N` bits, 0 to 127, and fills with zeros.
+    fn wide_shr<const N: u32>(self, a: Self::Wide) -> Self::Wide;
+}
+
 /// Vectors of double-precision numbers in the lanes of [`Words`].
 pub trait Doubles: Words {
     /// A vector of [`Words::LANES`] numbers.

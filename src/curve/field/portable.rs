@@ -1,13 +1,13 @@
 //! The back end of any 64-bit processor: one lane of five 51-bit limbs, with 64 x 64 -> 128 bit
 //! products.
 
-use super::back_end::Field;
+use super::back_end::{Field, Word};
 use super::radix51::{self, LIMB, P, five};
-use crate::simd::Scalar;
+use crate::simd::{Scalar, Wide};
 
 /// The back end that runs on every processor.
 #[derive(Clone, Copy, Debug)]
-pub struct Portable(pub Scalar);
+pub struct Portable<S = Scalar>(pub S);
 
 /// The exclusive bound of tight limbs: 2^51 for a carried limb, and 2^14 for the last carry.
 pub(super) const TIGHT: u64 = (1 << 51) + (1 << 14);
@@ -26,152 +26,175 @@ const _: () = assert!(2 * TIGHT <= FOUR_P[0] && TIGHT + FOUR_P[1] < LOOSE);
 
 /// Five limbs below [`TIGHT`].
 #[derive(Clone, Copy, Debug)]
-pub struct Tight51(pub(super) [u64; 5]);
+pub struct Tight51<W>(pub(super) [W; 5]);
 
 /// Five limbs below [`LOOSE`].
 #[derive(Clone, Copy, Debug)]
-pub struct Loose51(pub(super) [u64; 5]);
+pub struct Loose51<W>(pub(super) [W; 5]);
 
-impl Tight51 {
-    #[inline(always)]
-    fn new(limbs: [u64; 5]) -> Self {
-        debug_assert!(limbs.iter().all(|&limb| limb < TIGHT), "{limbs:x?}");
-        Self(limbs)
-    }
-}
+/// Five limbs below 2 [`TIGHT`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sum51<W>(pub(super) [W; 5]);
 
-impl Loose51 {
+impl<W> From<Tight51<W>> for Loose51<W> {
     #[inline(always)]
-    fn new(limbs: [u64; 5]) -> Self {
-        debug_assert!(limbs.iter().all(|&limb| limb < LOOSE), "{limbs:x?}");
-        Self(limbs)
-    }
-}
-
-impl From<Tight51> for Loose51 {
-    #[inline(always)]
-    fn from(tight: Tight51) -> Self {
+    fn from(tight: Tight51<W>) -> Self {
         Self(tight.0)
     }
 }
 
-/// Carries the columns of a product into tight limbs.
-///
-/// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106, so 19
-/// times its carry fits into a word.
-#[inline(always)]
-fn reduce(mut columns: [u128; 5]) -> Tight51 {
-    let mut limbs = [0; 5];
-    for at in 0..4 {
-        columns[at + 1] += u128::from((columns[at] >> 51) as u64);
-        limbs[at] = columns[at] as u64 & LIMB;
+impl<S: Wide> Portable<S> {
+    /// Returns true if all limbs are below `bound`.
+    fn within(self, limbs: &[S::Word; 5], bound: u64) -> bool {
+        limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound))
     }
-    limbs[4] = columns[4] as u64 & LIMB;
-    limbs[0] += 19 * (columns[4] >> 51) as u64;
-    limbs[1] += limbs[0] >> 51;
-    limbs[0] &= LIMB;
-    Tight51::new(limbs)
+
+    #[inline(always)]
+    fn to_tight(self, limbs: [S::Word; 5]) -> Tight51<S::Word> {
+        debug_assert!(self.within(&limbs, TIGHT));
+        Tight51(limbs)
+    }
+
+    #[inline(always)]
+    fn to_loose(self, limbs: [S::Word; 5]) -> Loose51<S::Word> {
+        debug_assert!(self.within(&limbs, LOOSE));
+        Loose51(limbs)
+    }
+
+    /// Carries the columns of a product into tight limbs.
+    ///
+    /// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106, so
+    /// 19 times its carry fits into a word.
+    #[inline(always)]
+    fn reduce(self, mut columns: [S::Wide; 5]) -> Tight51<S::Word> {
+        let (simd, limb) = (self.0, self.0.splat(LIMB));
+        let mut limbs = [simd.splat(0); 5];
+        for at in 0..4 {
+            let carry = simd.narrow(simd.wide_shr::<51>(columns[at]));
+            columns[at + 1] = simd.wide_add(columns[at + 1], simd.widen(carry));
+            limbs[at] = simd.and(simd.narrow(columns[at]), limb);
+        }
+        limbs[4] = simd.and(simd.narrow(columns[4]), limb);
+        let around = simd.narrow(simd.wide_shr::<51>(columns[4]));
+        limbs[0] = simd.add(limbs[0], simd.times(around, 19));
+        limbs[1] = simd.add(limbs[1], simd.shr::<51>(limbs[0]));
+        limbs[0] = simd.and(limbs[0], limb);
+        self.to_tight(limbs)
+    }
+
+    /// Returns the sum of products.
+    #[inline(always)]
+    fn column<const N: usize>(self, factors: [(S::Word, S::Word); N]) -> S::Wide {
+        let mut sum = self.0.wide_product(factors[0].0, factors[0].1);
+        for (a, b) in &factors[1..] {
+            sum = self.0.wide_add(sum, self.0.wide_product(*a, *b));
+        }
+        sum
+    }
+
+    /// Returns the columns of a b. Columns above the last return to the lowest ones with a factor of
+    /// 19, because 2^255 = 19 modulo p.
+    #[inline(always)]
+    fn product(self, a: &Tight51<S::Word>, b: &Loose51<S::Word>) -> [S::Wide; 5] {
+        let (a, b) = (&a.0, &b.0);
+        let [_, a1, a2, a3, a4] = five!(at => self.0.times(a[at], 19));
+        [
+            self.column([(a[0], b[0]), (a4, b[1]), (a3, b[2]), (a2, b[3]), (a1, b[4])]),
+            self.column([(a[1], b[0]), (a[0], b[1]), (a4, b[2]), (a3, b[3]), (a2, b[4])]),
+            self.column([(a[2], b[0]), (a[1], b[1]), (a[0], b[2]), (a4, b[3]), (a3, b[4])]),
+            self.column([(a[3], b[0]), (a[2], b[1]), (a[1], b[2]), (a[0], b[3]), (a4, b[4])]),
+            self.column([(a[4], b[0]), (a[3], b[1]), (a[2], b[2]), (a[1], b[3]), (a[0], b[4])]),
+        ]
+    }
+
+    /// Returns the columns of a^2.
+    #[inline(always)]
+    fn squared(self, a: &Tight51<S::Word>) -> [S::Wide; 5] {
+        let (simd, a) = (self.0, &a.0);
+        let (a3, a4) = (simd.times(a[3], 19), simd.times(a[4], 19));
+        let [twice_0, twice_1, twice_2, _, twice_4] = five!(at => simd.times(a[at], 2));
+        [
+            self.column([(a[0], a[0]), (twice_1, a4), (twice_2, a3)]),
+            self.column([(a[3], a3), (twice_0, a[1]), (twice_2, a4)]),
+            self.column([(a[1], a[1]), (twice_0, a[2]), (twice_4, a3)]),
+            self.column([(a[4], a4), (twice_0, a[3]), (twice_1, a[2])]),
+            self.column([(a[2], a[2]), (twice_0, a[4]), (twice_1, a[3])]),
+        ]
+    }
 }
 
-/// Returns the 128-bit product.
-#[inline(always)]
-fn wide(a: u64, b: u64) -> u128 {
-    u128::from(a) * u128::from(b)
-}
+impl<S: Wide> Field for Portable<S> {
+    type Simd = S;
+    type Tight = Tight51<S::Word>;
+    type Loose = Loose51<S::Word>;
+    type Product = Tight51<S::Word>;
+    type Sum = Sum51<S::Word>;
 
-/// Returns the columns of a b. Columns above the last return to the lowest ones with a factor of
-/// 19, because 2^255 = 19 modulo p.
-#[inline(always)]
-fn product(a: &Tight51, b: &Loose51) -> [u128; 5] {
-    let (a, b) = (&a.0, &b.0);
-    let [_, a1, a2, a3, a4] = five!(at => 19 * a[at]);
-    [
-        wide(a[0], b[0]) + wide(a4, b[1]) + wide(a3, b[2]) + wide(a2, b[3]) + wide(a1, b[4]),
-        wide(a[1], b[0]) + wide(a[0], b[1]) + wide(a4, b[2]) + wide(a3, b[3]) + wide(a2, b[4]),
-        wide(a[2], b[0]) + wide(a[1], b[1]) + wide(a[0], b[2]) + wide(a4, b[3]) + wide(a3, b[4]),
-        wide(a[3], b[0]) + wide(a[2], b[1]) + wide(a[1], b[2]) + wide(a[0], b[3]) + wide(a4, b[4]),
-        wide(a[4], b[0]) + wide(a[3], b[1]) + wide(a[2], b[2]) + wide(a[1], b[3]) + wide(a[0], b[4]),
-    ]
-}
-
-/// Returns the columns of a^2.
-#[inline(always)]
-fn square(a: &Tight51) -> [u128; 5] {
-    let a = &a.0;
-    let (a3, a4) = (19 * a[3], 19 * a[4]);
-    let (twice_0, twice_1) = (2 * a[0], 2 * a[1]);
-    [
-        wide(a[0], a[0]) + wide(twice_1, a4) + wide(2 * a[2], a3),
-        wide(a[3], a3) + wide(twice_0, a[1]) + wide(2 * a[2], a4),
-        wide(a[1], a[1]) + wide(twice_0, a[2]) + wide(2 * a[4], a3),
-        wide(a[4], a4) + wide(twice_0, a[3]) + wide(twice_1, a[2]),
-        wide(a[2], a[2]) + wide(twice_0, a[4]) + wide(twice_1, a[3]),
-    ]
-}
-
-impl Field for Portable {
-    type Simd = Scalar;
-    type Tight = Tight51;
-    type Loose = Loose51;
-    type Product = Tight51;
-    type Sum = Loose51;
-
-    fn simd(self) -> Scalar {
+    #[inline(always)]
+    fn simd(self) -> S {
         self.0
     }
 
     #[inline(always)]
-    fn tight(self, words: [u64; 4]) -> Tight51 {
-        Tight51::new(radix51::split(self.0, words))
+    fn tight(self, words: [S::Word; 4]) -> Self::Tight {
+        self.to_tight(radix51::split(self.0, words))
     }
 
     #[inline(always)]
-    fn sub(self, a: &Tight51, b: &Tight51) -> Loose51 {
-        Loose51::new(five!(at => a.0[at] + TWO_P[at] - b.0[at]))
+    fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
+        let simd = self.0;
+        self.to_loose(five!(at => simd.sub(simd.add(a.0[at], simd.splat(TWO_P[at])), b.0[at])))
     }
 
     #[inline(always)]
-    fn sum(self, a: &Tight51, b: &Tight51) -> Loose51 {
-        Loose51::new(five!(at => a.0[at] + b.0[at]))
+    fn sum(self, a: &Self::Tight, b: &Self::Tight) -> Self::Sum {
+        Sum51(five!(at => self.0.add(a.0[at], b.0[at])))
     }
 
     #[inline(always)]
-    fn sub_sum(self, a: &Tight51, b: &Loose51) -> Tight51 {
-        self.carry(&Loose51::new(five!(at => a.0[at] + FOUR_P[at] - b.0[at])))
+    fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
+        let simd = self.0;
+        let difference = five!(at => simd.sub(simd.add(a.0[at], simd.splat(FOUR_P[at])), b.0[at]));
+        self.carry(&self.to_loose(difference))
     }
 
     #[inline(always)]
-    fn carry(self, a: &Loose51) -> Tight51 {
-        let over = five!(at => a.0[at] >> 51);
-        Tight51::new(five!(at => {
-            (a.0[at] & LIMB) + if at == 0 { 19 * over[4] } else { over[at - 1] }
+    fn carry(self, a: &Self::Loose) -> Self::Product {
+        let (simd, limb) = (self.0, self.0.splat(LIMB));
+        let over = five!(at => simd.shr::<51>(a.0[at]));
+        self.to_tight(five!(at => {
+            let from = if at == 0 { simd.times(over[4], 19) } else { over[at - 1] };
+            simd.add(simd.and(a.0[at], limb), from)
         }))
     }
 
     #[inline(always)]
-    fn mul(self, a: &Tight51, b: &Loose51) -> Tight51 {
-        reduce(product(a, b))
+    fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
+        self.reduce(self.product(a, b))
     }
 
     #[inline(always)]
-    fn square(self, a: &Tight51) -> Tight51 {
-        reduce(square(a))
+    fn square(self, a: &Self::Product) -> Self::Product {
+        self.reduce(self.squared(a))
     }
 
     #[inline(always)]
-    fn mul_add(self, a: &Tight51, b: &Loose51, c: &Tight51) -> Tight51 {
-        let columns = product(a, b);
-        reduce(five!(at => columns[at] + u128::from(c.0[at])))
+    fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
+        let (simd, columns) = (self.0, self.product(a, b));
+        self.reduce(five!(at => simd.wide_add(columns[at], simd.widen(c.0[at]))))
     }
 
     #[inline(always)]
-    fn square_sub(self, a: &Tight51, b: &Loose51) -> Tight51 {
-        let columns = square(a);
-        reduce(five!(at => columns[at] + u128::from(FOUR_P[at] - b.0[at])))
+    fn square_sub(self, a: &Self::Product, b: &Self::Sum) -> Self::Tight {
+        let (simd, columns) = (self.0, self.squared(a));
+        self.reduce(five!(at => {
+            let minus = simd.sub(simd.splat(FOUR_P[at]), b.0[at]);
+            simd.wide_add(columns[at], simd.widen(minus))
+        }))
     }
 
     #[inline(always)]
-    fn words(self, a: &Tight51) -> [u64; 4] {
+    fn words(self, a: &Self::Product) -> [Word<Self>; 4] {
         radix51::canonical(self.0, a.0)
     }
 }

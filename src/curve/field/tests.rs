@@ -73,7 +73,7 @@ impl Probe for Portable {
     }
 
     fn put_sum(self, limbs: &Limbs) -> Self::Sum {
-        self.put_loose(limbs)
+        portable::Sum51(self.put_loose(limbs).0)
     }
 
     fn get_tight(self, a: &Self::Tight) -> Limbs {
@@ -89,7 +89,7 @@ impl Probe for Portable {
     }
 
     fn get_sum(self, a: &Self::Sum) -> Limbs {
-        self.get_loose(a)
+        lanes(self.0, &a.0, |_, word| word.cast_signed())
     }
 }
 
