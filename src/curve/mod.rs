@@ -22,6 +22,8 @@ pub use pass::BLOCKS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, Window, fetch};
 
 #[cfg(test)]
+mod ranges;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 pub(crate) use tests::on_every_back_end;

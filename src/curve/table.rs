@@ -154,6 +154,12 @@ impl Table {
         }
     }
 
+    /// Returns a table that has windows but no entries.
+    #[cfg(test)]
+    pub(super) fn without_entries(windows: usize) -> Self {
+        Self { windows: layout(windows), entries: Zeros::new(0) }
+    }
+
     /// Sets every entry of window 1 to entry `index` of window 0. A sum of equal points has a
     /// denominator of 0, and no scalar causes one with a correct table.
     #[cfg(test)]

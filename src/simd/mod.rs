@@ -53,6 +53,10 @@ macro_rules! unroll {
 pub(crate) use unroll;
 
 #[cfg(test)]
+pub(crate) mod model;
+#[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
 pub(crate) use tests::on_every_set;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use x86::compiled_splits;

@@ -969,6 +969,18 @@ unsafe fn row_at<'a>(rows: &'a [CacheLine], offset: &u32) -> &'a CacheLine {
     unsafe { &*rows.as_ptr().byte_add((std::ptr::from_ref(offset).read_volatile() & !63) as usize) }
 }
 
+/// Compiles the functions of [`Doubles::accumulate`] on their own, and returns their names, so that a
+/// test can read their instructions.
+#[cfg(test)]
+pub(crate) fn compiled_splits() -> [&'static str; 2] {
+    type Sums<W> = (W, W);
+    let narrow: unsafe fn(Sums<__m256i>, __m256d, &__m256d, __m256d, __m256d) -> Sums<__m256i> =
+        accumulate_256;
+    let wide: unsafe fn(Sums<__m512i>, __m512d, __m512d, __m512d, __m512d) -> Sums<__m512i> = accumulate_512;
+    std::hint::black_box((narrow, wide));
+    ["accumulate_256", "accumulate_512"]
+}
+
 #[cold]
 fn no_such_row() -> ! {
     panic!("an offset beyond the rows")

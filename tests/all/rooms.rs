@@ -36,10 +36,12 @@ fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// Returns the code of each file, by its path below `src`: without tests, comments and the root of
-/// the library.
+/// Returns the code of each file, by its path below `src`: without tests, comments, the root of the
+/// library, and modules that are only for tests.
 fn files() -> BTreeMap<String, String> {
+    let for_tests = Regex::new(r"(?m)^#\[cfg\(test\)\]\n(?:pub\(crate\) )?mod (\w+);").unwrap();
     let mut files = BTreeMap::new();
+    let mut only_for_tests = Vec::new();
     let mut directories = vec![src()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {
@@ -48,10 +50,20 @@ fn files() -> BTreeMap<String, String> {
             if path.is_dir() {
                 directories.push(path);
             } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "lib.rs" {
-                files.insert(name, code(&fs::read_to_string(path).unwrap()));
+                let text = fs::read_to_string(path).unwrap();
+                let folder = name.trim_end_matches("mod.rs").trim_end_matches(".rs").trim_end_matches('/');
+                only_for_tests
+                    .extend(for_tests.captures_iter(&text).map(|found| format!("{folder}/{}", &found[1])));
+                files.insert(name, code(&text));
             }
         }
     }
+    files.retain(|name, _| {
+        let is_of = |module: &String| {
+            name.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        };
+        !only_for_tests.iter().any(is_of)
+    });
     files
 }
 

@@ -28,10 +28,10 @@ use crate::simd::Doubles;
 pub struct Fma<S>(pub S);
 
 /// 1.5 2^103, whose last place is worth 2^51.
-const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
+pub(super) const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
 
 /// 1.5 2^52, whose last place is worth 1.
-const LOW: f64 = 3.0 * (1u64 << 51) as f64;
+pub(super) const LOW: f64 = 3.0 * (1u64 << 51) as f64;
 
 /// 2^52. The low bits of the pattern of `UNIT` + a limb are the limb.
 pub(super) const UNIT: f64 = (1u64 << 52) as f64;

@@ -27,7 +27,7 @@ const HALF_FOLD: u64 = 304;
 
 /// The exclusive bound of the top limbs of [`Tight`] and [`Product`]: the part below 2^255, and a
 /// carry.
-pub(super) const TOP: u64 = (1 << TOP_BITS) + (1 << 6);
+pub(super) const TOP: u64 = (1 << TOP_BITS) + (1 << 4);
 
 /// The exclusive bound of the top limbs of [`Loose`], which have 2p more.
 pub(super) const LOOSE_TOP: u64 = TOP + (1 << 48);
@@ -129,8 +129,8 @@ impl<S: Madd52> Ifma<S> {
     }
 
     /// Carries from limb to limb, after it has reduced the part above 2^255. The limbs of the
-    /// result are the low 52 bits of its words. The columns must be below 2^58, so the carry into
-    /// the top limb has at most 6 bits.
+    /// result are the low 52 bits of its words. The columns must be below 2^56, so the carry into
+    /// the top limb has at most 4 bits.
     #[inline(always)]
     fn carry_up(self, columns: &[S::Word; 5]) -> [S::Word; 5] {
         let simd = self.0;

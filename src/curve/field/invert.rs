@@ -59,13 +59,13 @@ impl Div for Element {
 const STEPS: u32 = 62;
 
 /// The mask of the low 62 bits.
-const LIMB: i64 = (1 << STEPS) - 1;
+pub(super) const LIMB: i64 = (1 << STEPS) - 1;
 
 /// A number as limbs of 62 bits. The last limb has the sign.
-type Limbs = [i64; 5];
+pub(super) type Limbs = [i64; 5];
 
 /// p = 2^255 - 19, where 255 = 4 * 62 + 7.
-const P: Limbs = [-19, 0, 0, 0, 1 << 7];
+pub(super) const P: Limbs = [-19, 0, 0, 0, 1 << 7];
 
 /// 1 / p modulo 2^62.
 const INVERSE_OF_P: i64 = {
@@ -84,15 +84,15 @@ const _: () = assert!(INVERSE_OF_P.wrapping_mul(P[0]) & LIMB == 1);
 
 /// The linear map of 62 division steps, times 2^62. It takes (f, g) to (u f + v g, q f + r
 /// g) / 2^62.
-struct Matrix {
-    u: i64,
-    v: i64,
-    q: i64,
-    r: i64,
+pub(super) struct Matrix {
+    pub(super) u: i64,
+    pub(super) v: i64,
+    pub(super) q: i64,
+    pub(super) r: i64,
 }
 
 /// Returns 1 / a, or `None` if a is 0.
-fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
+pub(super) fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
     let low = |word: u64| word.cast_signed() & LIMB;
     let mut g = [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)];
     if g == [0; 5] {
@@ -108,17 +108,12 @@ fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
         (f, g) = apply(&matrix, &f, &g, 0, 0);
         (d, e) = apply_modulo_p(&matrix, &d, &e);
     }
-    // d is between -2p and p.
-    let mut result = add_multiple_of_p(d, i64::from(d[4] < 0));
-    if f[4] < 0 {
-        result = add_multiple_of_p(result.map(|limb| -limb), 0);
-    }
-    let [v, w, x, y, z] = add_multiple_of_p(result, i64::from(result[4] < 0)).map(i64::cast_unsigned);
+    let [v, w, x, y, z] = between_0_and_p(d, f[4] < 0).map(i64::cast_unsigned);
     Some(Element([v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]))
 }
 
 /// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
-fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
+pub(super) fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
     let mut sum = a;
     let mut carry = 0;
     for (limb, p) in sum.iter_mut().zip(P) {
@@ -130,8 +125,17 @@ fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
     sum
 }
 
+/// Returns d, or its negative, from 0 to p - 1 modulo p. d must be between -2p and p.
+pub(super) fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
+    let mut result = add_multiple_of_p(d, i64::from(d[4] < 0));
+    if is_negative {
+        result = add_multiple_of_p(result.map(|limb| -limb), 0);
+    }
+    add_multiple_of_p(result, i64::from(result[4] < 0))
+}
+
 /// Does 62 division steps on `f` and `g`, the lowest limbs of two numbers. `f` must be odd.
-fn division_steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
+pub(super) fn division_steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
     let (mut f, mut g) = (f.cast_unsigned(), g.cast_unsigned());
     let (mut u, mut v, mut q, mut r) = (1u64, 0u64, 0u64, 1u64);
     let mut left = STEPS;
@@ -167,7 +171,7 @@ fn division_steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
 
 /// Returns (u d + v e, q d + r e) / 2^62 modulo p. The arguments and the results are between -2p
 /// and p.
-fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
+pub(super) fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
     // First add p to each of d and e that is negative, so both are between -p and p. Neither |u| +
     // |v| nor |q| + |r| is above 2^62, so each sum divided by 2^62 is between -p and p, too. Then
     // subtract a multiple of p, less than 2^62 p, that makes the sum divisible by 2^62.
@@ -181,7 +185,13 @@ fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
 
 /// Returns (u a + v b + `first_multiple` p, q a + r b + `second_multiple` p) / 2^62. Both sums must
 /// be divisible by 2^62.
-fn apply(matrix: &Matrix, a: &Limbs, b: &Limbs, first_multiple: i64, second_multiple: i64) -> (Limbs, Limbs) {
+pub(super) fn apply(
+    matrix: &Matrix,
+    a: &Limbs,
+    b: &Limbs,
+    first_multiple: i64,
+    second_multiple: i64,
+) -> (Limbs, Limbs) {
     let wide = |x: i64, y: i64| i128::from(x) * i128::from(y);
     let (mut first, mut second) = ([0; 5], [0; 5]);
     let (mut first_carry, mut second_carry) = (0, 0);

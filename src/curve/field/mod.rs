@@ -29,4 +29,6 @@ pub use invert::invert;
 pub use portable::Portable;
 
 #[cfg(test)]
+mod ranges;
+#[cfg(test)]
 mod tests;

@@ -9,8 +9,8 @@ use crate::simd::{Scalar, Wide};
 #[derive(Clone, Copy, Debug)]
 pub struct Portable<S = Scalar>(pub S);
 
-/// The exclusive bound of tight limbs: 2^51 for a carried limb, and 2^14 for the last carry.
-pub(super) const TIGHT: u64 = (1 << 51) + (1 << 14);
+/// The exclusive bound of tight limbs: 2^51 for a carried limb, and 2^10 for the last carry.
+pub(super) const TIGHT: u64 = (1 << 51) + (1 << 10);
 
 /// The exclusive bound of loose limbs, the largest that a product accepts.
 pub(super) const LOOSE: u64 = 1 << 54;
