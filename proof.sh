@@ -249,6 +249,12 @@ more 27 'runs, kills, damage and changed options, compared with a model of the d
 more 28 'foreign text reaches a terminal only escaped' all tests escaped ''
 more 29 'no branch and no address depends on a seed, in the reference engine and in the proof, by memcheck; a branch and an address that do are reported' all \
     tests constant_time ''
+# docs/verification.md describes these. The build with checks of overflow computes with the ranges.
+more 30 'no operation of the field, the inversion, the digits and the hash overflows or leaves its range' 'all inputs' \
+    checked_unit ranges:: --skip ranges::split::
+more 30 'the split of a product is exact, by Gappa, and its compiled instructions are those' 'all inputs' checked_unit ranges::split::
+cases=$(of 20000 10000000)
+more 30 'every instruction does what the model says, and the ranges have that' "$cases operands of each" with VANITY_CASES="$cases" unit model::
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
 for target in $targets; do
