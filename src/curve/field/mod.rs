@@ -29,6 +29,8 @@ pub use invert::invert;
 pub use portable::Portable;
 
 #[cfg(test)]
+mod algebra;
+#[cfg(test)]
 mod ranges;
 #[cfg(test)]
 mod tests;

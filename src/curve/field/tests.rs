@@ -10,7 +10,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
 use crate::simd::Words;
-use crate::simd::{Doubles, Madd52};
+use crate::simd::{Doubles, Madd52, Wide};
 
 /// Returns the number of cases of each operation in each back end. Miri is slow.
 pub(super) fn cases() -> usize {
@@ -22,10 +22,10 @@ pub(super) fn cases() -> usize {
 const LANES: usize = 8;
 
 /// Five limbs in every lane.
-type Limbs = [[i64; LANES]; 5];
+pub(super) type Limbs = [[i64; LANES]; 5];
 
 /// Access to the limbs of a back end.
-trait Probe: Field {
+pub(super) trait Probe: Field {
     /// The number of bits between the weights of two limbs.
     const RADIX: u32;
     /// Returns the ranges of limb `at` in a tight element, a loose one, a product and a sum.
@@ -52,7 +52,7 @@ fn lanes<S: Words>(simd: S, vectors: &[S::Word; 5], limb: impl Fn(usize, u64) ->
     })
 }
 
-impl Probe for Portable {
+impl<S: Wide> Probe for Portable<S> {
     const RADIX: u32 = 51;
 
     fn ranges(_: usize) -> [RangeInclusive<i64>; 4] {
@@ -196,7 +196,7 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 }
 
-fn p() -> BigInt {
+pub(super) fn p() -> BigInt {
     (BigInt::from(1) << 255) - 19
 }
 

@@ -1,13 +1,30 @@
 //! Words that are not numbers, for checks by a machine: the algorithms above this room run over
 //! them unchanged, because they are generic in the instruction set.
 //!
-//! `interval` has words that are ranges, `real` has doubles that are ranges, and `ranges` is the
-//! instruction set that computes with both. `splits` notes where a word is cut in two. `instructions`
-//! says what each method does with one number, and compares that with every instruction set and with
-//! the ranges. docs/verification.md describes the whole.
+//! | file | words |
+//! | --- | --- |
+//! | `interval`, `real`, `ranges` | ranges of words, ranges of doubles, and the instruction set that computes with both |
+//! | `splits` | where a word of a range is cut in two |
+//! | `polynomial`, `symbolic`, `dyadic`, `variables` | polynomials in limbs, and the instruction set that computes with them |
+//! | `axioms`, `small_words` | what the polynomials assume of splits, tried with every small word |
+//! | `instructions` | what each method does with one number; compares it with every instruction set and with the ranges |
+//!
+//! docs/verification.md describes the whole.
 
+mod axioms;
+mod dyadic;
 mod instructions;
 pub(crate) mod interval;
+mod polynomial;
 pub(crate) mod ranges;
 pub(crate) mod real;
+mod small_words;
 pub(crate) mod splits;
+mod symbolic;
+mod variables;
+
+pub(crate) use axioms::Value;
+pub(crate) use dyadic::Dyadic;
+pub(crate) use polynomial::Polynomial;
+pub(crate) use symbolic::{Number, Symbolic, Word, forget};
+pub(crate) use variables::range_of;
