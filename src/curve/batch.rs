@@ -14,9 +14,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::addition::Addition;
-use super::field::{Element, Field, Word, invert};
+use super::field::{Field, Word, invert};
+use super::last_addition::{Fraction, LastAddition, Numbers};
 use super::pass::{Ahead, BLOCK, BLOCKS_AHEAD, Loop, Pass, stride};
-use super::table::{Table, shift_of_x};
+use super::table::Table;
 use crate::simd::{Cache, Words, prefetch_at};
 use crate::sys::{wipe, wipe_vec};
 
@@ -37,17 +38,8 @@ pub struct Batch<F: Field> {
     additions: Vec<Addition<F>>,
     /// The Edwards y of each key.
     fractions: Vec<Fraction<F>>,
-    /// -A/3 - 1 and -A/3 + 1.
-    shifts: [F::Tight; 2],
-}
-
-/// A quotient whose denominator is not yet inverted.
-#[derive(Clone, Copy)]
-struct Fraction<F: Field> {
-    numerator: F::Loose,
-    denominator: F::Loose,
-    /// The product of the denominators of all fractions before this one.
-    product_before: F::Product,
+    /// What the last additions need.
+    numbers: Numbers<F>,
 }
 
 /// The error of a batch with a denominator of 0. Its probability is about 2^-250 for each key. The
@@ -73,8 +65,6 @@ impl<F: Field> Batch<F> {
     /// prefetched `blocks_ahead` blocks before its use.
     #[must_use]
     pub fn with_blocks_ahead(field: F, table: Arc<Table>, keys: usize, blocks_ahead: usize) -> Self {
-        let shift = Element::new(0) - shift_of_x();
-        let shifts = [shift - Element::new(1), shift + Element::new(1)];
         let mut batch = Self {
             field,
             groups: 0,
@@ -83,7 +73,7 @@ impl<F: Field> Batch<F> {
             table: Arc::clone(&table),
             additions: Vec::new(),
             fractions: Vec::new(),
-            shifts: shifts.map(|shift| shift.in_every_lane(field)),
+            numbers: Numbers::new(field),
         };
         batch.change(table, keys, blocks_ahead);
         batch
@@ -212,42 +202,26 @@ impl<F: Field> Batch<F> {
     }
 
     /// Closes the additions of the window before, and prepares the fractions for the Edwards y.
-    ///
-    /// The last window needs no full addition, only the Montgomery u of the sum, as a fraction.
-    /// With N / D as the slope, u = (N^2 - (x1 + x2 + A / 3) D^2) / D^2. The Edwards y is
-    /// (u - 1) / (u + 1) (RFC 7748, section 4.1).
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, blocks_ahead, shifts, ref digits, .. } = *self;
+        let Self { field, ref table, groups, blocks_ahead, numbers, ref digits, .. } = *self;
         let Self { ref mut additions, ref mut fractions, .. } = *self;
         let pass = Pass::new(field, table, digits, groups, window);
         let mut product = field.one();
-        let zero = Element::new(0).in_every_lane(field);
-        let zero_sum = field.sum(&zero, &zero);
         fractions.clear();
-        // The tuples are (x1 + x2, D^2, N^2), one for each vector.
-        let mut parts = Vec::with_capacity(BLOCK);
+        let mut last_additions = Vec::with_capacity(BLOCK);
         for block in pass.blocks() {
             close(&pass, additions, block.clone(), &pass.ahead(block.start, blocks_ahead), &mut inverse);
             for step in block.clone() {
                 let group = pass.group(step);
                 let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
-                let d_squared = field.square(&field.carry(&field.sub(&b.x, &a.x)));
-                let n = field.carry(&field.sub(&b.y, &a.y));
-                parts.push((field.sum(&a.x, &b.x), d_squared, field.square_sub(&n, &zero_sum)));
+                last_additions.push(LastAddition::new(field, &a, &b, &numbers));
             }
-            for (sum, d_squared, n_squared) in parts.drain(..) {
-                let d_squared = d_squared.into();
-                let tight_numerator = field.mul_add(&field.sub_sum(&shifts[0], &sum), &d_squared, &n_squared);
-                let tight_denominator =
-                    field.mul_add(&field.sub_sum(&shifts[1], &sum), &d_squared, &n_squared);
-                let (numerator, denominator) =
-                    (field.sub(&tight_numerator, &zero), field.sub(&tight_denominator, &zero));
-                fractions.push(Fraction { numerator, denominator, product_before: product });
-                product = field.mul(&product, &denominator);
+            for addition in last_additions.drain(..) {
+                fractions.push(Fraction::new(field, addition.y(field, &numbers), &mut product));
             }
         }
-        wipe_vec(&mut parts);
+        wipe_vec(&mut last_additions);
         invert(field, &product).ok_or(ZeroProduct)
     }
 
@@ -258,10 +232,8 @@ impl<F: Field> Batch<F> {
         let lanes = <F::Simd as Words>::LANES;
         let pass = Pass::new(field, &self.table, &self.digits, self.groups, self.table.windows() - 1);
         for (step, fraction) in self.fractions.iter().enumerate().rev() {
-            let inverse_of_this = field.mul(&inverse, &fraction.product_before.into());
-            inverse = field.mul(&inverse, &fraction.denominator);
+            let words = field.words(&fraction.quotient(field, &mut inverse));
             let mut columns = [[0; 8]; 4];
-            let words = field.words(&field.mul(&inverse_of_this, &fraction.numerator));
             for (column, word) in columns.iter_mut().zip(words) {
                 simd.store(word, column);
             }

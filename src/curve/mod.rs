@@ -4,13 +4,15 @@
 //! shifted to short Weierstrass form. There an affine addition costs five products and one square,
 //! if about a thousand additions share one inversion.
 //!
-//! `table` has the points, `addition` has the formulas, `batch` runs them for a batch of keys, `pass`
-//! reads the points in time, and `field` has one back end for each kind of instruction set.
+//! `table` has the points, `addition` and `last_addition` have the formulas, `batch` runs them for a
+//! batch of keys, `pass` reads the points in time, and `field` has one back end for each kind of
+//! instruction set.
 
 mod addition;
 mod batch;
 mod edwards;
 mod field;
+mod last_addition;
 mod pass;
 mod table;
 
@@ -21,6 +23,8 @@ pub use field::{Element, Field, Fma, Ifma, Portable, invert};
 pub use pass::BLOCKS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, Window, fetch};
 
+#[cfg(test)]
+mod formulas;
 #[cfg(test)]
 mod ranges;
 #[cfg(test)]

@@ -120,38 +120,10 @@ impl Table {
         &self.entries[first..first + (1 << index_bits)]
     }
 
-    /// Calls `digit` with the number of each window and the digits of the scalars in it. A digit is
-    /// the offset of an entry in its window, in bytes, plus 1 for the negative of the entry.
-    ///
-    /// `scalar` is four little-endian words, and only its 251 free bits count. Since each addition
-    /// gives the negative of its sum, every second window has the other sign.
+    /// Calls `digit` with the number of each window and the digits of the scalars in it ([`digits`]).
     #[inline(always)]
-    pub(super) fn digits<S: Words>(
-        &self,
-        simd: S,
-        scalar: &[S::Word; 4],
-        mut digit: impl FnMut(usize, S::Word),
-    ) {
-        for (at, window) in self.windows.iter().enumerate() {
-            // Bit i of k is bit i + 3 of the scalar. A shift by one bit less gives twice the index.
-            let from = window.start + 2;
-            let mut bits = simd.shr_by(scalar[from / 64], (from % 64) as u32);
-            if let Some(next) = scalar.get(from / 64 + 1) {
-                bits = simd.or(bits, simd.shl_by(*next, 64 - (from % 64) as u32));
-            }
-            let mask = simd.splat((2 << window.index_bits) - 2);
-            if at == 0 {
-                digit(at, simd.shl::<5>(simd.and(bits, mask)));
-                continue;
-            }
-            // The leading bit is the sign. The index of a negative digit is the complement of its
-            // other bits.
-            let leading = simd.and(simd.shr_by(bits, window.index_bits as u32 + 1), simd.splat(1));
-            let negative = simd.sub(leading, simd.splat(1));
-            let offset = simd.shl::<5>(simd.and(simd.xor(bits, negative), mask));
-            let sign = simd.xor(leading, simd.splat(u64::from(at % 2 == 1)));
-            digit(at, simd.or(offset, sign));
-        }
+    pub(super) fn digits<S: Words>(&self, simd: S, scalar: &[S::Word; 4], digit: impl FnMut(usize, S::Word)) {
+        digits(&self.windows, simd, scalar, digit);
     }
 
     /// Returns a table that has windows but no entries.
@@ -264,6 +236,40 @@ impl TableBuilder {
     }
 }
 
+/// Calls `digit` with the number of each window and the digits of the scalars in it. A digit is
+/// the offset of an entry in its window, in bytes, plus 1 for the negative of the entry.
+///
+/// `scalar` is four little-endian words, and only its 251 free bits count. Since each addition
+/// gives the negative of its sum, every second window has the other sign.
+#[inline(always)]
+pub(super) fn digits<S: Words>(
+    windows: &[Window],
+    simd: S,
+    scalar: &[S::Word; 4],
+    mut digit: impl FnMut(usize, S::Word),
+) {
+    for (at, window) in windows.iter().enumerate() {
+        // Bit i of k is bit i + 3 of the scalar. A shift by one bit less gives twice the index.
+        let from = window.start + 2;
+        let mut bits = simd.shr_by(scalar[from / 64], (from % 64) as u32);
+        if let Some(next) = scalar.get(from / 64 + 1) {
+            bits = simd.or(bits, simd.shl_by(*next, 64 - (from % 64) as u32));
+        }
+        let mask = simd.splat((2 << window.index_bits) - 2);
+        if at == 0 {
+            digit(at, simd.shl::<5>(simd.and(bits, mask)));
+            continue;
+        }
+        // The leading bit is the sign. The index of a negative digit is the complement of its
+        // other bits.
+        let leading = simd.and(simd.shr_by(bits, window.index_bits as u32 + 1), simd.splat(1));
+        let negative = simd.sub(leading, simd.splat(1));
+        let offset = simd.shl::<5>(simd.and(simd.xor(bits, negative), mask));
+        let sign = simd.xor(leading, simd.splat(u64::from(at % 2 == 1)));
+        digit(at, simd.or(offset, sign));
+    }
+}
+
 /// Returns the number of entries of all windows.
 fn entries_of(windows: &[Window]) -> usize {
     windows.last().map_or(0, |last| last.first + (1 << last.index_bits))
@@ -285,7 +291,7 @@ pub fn fetch<F: Field>(field: F, entries: &[CacheLine], digits: &[u32]) -> Point
 }
 
 /// Returns `windows` windows with widths as equal as possible.
-fn layout(windows: usize) -> Vec<Window> {
+pub(super) fn layout(windows: usize) -> Vec<Window> {
     assert!((12..=126).contains(&windows), "{windows} windows");
     let (mut start, mut first) = (0, 0);
     let window = |at| {

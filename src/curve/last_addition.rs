@@ -1,0 +1,93 @@
+//! The last addition of a key. It needs no full sum, only the Edwards y of the sum.
+//!
+//! With N / D as the slope, the Montgomery u of the sum is (N^2 - (x1 + x2 + A / 3) D^2) / D^2. The
+//! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), a fraction. All fractions of a batch share
+//! one inversion.
+
+use super::addition::Point;
+use super::field::{Element, Field};
+use super::table::shift_of_x;
+
+/// Parts of the y of a sum.
+#[derive(Clone, Copy)]
+pub(super) struct LastAddition<F: Field> {
+    /// x1 + x2.
+    sum: F::Sum,
+    /// D^2.
+    d_squared: F::Product,
+    /// N^2.
+    n_squared: F::Tight,
+}
+
+/// The numbers that every [`LastAddition`] needs.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<F: Field> {
+    zero: F::Tight,
+    zero_sum: F::Sum,
+    /// -A/3 - 1 and -A/3 + 1.
+    shifts: [F::Tight; 2],
+}
+
+impl<F: Field> Numbers<F> {
+    /// Computes the numbers.
+    pub(super) fn new(field: F) -> Self {
+        let shift = Element::new(0) - shift_of_x();
+        let shifts = [shift - Element::new(1), shift + Element::new(1)];
+        let zero = Element::new(0).in_every_lane(field);
+        Self {
+            zero,
+            zero_sum: field.sum(&zero, &zero),
+            shifts: shifts.map(|shift| shift.in_every_lane(field)),
+        }
+    }
+}
+
+impl<F: Field> LastAddition<F> {
+    /// Computes the parts for a + b.
+    #[inline(always)]
+    pub(super) fn new(field: F, a: &Point<F>, b: &Point<F>, numbers: &Numbers<F>) -> Self {
+        let d_squared = field.square(&field.carry(&field.sub(&b.x, &a.x)));
+        let n = field.carry(&field.sub(&b.y, &a.y));
+        let n_squared = field.square_sub(&n, &numbers.zero_sum);
+        Self { sum: field.sum(&a.x, &b.x), d_squared, n_squared }
+    }
+
+    /// Returns the numerator and the denominator of the Edwards y.
+    #[inline(always)]
+    pub(super) fn y(&self, field: F, numbers: &Numbers<F>) -> [F::Loose; 2] {
+        let d_squared = self.d_squared.into();
+        let [numerator, denominator] = &numbers.shifts;
+        let numerator = field.mul_add(&field.sub_sum(numerator, &self.sum), &d_squared, &self.n_squared);
+        let denominator = field.mul_add(&field.sub_sum(denominator, &self.sum), &d_squared, &self.n_squared);
+        [field.sub(&numerator, &numbers.zero), field.sub(&denominator, &numbers.zero)]
+    }
+}
+
+/// A quotient whose denominator is not yet inverted.
+#[derive(Clone, Copy)]
+pub(super) struct Fraction<F: Field> {
+    numerator: F::Loose,
+    denominator: F::Loose,
+    /// The product of the denominators of all fractions before this one.
+    product_before: F::Product,
+}
+
+impl<F: Field> Fraction<F> {
+    /// Makes a fraction, and multiplies `product` by its denominator. `product` is the product of the
+    /// denominators of all fractions before.
+    #[inline(always)]
+    pub(super) fn new(field: F, [numerator, denominator]: [F::Loose; 2], product: &mut F::Product) -> Self {
+        let fraction = Self { numerator, denominator, product_before: *product };
+        *product = field.mul(product, &denominator);
+        fraction
+    }
+
+    /// Returns the quotient. `inverse` is the inverse of the product up to this fraction, and becomes
+    /// that of the product before it.
+    #[inline(always)]
+    pub(super) fn quotient(&self, field: F, inverse: &mut F::Product) -> F::Product {
+        let inverse_of_this = field.mul(inverse, &self.product_before.into());
+        *inverse = field.mul(inverse, &self.denominator);
+        field.mul(&inverse_of_this, &self.numerator)
+    }
+}
