@@ -43,6 +43,8 @@ mod classes;
 mod costs;
 mod device_filter;
 mod dfa_scan;
+#[cfg(test)]
+mod filters;
 mod folded;
 mod literal_filter;
 mod literals;
