@@ -59,7 +59,9 @@ fn entry(window: &Window, index: &Value) -> Value {
 /// that the entries with their signs sum to 2^252 + 2k, up to the sign of the whole.
 #[test]
 fn the_digits_of_every_scalar_sum_to_it() {
-    for count in WINDOWS {
+    // All layouts take half a minute.
+    let step = if std::env::var_os("VANITY_CASES").is_some() { 1 } else { 9 };
+    for count in WINDOWS.step_by(step) {
         forget();
         let windows = layout(count);
         let (words, k) = scalar(&windows);

@@ -165,7 +165,7 @@ const KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word
 fn every_text_that_shows_one_literal_passes() {
     let mut tested = 0;
     for (target, kind) in TARGETS.into_iter().flat_map(|target| KINDS.map(|kind| (target, kind))) {
-        for (text, reading) in ["iA", "C9", "+x/", "Ag4w", "kEttl", "BassI8", "Qw0rd/kettleQ"]
+        for (text, reading) in ["iA", "C9", "+x/", "Ag4w", "kEttl", "BassI8", "97+36/Q0xe88"]
             .into_iter()
             .flat_map(|text| (0..4).map(move |reading| (text, reading)))
         {
@@ -173,7 +173,7 @@ fn every_text_that_shows_one_literal_passes() {
             tested += check(std::slice::from_ref(&pattern), 0..1);
         }
     }
-    assert!(tested > 20_000, "{tested}");
+    assert!(tested > 10_000, "{tested}");
 }
 
 #[test]
