@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 
 use super::tests::{Probe, p};
 use super::{Fma, Ifma, Portable, fma, ifma, portable};
-use crate::simd::model::{Dyadic, Number, Polynomial, Symbolic, Value, Word, forget, range_of, splits};
+use crate::simd::model::{Dyadic, Number, Polynomial, Symbolic, Value, Word, all_splits, forget, range_of};
 use crate::simd::{Doubles, Madd52, Wide, Words};
 
 /// The number of limbs of an element.
@@ -300,7 +300,7 @@ fn encoding_is_canonical<F: Symbols>(field: F) {
     };
     assert!(below_top(&result), "the result of words has 256 bits");
 
-    let (mut found, all) = (0, splits());
+    let (mut found, all) = (0, all_splits());
     for carry in all.iter().map(|split| &split.high.polynomial) {
         // The result is w + 19 c - 2^255 d, and d is the other part of some split.
         for d in all.iter().map(|split| &split.high.polynomial) {

@@ -29,8 +29,8 @@ use crate::wire::{BODY_LEN, Bytes, Target};
 const BUCKETS: usize = 8;
 
 /// The lengths of sequences.
-const SHORT: usize = 4;
-const LONG: usize = 6;
+pub(super) const SHORT: usize = 4;
+pub(super) const LONG: usize = 6;
 
 /// The most runs. More of them fill the tables.
 const MOST_RUNS: usize = 256;
@@ -45,7 +45,7 @@ pub(super) struct SequenceFilter {
 }
 
 /// The buckets of every symbol, by its value, for each place in a sequence.
-enum Tables {
+pub(super) enum Tables {
     Short(Box<[[u8; 64]; SHORT]>),
     Long(Box<[[u8; 64]; LONG]>),
 }
@@ -66,14 +66,21 @@ impl SequenceFilter {
 
     /// Makes a filter of short sequences.
     pub(super) fn short(target: Target, best: Best, runs: &[Run]) -> Self {
-        let tables = tables::<SHORT>(runs);
-        Self { target, best, share: share(&tables), tables: Tables::Short(Box::new(tables)) }
+        Self::of(target, best, Tables::Short(Box::new(tables(runs))))
     }
 
     /// Makes a filter of long sequences.
     pub(super) fn long(target: Target, best: Best, runs: &[Run]) -> Self {
-        let tables = tables::<LONG>(runs);
-        Self { target, best, share: share(&tables), tables: Tables::Long(Box::new(tables)) }
+        Self::of(target, best, Tables::Long(Box::new(tables(runs))))
+    }
+
+    /// Makes the filter of these tables.
+    pub(super) fn of(target: Target, best: Best, tables: Tables) -> Self {
+        let share = match &tables {
+            Tables::Short(tables) => share(tables),
+            Tables::Long(tables) => share(tables),
+        };
+        Self { target, best, tables, share }
     }
 
     /// Estimates the share of random bytes that pass.
@@ -130,7 +137,7 @@ fn survivors<S: Bytes64, const N: usize>(
 }
 
 /// Distributes the runs over the buckets, and returns the tables.
-fn tables<const N: usize>(runs: &[Run]) -> [[u8; 64]; N] {
+pub(super) fn tables<const N: usize>(runs: &[Run]) -> [[u8; 64]; N] {
     let mut sequences: Vec<[u64; N]> = runs.iter().map(rarest).collect();
     // Neighbours in this order share symbols, so their common bucket stays rare.
     sequences.sort_unstable();

@@ -27,4 +27,4 @@ pub(crate) use axioms::Value;
 pub(crate) use dyadic::Dyadic;
 pub(crate) use polynomial::Polynomial;
 pub(crate) use symbolic::{Number, Symbolic, Word, forget};
-pub(crate) use variables::range_of;
+pub(crate) use variables::{all_splits, range_of};

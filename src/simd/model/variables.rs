@@ -43,7 +43,7 @@ pub(super) fn forget() {
 }
 
 /// Returns all splits since [`forget`], in their order.
-pub(crate) fn splits() -> Vec<Split> {
+pub(crate) fn all_splits() -> Vec<Split> {
     KNOWN.with_borrow(|known| known.splits.clone())
 }
 

@@ -11,8 +11,8 @@
 mod access;
 mod console;
 
-pub use access::{access_list, create_private_directory, create_private_file, current_user};
 pub use self::console::{Console, ConsoleEvent, on_console_event, takes_nothing};
+pub use access::{access_list, create_private_directory, create_private_file, current_user};
 
 pub use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_OPEN_REPARSE_POINT,

@@ -10,6 +10,7 @@ use super::super::folded::Folded;
 use super::super::literal_filter::LiteralFilter;
 use super::super::quad_filter::QuadFilter;
 use super::super::run::{Run, Starts};
+use super::super::run_filter::RunFilter;
 use super::*;
 use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Scalar, with_best};
@@ -149,6 +150,15 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
             places.iter().zip(starts).for_each(|(place, starts)| reported[*place] = *starts);
         });
         starts_pass("the chosen filter", &reported);
+    }
+    let runs: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
+    for are_long in [false, true] {
+        let mut passing = 0;
+        RunFilter::of_sequences(are_long, target, &runs).survivors(&batch, &mut |place| {
+            assert_eq!(place, passing, "a text is rejected by its sequences");
+            passing += 1;
+        });
+        assert_eq!(passing, all.len(), "a text is rejected by its sequences");
     }
     let texts: Vec<Values> = all.iter().map(|(values, _)| *values).collect();
     assert_all_found(patterns, &texts, target);

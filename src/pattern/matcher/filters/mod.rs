@@ -3,6 +3,7 @@
 //! | file | what it checks | how |
 //! | --- | --- | --- |
 //! | `windows` | `window_filter` | for each run and place, some tested window has all its possible values marked |
+//! | `sequences` | `sequence_filter` | for each run, its bucket holds all its symbols; texts for each symbol at each place |
 //! | `literals` | `classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbours that count |
 //! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
 //!
@@ -11,6 +12,7 @@
 
 mod expressions;
 mod literals;
+mod sequences;
 mod windows;
 
 use super::bloom::SPREAD;
