@@ -253,6 +253,10 @@ more 29 'no branch and no address depends on a seed, in the reference engine and
 more 30 'no operation of the field, the inversion, the digits and the hash overflows or leaves its range' 'all inputs' \
     checked_unit ranges:: --skip ranges::split::
 more 30 'the split of a product is exact, by Gappa, and its compiled instructions are those' 'all inputs' checked_unit ranges::split::
+more 30 'each operation of the field equals its formula modulo p' 'all inputs' checked_unit algebra::
+more 30 'the formulas of the curve are the group law, and digits sum to their scalar' "all points and scalars, $(of 'every ninth layout' 'all layouts')" \
+    ${full:+with VANITY_CASES=1} checked_unit formulas::
+more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' unit filters::
 cases=$(of 20000 10000000)
 more 30 'every instruction does what the model says, and the ranges have that' "$cases operands of each" with VANITY_CASES="$cases" unit model::
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''

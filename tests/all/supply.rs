@@ -66,8 +66,11 @@ fn rooms(package: &str) -> String {
             .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':'))
     };
     let own = own_sources("src");
-    // The models of words are only for tests.
-    let is_test = |name: &str| name.ends_with("tests.rs") || name.starts_with("src/simd/model/");
+    // The models of words and the checks of formulas are only for tests.
+    let is_test = |name: &str| {
+        ["src/simd/model/", "src/curve/formulas"].iter().any(|beginning| name.starts_with(beginning))
+            || name.ends_with("tests.rs")
+    };
     let using = own.iter().filter(|(name, text)| !is_test(name) && names_it(text));
     let room = |name: &str| name.split('/').nth(1).unwrap().trim_end_matches(".rs").to_owned();
     using.map(|(name, _)| room(name)).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
