@@ -6,8 +6,8 @@
 //! cargo bench --features gpu --bench gpu -- rates [SECONDS]
 //! ```
 //!
-//! `compare` compares a checksum of the keys of each launch with that of the processor. `rates` prints
-//! keys per second for each number of windows and each depth, with registers and spills.
+//! `compare` compares a checksum of the keys of each launch with that of the processor. `rates`
+//! prints keys per second for each number of windows and each depth, with registers and spills.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -26,8 +26,8 @@ impl Agent {
     /// Finds the agent and checks that it takes keys.
     ///
     /// An agent that is locked answers most requests as an empty one does. So this adds a random
-    /// key, as a find will be added, and removes it. That also shows whether the agent takes keys at
-    /// all, and with these constraints.
+    /// key, as a find will be added, and removes it. That also shows whether the agent takes keys
+    /// at all, and with these constraints.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! A connection to an agent, with a limit of time.
 //!
 //! Neither the standard library nor the operating systems limit the time of every step in the same
-//! way: a socket can hang in `connect`, and a named pipe of Windows in all of its calls. So a thread
-//! of its own talks with the agent, and the caller waits for that thread as long as it wants to.
-//! A thread that hangs ends with the process.
+//! way: a socket can hang in `connect`, and a named pipe of Windows in all of its calls. So a
+//! thread of its own talks with the agent, and the caller waits for that thread as long as it wants
+//! to. A thread that hangs ends with the process.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;

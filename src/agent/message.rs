@@ -1,4 +1,5 @@
-//! The messages of the agent protocol that this program uses (draft-ietf-sshm-ssh-agent, section 3).
+//! The messages of the agent protocol that this program uses (draft-ietf-sshm-ssh-agent, section
+//! 3).
 //!
 //! A request begins with its length. Requests that hold a seed are written into memory of their
 //! final size, so that none of it moves, and are wiped.

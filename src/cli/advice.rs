@@ -12,7 +12,8 @@ pub(super) enum Origin {
     Line,
 }
 
-/// Returns the nearest texts to `text` that can be searched for, as a hint. `None` if there are none.
+/// Returns the nearest texts to `text` that can be searched for, as a hint. `None` if there are
+/// none.
 pub(super) fn spellings(text: &str, style: Style) -> Option<String> {
     let spellings: Vec<String> = nearest(text, style).iter().map(|text| format!("`{text}`")).collect();
     match &spellings[..] {

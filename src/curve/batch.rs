@@ -79,8 +79,8 @@ impl<F: Field> Batch<F> {
         batch
     }
 
-    /// Changes the table, the number of keys, and the distance of prefetches. Keeps buffers that are
-    /// large enough.
+    /// Changes the table, the number of keys, and the distance of prefetches. Keeps buffers that
+    /// are large enough.
     pub fn change(&mut self, table: Arc<Table>, keys: usize, blocks_ahead: usize) {
         let lanes = <F::Simd as Words>::LANES;
         let groups = keys.div_ceil(lanes);

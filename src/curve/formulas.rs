@@ -1,9 +1,9 @@
 //! Checks of the formulas against the group law, for all points at once.
 //!
 //! The additions, the last addition and the digits run over polynomials. A formula is right if the
-//! difference to the law is 0 after two kinds of replacement: v^2 by u^3 + A u^2 + u, for a point of the
-//! Montgomery curve (RFC 7748, section 4.1), and by 1 the product of an inverse and of what it inverts.
-//! Coefficients are integers, and count modulo p.
+//! difference to the law is 0 after two kinds of replacement: v^2 by u^3 + A u^2 + u, for a point
+//! of the Montgomery curve (RFC 7748, section 4.1), and by 1 the product of an inverse and of what
+//! it inverts. Coefficients are integers, and count modulo p.
 
 mod multiples;
 
@@ -112,8 +112,8 @@ fn product(factors: &[&Polynomial]) -> Polynomial {
     factors.iter().fold(constant(1), |product, factor| &product * factor)
 }
 
-/// Asserts that two polynomials are equal modulo p, after the product of variables `from` is replaced
-/// by `to` as often as it occurs.
+/// Asserts that two polynomials are equal modulo p, after the product of variables `from` is
+/// replaced by `to` as often as it occurs.
 fn assert_equal(left: &Polynomial, right: &Polynomial, replaced: &[(Polynomial, Polynomial)], what: &str) {
     let mut difference = left - right;
     for (from, to) in replaced {
@@ -122,7 +122,8 @@ fn assert_equal(left: &Polynomial, right: &Polynomial, replaced: &[(Polynomial, 
     assert!(difference.is_multiple_of(&p()), "{what}: {difference:?}");
 }
 
-/// A + B of addition `number`, with independent coordinates, by differences: x2 = x1 + d and y2 = y1 + n.
+/// A + B of addition `number`, with independent coordinates, by differences: x2 = x1 + d and y2 =
+/// y1 + n.
 struct Chord {
     x: Polynomial,
     y: Polynomial,
@@ -141,8 +142,8 @@ impl Chord {
     }
 }
 
-/// Checks that additions that share an inversion give x3 = l^2 - x1 - x2 and l (x3 - x1) + y1, which is
-/// the stored -y3 if y1 is the stored y, with the slope l = n / d.
+/// Checks that additions that share an inversion give x3 = l^2 - x1 - x2 and l (x3 - x1) + y1,
+/// which is the stored -y3 if y1 is the stored y, with the slope l = n / d.
 #[test]
 fn additions_are_chords_whatever_else_shares_the_inversion() {
     forget();
@@ -193,9 +194,9 @@ fn quotients_are_those_of_their_fractions_whatever_else_shares_the_inversion() {
     assert_equal(&inverse.polynomial(), &constant(1), &is_inverse, "the last inverse");
 }
 
-/// Checks that a chord of the Montgomery curve is the sum of edwards25519 (RFC 8032, section 5.1), with
-/// x = c u / v, y = (u - 1) / (u + 1) and c^2 = -(A + 2), and that the last addition returns its y. The
-/// law holds for all points, and d (A + 2) = -(A - 2).
+/// Checks that a chord of the Montgomery curve is the sum of edwards25519 (RFC 8032, section 5.1),
+/// with x = c u / v, y = (u - 1) / (u + 1) and c^2 = -(A + 2), and that the last addition returns
+/// its y. The law holds for all points, and d (A + 2) = -(A - 2).
 #[test]
 fn the_sum_of_two_points_is_that_of_edwards25519() {
     let zero = Element::new(0);

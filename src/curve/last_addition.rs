@@ -1,8 +1,8 @@
 //! The last addition of a key. It needs no full sum, only the Edwards y of the sum.
 //!
 //! With N / D as the slope, the Montgomery u of the sum is (N^2 - (x1 + x2 + A / 3) D^2) / D^2. The
-//! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), a fraction. All fractions of a batch share
-//! one inversion.
+//! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), a fraction. All fractions of a batch
+//! share one inversion.
 
 use super::addition::Point;
 use super::field::{Element, Field};
@@ -73,8 +73,8 @@ pub(super) struct Fraction<F: Field> {
 }
 
 impl<F: Field> Fraction<F> {
-    /// Makes a fraction, and multiplies `product` by its denominator. `product` is the product of the
-    /// denominators of all fractions before.
+    /// Makes a fraction, and multiplies `product` by its denominator. `product` is the product of
+    /// the denominators of all fractions before.
     #[inline(always)]
     pub(super) fn new(field: F, [numerator, denominator]: [F::Loose; 2], product: &mut F::Product) -> Self {
         let fraction = Self { numerator, denominator, product_before: *product };
@@ -82,8 +82,8 @@ impl<F: Field> Fraction<F> {
         fraction
     }
 
-    /// Returns the quotient. `inverse` is the inverse of the product up to this fraction, and becomes
-    /// that of the product before it.
+    /// Returns the quotient. `inverse` is the inverse of the product up to this fraction, and
+    /// becomes that of the product before it.
     #[inline(always)]
     pub(super) fn quotient(&self, field: F, inverse: &mut F::Product) -> F::Product {
         let inverse_of_this = field.mul(inverse, &self.product_before.into());

@@ -4,8 +4,8 @@
 //! shifted to short Weierstrass form. There an affine addition costs five products and one square,
 //! if about a thousand additions share one inversion.
 //!
-//! `table` has the points, `addition` and `last_addition` have the formulas, `batch` runs them for a
-//! batch of keys, `pass` reads the points in time, and `field` has one back end for each kind of
+//! `table` has the points, `addition` and `last_addition` have the formulas, `batch` runs them for
+//! a batch of keys, `pass` reads the points in time, and `field` has one back end for each kind of
 //! instruction set.
 
 mod addition;

@@ -1,9 +1,9 @@
 //! What the additions of one window read: the digits of all keys, and the table entries.
 //!
-//! An entry lies anywhere in a large table, and memory is far slower than an addition. So each entry
-//! is prefetched twice: for the second-level cache some blocks before its use, and for the first-level
-//! cache at the beginning of its block. A processor has few places for loads on their way (10 to 16
-//! in the first level). So the requests of a block are spread over all its loops.
+//! An entry lies anywhere in a large table, and memory is far slower than an addition. So each
+//! entry is prefetched twice: for the second-level cache some blocks before its use, and for the
+//! first-level cache at the beginning of its block. A processor has few places for loads on their
+//! way (10 to 16 in the first level). So the requests of a block are spread over all its loops.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -28,8 +28,8 @@ pub(super) enum Loop {
     Open,
 }
 
-/// Returns the distance between the digits of two windows for this number of keys. It is not a power
-/// of two, because then the digits of one key would share a set of the first-level cache.
+/// Returns the distance between the digits of two windows for this number of keys. It is not a
+/// power of two, because then the digits of one key would share a set of the first-level cache.
 pub(super) const fn stride(keys: usize) -> usize {
     keys + size_of::<CacheLine>() / size_of::<u32>()
 }

@@ -120,7 +120,8 @@ impl Table {
         &self.entries[first..first + (1 << index_bits)]
     }
 
-    /// Calls `digit` with the number of each window and the digits of the scalars in it ([`digits`]).
+    /// Calls `digit` with the number of each window and the digits of the scalars in it
+    /// ([`digits`]).
     #[inline(always)]
     pub(super) fn digits<S: Words>(&self, simd: S, scalar: &[S::Word; 4], digit: impl FnMut(usize, S::Word)) {
         digits(&self.windows, simd, scalar, digit);

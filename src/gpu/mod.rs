@@ -7,8 +7,8 @@
 //! listed. Without a library its host has no devices. [`Pipeline`] uses a host. It takes batches of
 //! many thousand keys from seeds to scalars, public keys and survivors, the keys that may match.
 //!
-//! Only this module, `simd` and `sys::windows` contain `unsafe`, here because the hosts call foreign
-//! libraries. A
+//! Only this module, `simd` and `sys::windows` contain `unsafe`, here because the hosts call
+//! foreign libraries. A
 //! kernel accesses only as many elements as its arguments allow, and [`Pipeline`] never passes more
 //! than the memory holds.
 //!

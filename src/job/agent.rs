@@ -15,8 +15,8 @@ use crate::store::{Destination, Kept, NewPair, StoreError};
 /// The agent, and where the keys go that it does not take.
 pub(super) struct OpenAgent {
     agent: Agent,
-    /// The directories for those keys, in the order in which they are tried. There are none if every
-    /// key has a file of its own.
+    /// The directories for those keys, in the order in which they are tried. There are none if
+    /// every key has a file of its own.
     fallback: Vec<Destination>,
 }
 

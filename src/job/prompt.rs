@@ -175,7 +175,8 @@ mod windows {
             Console::open().map(|console| Self { console })
         }
 
-        /// Shows `prompt` and reads a line, without its line ending. Asks `is_stopped` now and then.
+        /// Shows `prompt` and reads a line, without its line ending. Asks `is_stopped` now and
+        /// then.
         ///
         /// # Errors
         ///

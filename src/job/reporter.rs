@@ -26,8 +26,8 @@ pub trait Reporter {
     /// Reports the odds before the search.
     fn odds(&mut self);
 
-    /// Reports how fast this machine is, and with it how long the search takes. The first call comes
-    /// before the first find. If the engine had not settled then, another call follows.
+    /// Reports how fast this machine is, and with it how long the search takes. The first call
+    /// comes before the first find. If the engine had not settled then, another call follows.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ pub trait Reporter {
     /// Returns an error if a result cannot be written.
     fn nothing_missing(&mut self) -> io::Result<()>;
 
-    /// Reports a find, its comment, and where its private key went. `added` is whether the agent took
-    /// it, or `None` if the agent was not asked to.
+    /// Reports a find, its comment, and where its private key went. `added` is whether the agent
+    /// took it, or `None` if the agent was not asked to.
     ///
     /// # Errors
     ///

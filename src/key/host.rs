@@ -18,8 +18,8 @@ impl PublicKey {
         format!("{host} {}", self.line(""))
     }
 
-    /// Returns the SSHFP records for a host, without line ends, as `ssh-keygen -r` prints them: with
-    /// SHA-1, and with SHA-256.
+    /// Returns the SSHFP records for a host, without line ends, as `ssh-keygen -r` prints them:
+    /// with SHA-1, and with SHA-256.
     #[must_use]
     pub(crate) fn sshfp_records(&self, host: &str) -> [String; 2] {
         let record = |hash: u8, digest: &[u8]| {

@@ -111,8 +111,8 @@ pub(crate) fn likelier(pattern: &Pattern) -> Vec<Variant> {
 }
 
 /// Returns the longest beginning of a pattern that fits, and then the variants that fit and keep
-/// more of it than any that changes less, the likeliest first. Returns only the pattern itself if it
-/// fits.
+/// more of it than any that changes less, the likeliest first. Returns only the pattern itself if
+/// it fits.
 pub(crate) fn fitting(pattern: &Pattern, fits: impl Fn(Odds) -> bool) -> Vec<Variant> {
     let whole = pattern.text().len();
     let shortest = if pattern.style().kind == Kind::Regex { whole } else { 1 };

@@ -116,9 +116,9 @@ impl<'a> Forecast<'a> {
         Some(CHANCES.map(|chance| self.last_find as f64 + odds.attempts_for(chance)))
     }
 
-    /// Returns the attempts at which the chance that all keys are found reaches each of [`CHANCES`]:
-    /// upper bounds if several patterns want keys. Returns `None` if fewer than two keys are
-    /// missing.
+    /// Returns the attempts at which the chance that all keys are found reaches each of
+    /// [`CHANCES`]: upper bounds if several patterns want keys. Returns `None` if fewer than
+    /// two keys are missing.
     pub(super) fn attempts_for_last(&mut self) -> Option<[f64; 2]> {
         if self.remaining.total() < 2 {
             return None;

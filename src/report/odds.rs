@@ -59,8 +59,8 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     print((lines.join("\n") + "\n").as_bytes())
 }
 
-/// Returns the table of several patterns, the likeliest first. With a time, a line follows that says
-/// how many fit.
+/// Returns the table of several patterns, the likeliest first. With a time, a line follows that
+/// says how many fit.
 fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>) -> Vec<String> {
     let mut sorted: Vec<&Pattern> = patterns.iter().collect();
     sorted.sort_by(|a, b| b.odds().probability().total_cmp(&a.odds().probability()));

@@ -8,8 +8,8 @@ const CERTAIN: u64 = 100_000_000;
 /// The share of a sum below which its terms do not count.
 const NEGLIGIBLE: f64 = 1e-15;
 
-/// Returns the chance of fewer than `events` events, if their number has a Poisson distribution with
-/// this mean.
+/// Returns the chance of fewer than `events` events, if their number has a Poisson distribution
+/// with this mean.
 pub(super) fn fewer_than(events: u64, mean: f64) -> f64 {
     let number = events as f64;
     if events == 1 {

@@ -84,8 +84,8 @@ pub(super) fn whole(parts: &[Part]) -> String {
     parts.iter().map(Part::longest).collect::<Vec<_>>().join(BETWEEN)
 }
 
-/// Returns as many of the parts as fit into a terminal with this number of columns, and a bar in the
-/// rest if the terminal is wide enough.
+/// Returns as many of the parts as fit into a terminal with this number of columns, and a bar in
+/// the rest if the terminal is wide enough.
 fn with_bar(parts: &[Part], chance: Option<f64>, columns: u16) -> String {
     let width = usize::from(columns.saturating_sub(MARGIN));
     let Some(chance) = chance.filter(|_| columns >= LEAST_WITH_BAR) else {

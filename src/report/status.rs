@@ -53,8 +53,8 @@ pub(super) struct Status {
     /// The chance that the next find would have been made by now, and whether it is exact. If not,
     /// it is a lower bound.
     pub(super) chance: Option<(f64, bool)>,
-    /// The times at which this chance reaches 50 % and 95 % at the present rate. A time that is over
-    /// is that of the mean rate.
+    /// The times at which this chance reaches 50 % and 95 % at the present rate. A time that is
+    /// over is that of the mean rate.
     pub(super) next: Option<[f64; 2]>,
     /// The chance that the least likely of several missing patterns would have been found by now.
     pub(super) chance_of_last: Option<f64>,

@@ -87,8 +87,8 @@ pub trait Observer {
     /// search.
     type Error;
 
-    /// Takes finds: at least one, at most [`MAX_FINDS_AT_ONCE`]. When this returns `Ok`, all of them
-    /// count as kept.
+    /// Takes finds: at least one, at most [`MAX_FINDS_AT_ONCE`]. When this returns `Ok`, all of
+    /// them count as kept.
     ///
     /// # Errors
     ///

@@ -109,7 +109,7 @@ impl Stop {
     }
 
     /// Returns a stop that SIGINT and SIGTERM request, for the whole process. On Linux SIGHUP
-    /// requests it, too, if it is not ignored. On Windows the events of the console request it. After [`Self::requested`] has returned the request,
+    /// requests it, too, if it is not ignored. After [`Self::requested`] has returned the request,
     /// a further signal ends the process at once. Before that it has no effect, because `timeout`
     /// and other tools send each signal twice.
     ///
@@ -183,8 +183,8 @@ impl Stop {
         self.signal.load(Relaxed) != 0
     }
 
-    /// Forgets a request that [`Self::requested`] has returned, so that the next signal is a request
-    /// again and does not end the process at once.
+    /// Forgets a request that [`Self::requested`] has returned, so that the next signal is a
+    /// request again and does not end the process at once.
     pub(crate) fn renew(&self) {
         if self.noticed.load(Relaxed) {
             self.signal.store(0, Relaxed);

@@ -34,8 +34,8 @@ pub(super) struct SeedStream(Box<Generator>);
 
 /// The fastest ChaCha20 generator of this machine.
 enum Generator {
-    /// With AVX-512 11 ns a seed, against 18 with rand_chacha, which uses AVX2 at most. With AVX2 our
-    /// own takes 18, too.
+    /// With AVX-512 11 ns a seed, against 18 with rand_chacha, which uses AVX2 at most. With AVX2
+    /// our own takes 18, too.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Lanes(ChaCha20, Set),
     Words(Box<ChaCha20Rng>),

@@ -42,8 +42,8 @@ fn with_neon<R>(work: impl FnOnce() -> R) -> R {
 
 /// Does [`Doubles::accumulate`].
 ///
-/// Without this assembly the compiler does many multiplications before the first addition, and moves
-/// their results through memory.
+/// Without this assembly the compiler does many multiplications before the first addition, and
+/// moves their results through memory.
 #[target_feature(enable = "neon")]
 #[inline]
 fn accumulate(

@@ -21,8 +21,8 @@ pub fn prefetch<T>(place: &T) {
     prefetch_address(std::ptr::from_ref(place).cast(), Cache::First);
 }
 
-/// Asks the processor to load the lines at `offsets` into `cache`, as [`prefetch`] does. Offsets are
-/// in bytes from the first line. One beyond the last line does no harm.
+/// Asks the processor to load the lines at `offsets` into `cache`, as [`prefetch`] does. Offsets
+/// are in bytes from the first line. One beyond the last line does no harm.
 #[inline(always)]
 pub fn prefetch_at(lines: &[CacheLine], offsets: &[u32], cache: Cache) {
     let first: *const i8 = lines.as_ptr().cast();

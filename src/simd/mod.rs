@@ -1,12 +1,13 @@
 //! Instruction sets, detected at run time, and vector operations for each of them.
 //!
 //! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`,
-//! `Avx512vbmi`) stands for an instruction set. Only detection makes a token, so its holder can use its instructions, and everything above
-//! this module is safe Rust.
+//! `Avx512vbmi`) stands for an instruction set. Only detection makes a token, so its holder can use
+//! its instructions, and everything above this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
-//! products of [`Madd52`], the 128-bit products of [`Wide`], and the characters of [`Bytes64`]. It is
-//! written once, with `#[inline(always)]` on every function. [`Words::run`] compiles it for an instruction set.
+//! products of [`Madd52`], the 128-bit products of [`Wide`], and the characters of [`Bytes64`]. It
+//! is written once, with `#[inline(always)]` on every function. [`Words::run`] compiles it for an
+//! instruction set.
 //!
 //! Only this module, and `gpu` and `sys::windows` with their foreign calls, contain `unsafe`.
 

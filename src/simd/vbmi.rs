@@ -139,8 +139,8 @@ impl Bytes64 for Avx512vbmi {
     }
 }
 
-/// The bytes from which [`Bytes64::sextets`] takes eight sextets, for each word of 64 bits. They are
-/// eight bytes in reverse order, from the one before the first sextet on: six bytes hold eight
+/// The bytes from which [`Bytes64::sextets`] takes eight sextets, for each word of 64 bits. They
+/// are eight bytes in reverse order, from the one before the first sextet on: six bytes hold eight
 /// sextets without zero bits before them, and up to eight zero bits move them back by one byte.
 /// Bytes from 32 on are 0. The last words take the sextets 40 to 43, 36 to 39 and 40 to 43.
 const EIGHTS: [u8; 64] = {

@@ -52,8 +52,8 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Transposes rows, one for each lane: `row(lane)` returns a row, and vector i of the result
     /// holds word i of every row.
     fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Self::Word; 8];
-    /// Transposes the rows at `offsets`, one for each lane. An offset is in bytes from the first row;
-    /// its lowest six bits do not count.
+    /// Transposes the rows at `offsets`, one for each lane. An offset is in bytes from the first
+    /// row; its lowest six bits do not count.
     ///
     /// # Panics
     ///
@@ -185,8 +185,8 @@ pub trait Madd52: Words {
     fn madd52lo(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `sum` + the high 52 bits of a b.
     fn madd52hi(self, sum: Self::Word, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Returns what a limb carries into the next one: each word, shifted right by 52 bits. The words
-    /// may be negative only if [`Self::SIGNED_CARRY`].
+    /// Returns what a limb carries into the next one: each word, shifted right by 52 bits. The
+    /// words may be negative only if [`Self::SIGNED_CARRY`].
     fn carry(self, a: Self::Word) -> Self::Word;
 }
 
@@ -226,12 +226,13 @@ pub trait Bytes64: Words {
     fn meets(self, a: Self::Vector64, mask: &[u32; 16]) -> bool;
     /// Returns a mask of the words in which at least one byte has its highest bit set.
     fn high_bits(self, a: Self::Vector64) -> u16;
-    /// Looks up two bits of a bitmap for each word of `a`: the pair of bits whose number is that word,
-    /// modulo the 16 `N` pairs of the bitmap. Returns a mask of the low bits and one of the high bits.
-    /// Only words that are in `mask` count; the others give 0. `N` must be a power of 2.
+    /// Looks up two bits of a bitmap for each word of `a`: the pair of bits whose number is that
+    /// word, modulo the 16 `N` pairs of the bitmap. Returns a mask of the low bits and one of
+    /// the high bits. Only words that are in `mask` count; the others give 0. `N` must be a
+    /// power of 2.
     fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> [u16; 2];
-    /// Does [`Self::bit_pairs`] for two vectors. The first mask may hold words 0 to 10 and 12, and the
-    /// second one words 0 to 9 and 11.
+    /// Does [`Self::bit_pairs`] for two vectors. The first mask may hold words 0 to 10 and 12, and
+    /// the second one words 0 to 9 and 11.
     #[inline(always)]
     fn bit_pairs_of_two<const N: usize>(
         self,

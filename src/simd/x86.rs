@@ -969,8 +969,8 @@ unsafe fn row_at<'a>(rows: &'a [CacheLine], offset: &u32) -> &'a CacheLine {
     unsafe { &*rows.as_ptr().byte_add((std::ptr::from_ref(offset).read_volatile() & !63) as usize) }
 }
 
-/// Compiles the functions of [`Doubles::accumulate`] on their own, and returns their names, so that a
-/// test can read their instructions.
+/// Compiles the functions of [`Doubles::accumulate`] on their own, and returns their names, so that
+/// a test can read their instructions.
 #[cfg(test)]
 pub(crate) fn compiled_splits() -> [&'static str; 2] {
     type Sums<W> = (W, W);

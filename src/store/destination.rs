@@ -45,8 +45,8 @@ impl Destination {
 
     /// Fails now if [`keep`](Self::keep) would certainly fail later.
     ///
-    /// Creates a missing directory of [`FileIn`](Self::FileIn) and [`Directory`](Self::Directory) with
-    /// mode 0700; its parent must exist.
+    /// Creates a missing directory of [`FileIn`](Self::FileIn) and [`Directory`](Self::Directory)
+    /// with mode 0700; its parent must exist.
     /// Removes the temporary files that killed processes have left. Changes nothing else on disk.
     ///
     /// # Errors

@@ -39,8 +39,8 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
     directory.sync()
 }
 
-/// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its parent, which must
-/// exist.
+/// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its
+/// parent, which must exist.
 ///
 /// # Errors
 ///

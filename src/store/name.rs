@@ -61,8 +61,8 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
 #[cfg(any(windows, test))]
 const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "COM", "LPT"];
 
-/// Whether a file of Windows can have this name. With `:` it would be a part of another file, with a
-/// dot or a space at its end the file would have another name, and a device would take the key.
+/// Whether a file of Windows can have this name. With `:` it would be a part of another file, with
+/// a dot or a space at its end the file would have another name, and a device would take the key.
 #[cfg(any(windows, test))]
 pub(super) fn is_windows_name(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();

@@ -10,9 +10,9 @@ use tempfile::{Builder, NamedTempFile};
 /// The beginning and the end of the names of temporary files.
 pub(super) const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
 
-/// Creates a locked temporary file with this mode, less the bits of the umask. On Windows a file that
-/// only its owner can read has the access list of its owner alone, and any other inherits the list of
-/// its directory.
+/// Creates a locked temporary file with this mode, less the bits of the umask. On Windows a file
+/// that only its owner can read has the access list of its owner alone, and any other inherits the
+/// list of its directory.
 pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
@@ -52,8 +52,9 @@ fn is_ours(_: &NamedTempFile) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the temporary files of killed processes in a directory, which are those with a free lock,
-/// on Windows those that no process has open. Files that cannot be opened, locked or removed stay.
+/// Removes the temporary files of killed processes in a directory, which are those with a free
+/// lock, on Windows those that no process has open. Files that cannot be opened, locked or removed
+/// stay.
 ///
 /// # Errors
 ///

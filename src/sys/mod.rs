@@ -1,7 +1,7 @@
 //! Services of the operating system: random bytes, cache sizes, memory limits, huge pages and the
 //! time of a thread. This
-//! module also protects secrets: it switches core dumps off, overwrites memory, and finds out who can
-//! access a file.
+//! module also protects secrets: it switches core dumps off, overwrites memory, and finds out who
+//! can access a file.
 
 mod caches;
 mod host;

@@ -16,8 +16,8 @@ impl Others {
     pub const REMEDY: &str = "leave only yourself in its access list (icacls)";
 
     /// Returns the users other than the owner who can access a file, if there are any. On Windows,
-    /// the system and administrators do not count: they can access every file, and ssh accepts them,
-    /// too.
+    /// the system and administrators do not count: they can access every file, and ssh accepts
+    /// them, too.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! `--agent`: finds go into a real `ssh-agent`, and a find that an agent does not take is in a file.
+//! `--agent`: finds go into a real `ssh-agent`, and a find that an agent does not take is in a
+//! file.
 
 #![cfg(unix)]
 
@@ -207,8 +208,8 @@ fn is_add(message: u8) -> bool {
     [ADD, ADD_CONSTRAINED].contains(&message)
 }
 
-/// Runs a search whose agent fails in the end. The key must be whole in a file of its own, which the
-/// message names.
+/// Runs a search whose agent fails in the end. The key must be whole in a file of its own, which
+/// the message names.
 fn check_kept(place: &Place, args: &[&str], why: &str) {
     let ran = run(place.program(args).args(["--agent", "-q", "ab"]));
     assert_eq!(ran.status, Some(1), "{why}: {ran:?}");

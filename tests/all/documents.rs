@@ -213,7 +213,8 @@ fn the_rates_in_the_readme_are_recorded() {
     assert!(count >= 20, "{count}");
 }
 
-/// Returns the number that a cell shows, such as `6.4 min` or `17 billion`; `at once` is less than 1.
+/// Returns the number that a cell shows, such as `6.4 min` or `17 billion`; `at once` is less than
+/// 1.
 fn number(cell: &str) -> f64 {
     let (number, unit) = cell.split_once(' ').unwrap_or((cell, ""));
     let factor = match unit {

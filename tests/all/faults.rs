@@ -1,8 +1,8 @@
 //! Every system call may fail, and the process may die at any of them.
 //!
 //! `strace` injects a failure or a deadly signal into one call after the other. By default it
-//! takes the first and the last call of each name after the program has begun to use its files. With
-//! `VANITY_FAULTS=all` it takes every such call, with every failure that the call may meet.
+//! takes the first and the last call of each name after the program has begun to use its files.
+//! With `VANITY_FAULTS=all` it takes every such call, with every failure that the call may meet.
 
 #![cfg(target_os = "linux")]
 

@@ -1,5 +1,5 @@
-//! Real `puttygen` and `plink` use the program's keys in PuTTY's format, and the program reads files
-//! that `puttygen` has written again.
+//! Real `puttygen` and `plink` use the program's keys in PuTTY's format, and the program reads
+//! files that `puttygen` has written again.
 //!
 //! `VANITY_KEYS` sets the number of keys in the clear (10 by default), and `VANITY_COSTLY` the
 //! number of encrypted keys (2 by default).

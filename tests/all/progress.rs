@@ -1,5 +1,5 @@
-//! The progress of a search: the line in terminals of several widths, `--progress json`, and the last
-//! words of a search that is ended.
+//! The progress of a search: the line in terminals of several widths, `--progress json`, and the
+//! last words of a search that is ended.
 
 #![cfg(target_os = "linux")]
 

@@ -193,7 +193,8 @@ impl Home {
     }
 }
 
-/// Starts a server in a home. Returns it, and the configuration of ssh in which it is called `host`.
+/// Starts a server in a home. Returns it, and the configuration of ssh in which it is called
+/// `host`.
 fn start_server(directory: &Path, sshd: &Path, ssh_keygen: &Path) -> (Server, String) {
     let at = |name: &str| directory.join(name);
     // The server accepts one key at first. The examples use it to bring other keys there.

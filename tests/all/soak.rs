@@ -13,8 +13,8 @@ use program::{body, of_type, program, text, whole};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// How many KiB a search may grow after its middle: about what an allocator keeps in reserve after a
-/// long time.
+/// How many KiB a search may grow after its middle: about what an allocator keeps in reserve after
+/// a long time.
 const GROWTH: u64 = 4 << 10;
 
 /// The most KiB that a search may take at any time. In its first seconds it has two tables.

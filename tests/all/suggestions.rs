@@ -1,5 +1,5 @@
-//! Help in choosing a word: the suggestions of `--estimate` and their odds, `--within`, the table of
-//! a list, and the suggestions of a search that takes long.
+//! Help in choosing a word: the suggestions of `--estimate` and their odds, `--within`, the table
+//! of a list, and the suggestions of a search that takes long.
 
 use std::fs;
 

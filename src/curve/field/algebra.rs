@@ -1,9 +1,9 @@
 //! Checks that every operation of a back end computes what it claims, for all arguments at once.
 //!
 //! The code of the back ends runs over words that are polynomials in the limbs
-//! ([`model`](crate::simd::model)). A claim holds if the polynomial of the result, minus that of the
-//! claim, has only multiples of p as coefficients. Each limb of a result must lie in the range of its
-//! type, so that the next operation may take it. No argument is drawn at random.
+//! ([`model`](crate::simd::model)). A claim holds if the polynomial of the result, minus that of
+//! the claim, has only multiples of p as coefficients. Each limb of a result must lie in the range
+//! of its type, so that the next operation may take it. No argument is drawn at random.
 
 use num_bigint::BigInt;
 

@@ -63,8 +63,8 @@ impl<S: Wide> Portable<S> {
 
     /// Carries the columns of a product into tight limbs.
     ///
-    /// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106, so
-    /// 19 times its carry fits into a word.
+    /// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106,
+    /// so 19 times its carry fits into a word.
     #[inline(always)]
     fn reduce(self, mut columns: [S::Wide; 5]) -> Tight51<S::Word> {
         let (simd, limb) = (self.0, self.0.splat(LIMB));
@@ -92,8 +92,8 @@ impl<S: Wide> Portable<S> {
         sum
     }
 
-    /// Returns the columns of a b. Columns above the last return to the lowest ones with a factor of
-    /// 19, because 2^255 = 19 modulo p.
+    /// Returns the columns of a b. Columns above the last return to the lowest ones with a factor
+    /// of 19, because 2^255 = 19 modulo p.
     #[inline(always)]
     fn product(self, a: &Tight51<S::Word>, b: &Loose51<S::Word>) -> [S::Wide; 5] {
         let (a, b) = (&a.0, &b.0);

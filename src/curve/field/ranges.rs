@@ -304,8 +304,8 @@ fn named(number: i128) -> String {
     }
 }
 
-/// Returns the margin between a bound and what is reached, in bits. Of a bound that is a power of two
-/// and a little more, and of what reaches that, only the excess is compared.
+/// Returns the margin between a bound and what is reached, in bits. Of a bound that is a power of
+/// two and a little more, and of what reaches that, only the excess is compared.
 fn margin(reached: i128, bound: i128) -> f64 {
     let base = 1 << bound.ilog2();
     let rest = if bound - base < base >> 20 && reached > base { base } else { 0 };

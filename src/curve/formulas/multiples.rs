@@ -1,8 +1,8 @@
 //! Checks of digits and tables: which multiple of 4B each stands for, and that no addition meets a
 //! case that its formulas exclude.
 //!
-//! H_i is 2^i (4B), as in `table`. Every number here is a multiple of 4B. The public key is that of the
-//! clamped scalar divided by 4, which is 2^252 + 2k.
+//! H_i is 2^i (4B), as in `table`. Every number here is a multiple of 4B. The public key is that of
+//! the clamped scalar divided by 4, which is 2^252 + 2k.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -22,8 +22,8 @@ const WINDOWS: RangeInclusive<usize> = 12..=126;
 /// The bits of a scalar: k has those from the first on, and is below the second.
 const FREE: [usize; 2] = [3, 254];
 
-/// Returns the four words of a scalar, in variable parts that are cut where windows, their signs and
-/// words begin, and the polynomial of its k. All other bits are variable, too.
+/// Returns the four words of a scalar, in variable parts that are cut where windows, their signs
+/// and words begin, and the polynomial of its k. All other bits are variable, too.
 fn scalar(windows: &[Window]) -> ([Word; 4], Polynomial) {
     let of_window =
         |window: &Window| [window.start, window.start + window.index_bits].map(|bit| bit + FREE[0]);
@@ -44,7 +44,8 @@ fn scalar(windows: &[Window]) -> ([Word; 4], Polynomial) {
     (words.map(Word::of), k)
 }
 
-/// Returns the multiple in entry `index` of the first window: H_252 + H_251 - H_w, and twice the index.
+/// Returns the multiple in entry `index` of the first window: H_252 + H_251 - H_w, and twice the
+/// index.
 fn first_entry(window: &Window, index: &Value) -> Value {
     let [high, low, less] = [252, 251, window.index_bits].map(|bit| Value::word(1).shifted(bit as i64));
     high.plus(&low).minus(&less).plus(&index.shifted(1))
@@ -55,8 +56,8 @@ fn entry(window: &Window, index: &Value) -> Value {
     Value::word(1).plus(&index.shifted(1)).shifted(window.start as i64)
 }
 
-/// Checks for every layout and all scalars at once that digits are in the range of their tables, and
-/// that the entries with their signs sum to 2^252 + 2k, up to the sign of the whole.
+/// Checks for every layout and all scalars at once that digits are in the range of their tables,
+/// and that the entries with their signs sum to 2^252 + 2k, up to the sign of the whole.
 #[test]
 fn the_digits_of_every_scalar_sum_to_it() {
     // All layouts take half a minute.
@@ -96,9 +97,9 @@ fn order() -> BigInt {
     (BigInt::from(1) << 252) + BigInt::from(27_742_317_777_372_353_535_851_937_790_883_648_493_u128)
 }
 
-/// Asserts that a P and b P are neither equal nor opposite, and that neither is 0, if a and b are any
-/// *even* numbers of these ranges: a - b and a + b are even and from 1 to 2 l - 1, or 0 is not in their
-/// range. The only multiple of the order l there is l itself, which is odd.
+/// Asserts that a P and b P are neither equal nor opposite, and that neither is 0, if a and b are
+/// any *even* numbers of these ranges: a - b and a + b are even and from 1 to 2 l - 1, or 0 is not
+/// in their range. The only multiple of the order l there is l itself, which is odd.
 fn assert_apart(a: &RangeInclusive<BigInt>, b: &RangeInclusive<BigInt>, what: &str) {
     let twice: BigInt = order() * 2;
     assert!(order() % 2 == BigInt::from(1));
@@ -111,10 +112,11 @@ fn assert_apart(a: &RangeInclusive<BigInt>, b: &RangeInclusive<BigInt>, what: &s
     }
 }
 
-/// Checks that no scalar and no table leads to a sum of equal or opposite points, or of the identity.
+/// Checks that no scalar and no table leads to a sum of equal or opposite points, or of the
+/// identity.
 ///
-/// The sum of the windows before is even: H_252 + H_251 - 1 and a signed sum of the bits below, of which
-/// the lowest is odd. An entry is even, because only the first window begins at bit 0.
+/// The sum of the windows before is even: H_252 + H_251 - 1 and a signed sum of the bits below, of
+/// which the lowest is odd. An entry is even, because only the first window begins at bit 0.
 #[test]
 fn no_addition_is_of_equal_or_opposite_points() {
     let power = |bit: usize| BigInt::from(1) << bit;
@@ -156,8 +158,8 @@ fn is_square(number: Element) -> Element {
     bits.fold(Element::new(1), |power, bit| if bit { power * power * number } else { power * power })
 }
 
-/// The last denominator is (u + 1) D^2. It is 0 only for a point with u = -1, and A - 2, its v^2, is no
-/// square. A point with v = 0 or u = 0 has order 2, so it is no multiple of B.
+/// The last denominator is (u + 1) D^2. It is 0 only for a point with u = -1, and A - 2, its v^2,
+/// is no square. A point with v = 0 or u = 0 has order 2, so it is no multiple of B.
 #[test]
 fn no_point_has_an_edwards_y_at_infinity() {
     let minus_one = Element::new(0) - Element::new(1);
@@ -176,7 +178,8 @@ fn coordinates(CacheLine([x0, x1, x2, x3, y0, y1, y2, y3]): &CacheLine) -> [Elem
     [x - shift_of_x(), y - Element::new(9)]
 }
 
-/// Compares every entry of three tables with its multiple of 4B by curve25519-dalek, with the sign of x.
+/// Compares every entry of three tables with its multiple of 4B by curve25519-dalek, with the sign
+/// of x.
 #[test]
 fn every_entry_is_its_multiple() {
     let [_, root, _] = numbers_of_edwards();

@@ -1,9 +1,9 @@
 //! The course of tuning: which settings are tried, in which order, and when no better one is left.
 //!
-//! No cache size that a machine reports, and no figure from another machine, says which table is the
-//! fastest. So a search starts with a small table, and tries one change at a time on its own batches:
-//! a larger table, another distance of prefetches, another number of keys. A change that is faster is
-//! kept, and the next step in the same direction is tried.
+//! No cache size that a machine reports, and no figure from another machine, says which table is
+//! the fastest. So a search starts with a small table, and tries one change at a time on its own
+//! batches: a larger table, another distance of prefetches, another number of keys. A change that
+//! is faster is kept, and the next step in the same direction is tried.
 
 use crate::curve::{BLOCKS_AHEAD, Table};
 use crate::engine::sizing::Sizing;
@@ -55,8 +55,8 @@ const MOST_MEMORY: usize = 128 << 20;
 const SHARE_OF_LIMIT: usize = 8;
 
 /// The cost of making an entry of a table, in additions. The arithmetic costs 1.5. The rest is the
-/// system's: it clears each page at the first access, which took up to 0.45 s for 117 MB on a virtual
-/// machine.
+/// system's: it clears each page at the first access, which took up to 0.45 s for 117 MB on a
+/// virtual machine.
 const COST_OF_ENTRY: f64 = 30.0;
 
 /// The settings that a change is tried of, in this order.

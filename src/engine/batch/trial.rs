@@ -82,8 +82,8 @@ impl Trial {
         self.side
     }
 
-    /// Counts a batch of the setting whose turn it is: its keys, its reads of the table, and the time
-    /// that one worker took. `now` is the time since the turn began.
+    /// Counts a batch of the setting whose turn it is: its keys, its reads of the table, and the
+    /// time that one worker took. `now` is the time since the turn began.
     pub(super) fn count(&mut self, keys: usize, reads: usize, time: Duration, now: Duration) -> Next {
         let is_warm = self.read >= READS * self.entries[self.side as usize] || now >= LONGEST_WARM_UP;
         self.read += reads;

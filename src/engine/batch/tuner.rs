@@ -59,8 +59,8 @@ struct State {
     is_table_wrong: bool,
 }
 
-/// The number of keys in each of the first batches: the self-test of the engine, and the first batch
-/// of the search. A batch of so few keys takes less than a millisecond.
+/// The number of keys in each of the first batches: the self-test of the engine, and the first
+/// batch of the search. A batch of so few keys takes less than a millisecond.
 const FIRST_KEYS: usize = 512;
 
 /// The number of these batches.
@@ -278,8 +278,8 @@ impl State {
         Some(Job { builder: builder.take()?, multiples: Arc::clone(&self.multiples) })
     }
 
-    /// Takes back a job: the builder, or the whole table if it is right. Returns whether another turn
-    /// begins.
+    /// Takes back a job: the builder, or the whole table if it is right. Returns whether another
+    /// turn begins.
     fn take_back(&mut self, job: Result<Option<Arc<Table>>, TableBuilder>) -> bool {
         let Phase::Building(setting, builder) = &mut self.phase else { return false };
         let setting = *setting;

@@ -7,8 +7,8 @@ use crate::sys::wipe;
 /// The most lanes of a vector.
 const MOST_LANES: usize = 8;
 
-/// Returns the first four words of the digest of a message of four words, in every lane. It hashes two
-/// lanes at a time, because one message alone waits for its own results.
+/// Returns the first four words of the digest of a message of four words, in every lane. It hashes
+/// two lanes at a time, because one message alone waits for its own results.
 #[inline(always)]
 pub(super) fn digest<S: Words>(simd: S, sha512: Sha512, message: [S::Word; 4]) -> [S::Word; 4] {
     let mut words = [[0; MOST_LANES]; 4];

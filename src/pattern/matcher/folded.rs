@@ -84,8 +84,8 @@ impl Folded {
     }
 }
 
-/// Returns the values of the characters that show `bytes`, and a copy of the last eight. In the copy
-/// of a key, the sign is set.
+/// Returns the values of the characters that show `bytes`, and a copy of the last eight. In the
+/// copy of a key, the sign is set.
 #[inline(always)]
 pub(super) fn values<S: Bytes64>(simd: S, target: Target, bytes: &Bytes) -> S::Vector64 {
     let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };

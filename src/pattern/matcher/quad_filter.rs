@@ -34,7 +34,8 @@ const PAIRS: usize = 2 * QUADS;
 const MOST_QUADS: u32 = 21;
 
 /// The bitmap, with two bits for each quad: whether a literal that shows it may begin there, and
-/// whether one may begin beside it. Its type holds the size, so that no look-up needs a bounds check.
+/// whether one may begin beside it. Its type holds the size, so that no look-up needs a bounds
+/// check.
 type Bitmap = [u32; 1 << (MOST_QUADS - 4)];
 
 /// The most words of the bitmap that are prefetched before a batch: 128 KiB.
@@ -148,8 +149,8 @@ impl QuadFilter {
         self.bitmap = Some(bitmap);
     }
 
-    /// Marks the quad that begins `shift` characters after the run, with the bit of a `kind`. Returns
-    /// the share of all quads that this adds to the kind.
+    /// Marks the quad that begins `shift` characters after the run, with the bit of a `kind`.
+    /// Returns the share of all quads that this adds to the kind.
     fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize, kind: usize) -> f64 {
         let mut all = vec![(0u32, 1.0)];
         for at in shift..shift + 4 {
@@ -236,8 +237,9 @@ impl QuadFilter {
         }
     }
 
-    /// Returns which words of a folded text begin a marked quad, and which second halves of words do.
-    /// Of each it returns those that are marked as a beginning, and those that are marked beside one.
+    /// Returns which words of a folded text begin a marked quad, and which second halves of words
+    /// do. Of each it returns those that are marked as a beginning, and those that are marked
+    /// beside one.
     #[inline(always)]
     fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64) -> [[u16; 2]; 2] {
         let texts = [text, simd.next_u16(text)];

@@ -1,8 +1,8 @@
 //! Spellings of a text that cannot be searched for, with characters that can be.
 //!
 //! A gap, such as a blank or a hyphen, becomes `+` or `/`, or the next letter becomes a capital. A
-//! letter with a mark becomes the two letters that replace it in its languages, or loses its mark. A
-//! character that cannot be the first or the last one is replaced, or gets a neighbour.
+//! letter with a mark becomes the two letters that replace it in its languages, or loses its mark.
+//! A character that cannot be the first or the last one is replaced, or gets a neighbour.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;

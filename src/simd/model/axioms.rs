@@ -1,22 +1,23 @@
 //! Values of words as polynomials, and the axioms that take a word apart.
 //!
-//! A value stands for one integer (or double) for each choice of the variables. It has a polynomial,
-//! which is exact, and a range. A word holds its integer modulo 2^64. Sums, differences, products
-//! and shifts to the left need no axiom: they are those of polynomials, and all of them are right
-//! modulo 2^64. Everything else rests on these axioms:
+//! A value stands for one integer (or double) for each choice of the variables. It has a
+//! polynomial, which is exact, and a range. A word holds its integer modulo 2^64. Sums,
+//! differences, products and shifts to the left need no axiom: they are those of polynomials, and
+//! all of them are right modulo 2^64. Everything else rests on these axioms:
 //!
-//! 1. *Split.* For an integer x and k >= 0 there are integers low and high with x = low + 2^k high and
-//!    0 <= low < 2^k. `x & (2^k - 1)` is low. A right shift by k bits is high, if the word is x
+//! 1. *Split.* For an integer x and k >= 0 there are integers low and high with x = low + 2^k high
+//!    and 0 <= low < 2^k. `x & (2^k - 1)` is low. A right shift by k bits is high, if the word is x
 //!    itself and not only x modulo 2^64. low is a new variable, and high is (x - low) / 2^k.
 //! 2. *Join.* If 0 <= a < 2^m, then the split of a + 2^m b at k <= m has the low part of a, and at
-//!    k > m it has a + 2^m times the low part of b at k - m. `a | 2^m b` and `a ^ 2^m b` are this sum.
+//!    k > m it has a + 2^m times the low part of b at k - m. `a | 2^m b` and `a ^ 2^m b` are this
+//!    sum.
 //! 3. *Nesting.* The low k bits of the low n bits of x are the low k bits of x, if k <= n.
 //! 4. *Flip.* If 0 <= x < 2^k, then x ^ (2^k - 1) is 2^k - 1 - x. Bits of a flip are flips of bits.
-//! 5. *Rounding.* A double of the binade from 2^e to 2^(e+1) is a multiple of 2^(e-52). Rounding x to
-//!    it gives x - rest, where rest is a new variable from -2^(e-53) to 2^(e-53). An x that fits a
-//!    double is not changed.
-//! 6. *Bit pattern.* In the binade from 2^e to 2^(e+1), ends included, the bit pattern of x is that of
-//!    2^e, plus (x - 2^e) / 2^(e-52).
+//! 5. *Rounding.* A double of the binade from 2^e to 2^(e+1) is a multiple of 2^(e-52). Rounding x
+//!    to it gives x - rest, where rest is a new variable from -2^(e-53) to 2^(e-53). An x that fits
+//!    a double is not changed.
+//! 6. *Bit pattern.* In the binade from 2^e to 2^(e+1), ends included, the bit pattern of x is that
+//!    of 2^e, plus (x - 2^e) / 2^(e-52).
 //!
 //! The same split of the same polynomial gives the same variable. Where an axiom needs a range, the
 //! range is asserted. No axiom depends on the width, apart from the numbers 64 and 52 themselves.
@@ -55,7 +56,8 @@ enum Form {
     Plain,
     /// a + 2^m b with 0 <= a < 2^m.
     Join(Rc<Value>, i64, Rc<Value>),
-    /// The bits of the first, as many as the number says. All are flipped if the second is 1 and not 0.
+    /// The bits of the first, as many as the number says. All are flipped if the second is 1 and
+    /// not 0.
     Flip(Rc<Value>, Rc<Value>, i64),
 }
 
@@ -284,8 +286,8 @@ impl Value {
         self.range.0 > Dyadic::default() && self.range.1 <= Dyadic::power(self.range.0.binade() + 1)
     }
 
-    /// Returns the least and the largest value as they are stored: as words, or as the bit patterns of
-    /// doubles.
+    /// Returns the least and the largest value as they are stored: as words, or as the bit patterns
+    /// of doubles.
     pub(super) fn as_shown(&self, is_double: bool) -> (u64, u64) {
         let value = if is_double { self.clone() } else { self.as_word() };
         let shown = |end: &Dyadic| {

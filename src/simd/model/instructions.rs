@@ -247,8 +247,8 @@ fn around(word: u64, random: &mut ChaCha20Rng) -> Interval {
     Interval::new((word - distance()).max(0), (word + distance()).min(u64::MAX.into()))
 }
 
-/// The ranges are right: the result of every method is in the range of the results, for all operands
-/// in the ranges of the operands.
+/// The ranges are right: the result of every method is in the range of the results, for all
+/// operands in the ranges of the operands.
 #[test]
 fn ranges_have_what_the_model_gives() {
     let mut random = ChaCha20Rng::from_seed([24; 32]);

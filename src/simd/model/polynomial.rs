@@ -12,7 +12,8 @@ pub(crate) type Variable = u32;
 
 /// A polynomial: the coefficient of each product of variables. No coefficient is 0.
 ///
-/// A polynomial has only one form. So two of them are equal as functions just if they are equal here.
+/// A polynomial has only one form. So two of them are equal as functions just if they are equal
+/// here.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Polynomial(BTreeMap<Vec<Variable>, Dyadic>);
 
@@ -74,8 +75,8 @@ impl Polynomial {
         Self(terms.collect())
     }
 
-    /// Returns the polynomial with one product of variables, `from`, replaced by `to` until it occurs no
-    /// more.
+    /// Returns the polynomial with one product of variables, `from`, replaced by `to` until it
+    /// occurs no more.
     pub(crate) fn replaced(mut self, from: &Self, to: &Self) -> Self {
         let Some((replaced, _)) = from.terms().next() else { return self };
         // The variables of a product without those of `from`.

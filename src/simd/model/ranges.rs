@@ -10,8 +10,8 @@ use crate::simd::{CacheLine, Doubles, Madd52, Wide, Words};
 pub(crate) enum Sums {
     /// An integer of 64 bits, with or without a sign.
     Checked,
-    /// Any integer. But when its bits count, the range must not pass a multiple of 2^64. The sums of
-    /// bit patterns in the back end for floating point are such sums.
+    /// Any integer. But when its bits count, the range must not pass a multiple of 2^64. The sums
+    /// of bit patterns in the back end for floating point are such sums.
     Modular,
     /// Any word, and `or` takes any words. The sums of a hash are such sums.
     Wrapping,
@@ -59,8 +59,8 @@ impl<const SIGNED_CARRY: bool> Ranges<SIGNED_CARRY> {
         }
     }
 
-    /// Returns the factor that a 52-bit product takes from a word, and notes that the upper bits are
-    /// left out.
+    /// Returns the factor that a 52-bit product takes from a word, and notes that the upper bits
+    /// are left out.
     fn factor(self, a: Interval) -> [u128; 2] {
         self.take_low(&a, 52);
         if a.is_cut || a.largest() >> 52 > 0 {

@@ -141,8 +141,8 @@ impl Real {
         Self::new(*low, *high, self.exponent + other.exponent)
     }
 
-    /// Returns the range, rounded to doubles. Unless all sums are exact, they must be in one binade,
-    /// so that all are rounded to multiples of the same step.
+    /// Returns the range, rounded to doubles. Unless all sums are exact, they must be in one
+    /// binade, so that all are rounded to multiples of the same step.
     fn rounded(self) -> Self {
         if self.low.unsigned_abs().max(self.high.unsigned_abs()) <= 1 << 53 {
             return self;

@@ -12,8 +12,8 @@ use crate::simd::{Doubles as _, Madd52, Scalar, Words as _};
 /// The values of a small word.
 const SMALL: u64 = 16;
 
-/// Returns a few words that are computed from two, which are not below `start` and differ from it by
-/// less than [`SMALL`].
+/// Returns a few words that are computed from two, which are not below `start` and differ from it
+/// by less than [`SMALL`].
 fn results<S: Madd52>(simd: S, a: S::Word, b: S::Word) -> Vec<S::Word> {
     let ones = |bits: u32| simd.splat(u64::MAX >> (64 - bits));
     let odd = simd.and(b, ones(1));

@@ -1,15 +1,15 @@
 //! Notes of the places where a word or a product is cut in two, so that no part of a number is lost
 //! without notice.
 //!
-//! An algorithm takes the low k bits of a word by a mask, by a shift to the left, or as the factor of
-//! a 52-bit product, and the upper bits by a shift to the right. Each part is noted with the name of
-//! the word. Afterwards every part must have its counterpart.
+//! An algorithm takes the low k bits of a word by a mask, by a shift to the left, or as the factor
+//! of a 52-bit product, and the upper bits by a shift to the right. Each part is noted with the
+//! name of the word. Afterwards every part must have its counterpart.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A part that was taken: of a word, the bits below or from a bit on; of a product of two words, the
-/// low or the high half.
+/// A part that was taken: of a word, the bits below or from a bit on; of a product of two words,
+/// the low or the high half.
 type Part = ([u64; 2], u32);
 
 thread_local! {

@@ -1,8 +1,8 @@
 //! The instruction set whose words are polynomials.
 //!
-//! A vector has two lanes, which hold the same polynomial. A word that is stored shows the least value
-//! in the first lane and the largest in the second, so that assertions of production code about ranges
-//! test both.
+//! A vector has two lanes, which hold the same polynomial. A word that is stored shows the least
+//! value in the first lane and the largest in the second, so that assertions of production code
+//! about ranges test both.
 
 use std::cell::RefCell;
 

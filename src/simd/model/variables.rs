@@ -113,8 +113,8 @@ pub(crate) fn range_of(polynomial: &Polynomial) -> (Dyadic, Dyadic) {
     })
 }
 
-/// Returns the values of all variables for one choice of the given ones, in their order: axioms 1 and 5
-/// determine the others.
+/// Returns the values of all variables for one choice of the given ones, in their order: axioms 1
+/// and 5 determine the others.
 pub(crate) fn values_of(given: &[Dyadic]) -> Vec<Dyadic> {
     KNOWN.with_borrow(|known| {
         let (mut values, mut given) = (Vec::new(), given.iter());

@@ -72,8 +72,8 @@ fn wide(text: &std::ffi::OsStr) -> io::Result<Vec<u16>> {
     Ok(wide)
 }
 
-/// Returns a path for the calls below. They accept a long one only if it is absolute and begins with
-/// `\\?\`.
+/// Returns a path for the calls below. They accept a long one only if it is absolute and begins
+/// with `\\?\`.
 fn wide_path(path: &Path) -> io::Result<Vec<u16>> {
     let absolute = std::path::absolute(path)?;
     if absolute.as_os_str().len() <= SHORT {
@@ -159,12 +159,13 @@ fn attributes(descriptor: &Allocated) -> SECURITY_ATTRIBUTES {
     }
 }
 
-/// Creates a file that only the user of this process can access, from the moment it exists. Opens it
-/// to read and write.
+/// Creates a file that only the user of this process can access, from the moment it exists. Opens
+/// it to read and write.
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing name.
+/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing
+/// name.
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     let user = current_user()?;
     create_file_with(path, &format!("O:{user}D:P(A;;FA;;;{user})"))
@@ -198,7 +199,8 @@ pub(crate) fn create_file_with(path: &Path, sddl: &str) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing name.
+/// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing
+/// name.
 pub fn create_private_directory(path: &Path) -> io::Result<()> {
     let user = current_user()?;
     let path = wide_path(path)?;
@@ -253,7 +255,8 @@ fn text_of(descriptor: &Allocated) -> io::Result<String> {
     Ok(unsafe { text.text() })
 }
 
-/// Returns the user of this process as [`access_list`] names it. Some users have a short name there.
+/// Returns the user of this process as [`access_list`] names it. Some users have a short name
+/// there.
 ///
 /// # Errors
 ///

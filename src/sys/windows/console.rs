@@ -132,14 +132,15 @@ impl Console {
     /// Shows `prompt`, reads a line that is not shown, and returns it as UTF-8, without its line
     /// ending. The console edits it. Calls `is_stopped` after each [`TICK`].
     ///
-    /// The console of Windows ends a call that reads at Ctrl-C, and that of Wine does not. So another
-    /// thread makes the call. If `is_stopped` ends the waiting, that thread ends with the process.
+    /// The console of Windows ends a call that reads at Ctrl-C, and that of Wine does not. So
+    /// another thread makes the call. If `is_stopped` ends the waiting, that thread ends with
+    /// the process.
     ///
     /// # Errors
     ///
     /// Returns [`io::ErrorKind::Interrupted`] after Ctrl-C or if the caller is stopped,
-    /// [`io::ErrorKind::UnexpectedEof`] after Ctrl-Z, or the error of the operating system. The mode
-    /// of the console is restored in every case.
+    /// [`io::ErrorKind::UnexpectedEof`] after Ctrl-Z, or the error of the operating system. The
+    /// mode of the console is restored in every case.
     pub fn hidden_line(
         &mut self,
         prompt: &str,

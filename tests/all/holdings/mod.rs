@@ -1,7 +1,8 @@
 //! Judges from the files alone what a directory of keys holds.
 //!
-//! Nothing here asks the program. `ssh-key`, `pkcs8` and the tests' own reader of PuTTY's files open
-//! private keys, and lines of the ledger are read as JSON. Patterns are literals that may stand anywhere, in upper or lower case.
+//! Nothing here asks the program. `ssh-key`, `pkcs8` and the tests' own reader of PuTTY's files
+//! open private keys, and lines of the ledger are read as JSON. Patterns are literals that may
+//! stand anywhere, in upper or lower case.
 
 #![cfg(target_os = "linux")]
 

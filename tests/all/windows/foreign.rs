@@ -33,8 +33,8 @@ fn wide(text: impl AsRef<OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
-/// Whether a group of processes can get Ctrl-Break. Wine does not send it, and without a console there
-/// are no events.
+/// Whether a group of processes can get Ctrl-Break. Wine does not send it, and without a console
+/// there are no events.
 pub fn has_break() -> bool {
     !is_wine() && File::open("CONIN$").is_ok()
 }

@@ -1,10 +1,11 @@
 //! The whole numbers of an inversion, at the corners of their ranges.
 //!
-//! Before it is cut, every intermediate number of [`apply`] is a sum of products, shifted right: each
-//! is a linear function of the matrix for given limbs, and of each limb for a given matrix. Rounding
-//! down keeps the order. So over a box of limbs, all matrices with |u| + |v| of at most 2^62, and an
-//! interval of multiples of p, the least and the largest value are at corners. The tests run the
-//! function at all of them, with checks of overflow, and compare the result with big integers.
+//! Before it is cut, every intermediate number of [`apply`] is a sum of products, shifted right:
+//! each is a linear function of the matrix for given limbs, and of each limb for a given matrix.
+//! Rounding down keeps the order. So over a box of limbs, all matrices with |u| + |v| of at most
+//! 2^62, and an interval of multiples of p, the least and the largest value are at corners. The
+//! tests run the function at all of them, with checks of overflow, and compare the result with big
+//! integers.
 
 use num_bigint::BigInt;
 
@@ -129,8 +130,8 @@ fn elements() -> Vec<Element> {
     elements
 }
 
-/// The rounds of whole inversions: no row of a matrix is larger than the corners above, and there are
-/// at most 13. This is no proof for all elements.
+/// The rounds of whole inversions: no row of a matrix is larger than the corners above, and there
+/// are at most 13. This is no proof for all elements.
 #[test]
 #[cfg_attr(miri, ignore = "many corners")]
 fn chosen_elements_have_inverses() {

@@ -1,5 +1,6 @@
 //! The theorem of the split of a product, which the ranges of doubles use: Gappa proves it for the
-//! constants of the back end and for the largest factors, and the instructions are those of the theorem.
+//! constants of the back end and for the largest factors, and the instructions are those of the
+//! theorem.
 
 use std::process::Command;
 

@@ -1,9 +1,10 @@
 //! The stages of regular expressions, by decisions on their automata.
 //!
-//! *Runs.* A product of the expression's automaton with one that follows all runs at once is searched for
-//! a text of 43 characters that matches and shows no run where it may begin. There must be none.
-//! *Walks.* The table that is walked has the automaton's successors. Then texts that take every edge of
-//! every automaton, at every position, are given to the matcher, alone and in lists.
+//! *Runs.* A product of the expression's automaton with one that follows all runs at once is
+//! searched for a text of 43 characters that matches and shows no run where it may begin. There
+//! must be none. *Walks.* The table that is walked has the automaton's successors. Then texts that
+//! take every edge of every automaton, at every position, are given to the matcher, alone and in
+//! lists.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,8 +76,8 @@ fn accepts(automaton: &Automaton, state: u32) -> bool {
 
 /// Returns a text that matches and shows none of the runs.
 fn text_without_run(target: Target, automaton: &Automaton, runs: &[Run]) -> Option<Vec<u8>> {
-    // A state of the product: that of the automaton, and for each run the lengths of its beginnings that
-    // end here, one bit each.
+    // A state of the product: that of the automaton, and for each run the lengths of its beginnings
+    // that end here, one bit each.
     type State = (u32, Vec<u64>);
     let mut level: HashMap<State, Vec<u8>> = HashMap::from([((START, vec![0; runs.len()]), Vec::new())]);
     for position in 0..BODY_LEN {
@@ -126,7 +127,8 @@ fn no_text_matches_without_a_required_run() {
     assert!(decided > 100, "{decided}");
 }
 
-/// Returns texts that match, one for each edge of the automaton at each position that a match takes.
+/// Returns texts that match, one for each edge of the automaton at each position that a match
+/// takes.
 fn edge_cover(target: Target, automaton: &Automaton) -> Vec<Values> {
     let allowed = |position: usize| (0..64).filter(move |value| target.symbols(position).has(*value));
     // The way back: a value that leads on from each state at each position.

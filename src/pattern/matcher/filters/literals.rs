@@ -1,9 +1,10 @@
-//! The filters and the index of literals, by all texts that show a literal and differ in what a stage can
-//! see: every symbol that each character accepts, every place, every sign, and the neighbours.
+//! The filters and the index of literals, by all texts that show a literal and differ in what a
+//! stage can see: every symbol that each character accepts, every place, every sign, and the
+//! neighbours.
 //!
-//! A stage that folds a text sees classes. So neighbours take one symbol of each class, jointly for all
-//! characters that share a quad with a short literal. Elsewhere is a symbol of no literal: it is marked
-//! nowhere, so a text does not pass because of it.
+//! A stage that folds a text sees classes. So neighbours take one symbol of each class, jointly for
+//! all characters that share a quad with a short literal. Elsewhere is a symbol of no literal: it
+//! is marked nowhere, so a text does not pass because of it.
 
 use super::super::classes::{Classes, UNUSED};
 use super::super::folded::Folded;

@@ -1,4 +1,5 @@
-//! Checks that each stage of the matcher lets everything pass that shows a pattern, without random texts.
+//! Checks that each stage of the matcher lets everything pass that shows a pattern, without random
+//! texts.
 //!
 //! | file | what it checks | how |
 //! | --- | --- | --- |
@@ -7,8 +8,8 @@
 //! | `literals` | `classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbours that count |
 //! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
 //!
-//! [`Pattern::find`](crate::pattern::Pattern::find), which shares no code with the stages, decides what
-//! shows a pattern.
+//! [`Pattern::find`](crate::pattern::Pattern::find), which shares no code with the stages, decides
+//! what shows a pattern.
 
 mod expressions;
 mod literals;
@@ -48,8 +49,8 @@ fn passed(target: Target, bytes: Bytes) -> Bytes {
     if target == Target::Key { without_sign(bytes) } else { bytes }
 }
 
-/// Returns whether a device's filter lets a key pass, by the layout in `device_filter` and in the files
-/// that write its parts.
+/// Returns whether a device's filter lets a key pass, by the layout in `device_filter` and in the
+/// files that write its parts.
 fn device_passes(words: &[u32], target: Target, bytes: &Bytes) -> bool {
     let signs: &[Bytes] = match target {
         Target::Key => &[*bytes, with_sign(*bytes)],

@@ -1,4 +1,5 @@
-//! The sequences of runs: a decision on the tables, and a comparison of the test with its definition.
+//! The sequences of runs: a decision on the tables, and a comparison of the test with its
+//! definition.
 
 use super::super::run::Run;
 use super::super::sequence_filter::{LONG, SHORT, SequenceFilter, Tables, tables};
@@ -6,8 +7,8 @@ use super::*;
 use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Scalar};
 
-/// Checks that each run has a bucket that holds, for some of its neighbouring characters, every symbol
-/// of each. The characters after a shorter run may be any.
+/// Checks that each run has a bucket that holds, for some of its neighbouring characters, every
+/// symbol of each. The characters after a shorter run may be any.
 fn holds_every_run<const N: usize>(runs: &[Run]) {
     let tables = tables::<N>(runs);
     for run in runs {
@@ -34,8 +35,8 @@ fn shows<const N: usize>(tables: &[[u8; 64]; N], text: &Values) -> bool {
     (0..BODY_LEN).any(|start| (0..N).fold(u8::MAX, |common, at| common & buckets(start + at, at)) != 0)
 }
 
-/// Checks that bytes pass which show a sequence of the tables with either sign: for each place of each
-/// of 64 texts, every symbol there.
+/// Checks that bytes pass which show a sequence of the tables with either sign: for each place of
+/// each of 64 texts, every symbol there.
 fn passes_what_it_says<const N: usize>(target: Target, of: fn(Box<[[u8; 64]; N]>) -> Tables, runs: &[Run]) {
     let tables = tables::<N>(runs);
     let mut batch = Vec::new();

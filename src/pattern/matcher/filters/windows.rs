@@ -1,8 +1,8 @@
 //! The window filter, by a decision for each run and place.
 //!
-//! Bytes pass a row if one of its windows has a marked value. So a row loses nothing if for each run and
-//! each place of it one window is tested whose every possible value is marked, whatever is next to the
-//! run. The values of a window are few enough to look at all of them.
+//! Bytes pass a row if one of its windows has a marked value. So a row loses nothing if for each
+//! run and each place of it one window is tested whose every possible value is marked, whatever is
+//! next to the run. The values of a window are few enough to look at all of them.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,9 @@ use super::*;
 use crate::pattern::syntax::Literal;
 use crate::wire::Symbols;
 
-/// Returns what each character adds to the values of the window of 16 bits at `byte`, if each position
-/// shows one of its symbols. A value of the window is a sum, with one part of each character.
+/// Returns what each character adds to the values of the window of 16 bits at `byte`, if each
+/// position shows one of its symbols. A value of the window is a sum, with one part of each
+/// character.
 fn parts(target: Target, byte: usize, symbols: &[Symbols]) -> Vec<BTreeSet<u16>> {
     let start = 8 * byte + target.lead();
     let parts = |position: usize| {
@@ -71,8 +72,8 @@ fn check(target: Target, filter: &WindowFilter, runs: &[Run]) -> usize {
     decided
 }
 
-/// Checks that a filter tests just the windows and marks that it writes for a device: every value of
-/// every window, with two kinds of other bytes.
+/// Checks that a filter tests just the windows and marks that it writes for a device: every value
+/// of every window, with two kinds of other bytes.
 fn equals_its_words(filter: &WindowFilter) {
     let mut words = Vec::new();
     filter.write(&mut words);
