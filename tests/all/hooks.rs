@@ -125,7 +125,7 @@ fn without_files_their_variables_are_not_set() {
 #[test]
 fn stdout_belongs_to_the_keys_and_stdin_to_the_program() {
     let directory = TempDir::new().unwrap();
-    let line = "printf 'ab\\n+a\\n' | \"$0\" -f - --exec 'cat; echo printed; echo said >&2'";
+    let line = "printf 'ab\\n' | \"$0\" -n 2 -f - --exec 'cat; echo printed; echo said >&2'";
     let ran = succeed(command("sh").args(["-c", line, executable()]).current_dir(directory.path()));
     assert_eq!(ran.stdout.lines().count(), 6, "{}", ran.stdout);
     assert!(!ran.stdout.contains("printed"), "{}", ran.stdout);
