@@ -5,6 +5,7 @@
 //! and modular inversion, TCHES 2019. This version takes variable time, and does 62 division steps
 //! at a time on the lowest words. It takes about a quarter of the time of the power p - 2.
 
+use std::array;
 use std::ops::Div;
 
 use super::back_end::Field;
@@ -12,32 +13,54 @@ use super::element::Element;
 use super::portable::Portable;
 use crate::simd::{Scalar, Words};
 
+/// The most lanes of a vector.
+const MOST_LANES: usize = 8;
+
 /// Returns 1 / a in every lane, or `None` if a lane is 0. The time depends on the product of all
 /// lanes.
 #[inline(always)]
 pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
-    const MOST_LANES: usize = 8;
     let (simd, one_lane) = (field.simd(), Portable(Scalar::plain()));
     let mut words = [[0; MOST_LANES]; 4];
     for (word, lanes) in field.words(a).into_iter().zip(&mut words) {
         simd.store(word, lanes);
     }
     let lanes = <F::Simd as Words>::LANES;
-    let element = |lane: usize| one_lane.product(words.map(|word| word[lane]));
-    let mut products_before = [one_lane.one(); MOST_LANES];
-    let mut product = one_lane.one();
-    for (lane, before) in products_before.iter_mut().enumerate().take(lanes) {
-        *before = product;
-        product = one_lane.mul(&product, &element(lane).into());
-    }
-    let mut inverse = one_lane.product(inverse(Element(one_lane.words(&product)))?.0);
+    let mut elements: [_; MOST_LANES] = array::from_fn(|lane| one_lane.product(words.map(|word| word[lane])));
+    invert_all(
+        &mut elements[..lanes],
+        one_lane.one(),
+        |a, b| one_lane.mul(a, &(*b).into()),
+        |product| Some(one_lane.product(inverse(Element(one_lane.words(product)))?.0)),
+    )?;
     let mut inverses = [[0; MOST_LANES]; 4];
-    for lane in (0..lanes).rev() {
-        let inverse_of_this = one_lane.words(&one_lane.mul(&inverse, &products_before[lane].into()));
-        inverses.iter_mut().zip(inverse_of_this).for_each(|(lanes, word)| lanes[lane] = word);
-        inverse = one_lane.mul(&inverse, &element(lane).into());
+    for (lane, element) in elements.iter().enumerate().take(lanes) {
+        inverses.iter_mut().zip(one_lane.words(element)).for_each(|(lanes, word)| lanes[lane] = word);
     }
     Some(field.product(inverses.map(|lanes| simd.load(&lanes))))
+}
+
+/// Replaces up to [`MOST_LANES`] elements by their inverses, with one inversion of their product.
+#[inline(always)]
+pub(super) fn invert_all<T: Copy>(
+    elements: &mut [T],
+    one: T,
+    mul: impl Fn(&T, &T) -> T,
+    inverse: impl FnOnce(&T) -> Option<T>,
+) -> Option<()> {
+    let mut products_before = [one; MOST_LANES];
+    let mut product = one;
+    for (element, before) in elements.iter().zip(&mut products_before) {
+        *before = product;
+        product = mul(&product, element);
+    }
+    let mut inverse = inverse(&product)?;
+    for (element, before) in elements.iter_mut().zip(&products_before).rev() {
+        let inverse_of_this = mul(&inverse, before);
+        inverse = mul(&inverse, element);
+        *element = inverse_of_this;
+    }
+    Some(())
 }
 
 const FIELD: Portable = Portable(Scalar::plain());
@@ -56,7 +79,10 @@ impl Div for Element {
 }
 
 /// The number of division steps on the lowest words between two updates of the whole numbers.
-const STEPS: u32 = 62;
+pub(super) const STEPS: u32 = 62;
+
+/// The first delta. Inverses are right with any, after other numbers of steps.
+pub(super) const FIRST_DELTA: i64 = 1;
 
 /// The mask of the low 62 bits.
 pub(super) const LIMB: i64 = (1 << STEPS) - 1;
@@ -82,8 +108,9 @@ const INVERSE_OF_P: i64 = {
 
 const _: () = assert!(INVERSE_OF_P.wrapping_mul(P[0]) & LIMB == 1);
 
-/// The linear map of 62 division steps, times 2^62. It takes (f, g) to (u f + v g, q f + r
-/// g) / 2^62.
+/// The linear map of 62 division steps, times 2^62. It takes (f, g) to (u f + v g, q f + r g) /
+/// 2^62.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Matrix {
     pub(super) u: i64,
     pub(super) v: i64,
@@ -91,10 +118,21 @@ pub(super) struct Matrix {
     pub(super) r: i64,
 }
 
-/// Returns 1 / a, or `None` if a is 0.
-pub(super) fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
+/// Returns four words as limbs.
+pub(super) fn limbs([a, b, c, d]: [u64; 4]) -> Limbs {
     let low = |word: u64| word.cast_signed() & LIMB;
-    let mut g = [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)];
+    [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)]
+}
+
+/// Returns limbs, none of which is negative, as four words.
+pub(super) fn words(limbs: Limbs) -> [u64; 4] {
+    let [v, w, x, y, z] = limbs.map(i64::cast_unsigned);
+    [v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]
+}
+
+/// Returns 1 / a, or `None` if a is 0.
+pub(super) fn inverse(Element(a): Element) -> Option<Element> {
+    let mut g = limbs(a);
     if g == [0; 5] {
         return None;
     }
@@ -102,14 +140,13 @@ pub(super) fn inverse(Element([a, b, c, d]): Element) -> Option<Element> {
     // d a = f and e a = g modulo p at every step. When g is 0, f is 1 or -1, so d is plus or minus
     // the inverse.
     let (mut d, mut e) = ([0; 5], [1, 0, 0, 0, 0]);
-    let mut delta = 1;
+    let mut delta = FIRST_DELTA;
     while g != [0; 5] {
-        let matrix = division_steps(&mut delta, f[0], g[0]);
+        let matrix = division_steps(STEPS, &mut delta, f[0], g[0]);
         (f, g) = apply(&matrix, &f, &g, 0, 0);
         (d, e) = apply_modulo_p(&matrix, &d, &e);
     }
-    let [v, w, x, y, z] = between_0_and_p(d, f[4] < 0).map(i64::cast_unsigned);
-    Some(Element([v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]))
+    Some(Element(words(between_0_and_p(d, f[4] < 0))))
 }
 
 /// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
@@ -134,38 +171,64 @@ pub(super) fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
     add_multiple_of_p(result, i64::from(result[4] < 0))
 }
 
-/// Does 62 division steps on `f` and `g`, the lowest limbs of two numbers. `f` must be odd.
-pub(super) fn division_steps(delta: &mut i64, f: i64, g: i64) -> Matrix {
-    let (mut f, mut g) = (f.cast_unsigned(), g.cast_unsigned());
-    let (mut u, mut v, mut q, mut r) = (1u64, 0u64, 0u64, 1u64);
-    let mut left = STEPS;
-    loop {
-        // An even g is halved. Since the matrix is scaled by 2^62, the factors u and v of f double
-        // instead.
+/// Does division steps on two numbers whose lowest `steps` bits are those of `f` and `g`. `f` must
+/// be odd. The matrix is multiplied by 2^`steps`. Only tests do other than 62 steps.
+#[inline(always)]
+pub(super) fn division_steps(steps: u32, delta: &mut i64, f: i64, g: i64) -> Matrix {
+    let (f, g) = (f.cast_unsigned(), g.cast_unsigned());
+    let mut state = Steps { left: steps, delta: *delta, f, g, matrix: Matrix { u: 1, v: 0, q: 0, r: 1 } };
+    while state.advance() {}
+    *delta = state.delta;
+    state.matrix
+}
+
+/// The state of division steps that are done together.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// The number of steps to do. As many low bits of f and g count.
+    pub(super) left: u32,
+    pub(super) delta: i64,
+    pub(super) f: u64,
+    pub(super) g: u64,
+    /// The linear map of the steps that are done, times 2 for each. It has the multiple of f that g
+    /// has already.
+    pub(super) matrix: Matrix,
+}
+
+impl Steps {
+    /// Halves g while it is even. Then adds the multiple of f that the next steps add, or returns
+    /// false if no step is left.
+    #[inline(always)]
+    pub(super) fn advance(&mut self) -> bool {
+        let Self { mut left, mut delta, mut f, mut g, matrix: Matrix { mut u, mut v, mut q, mut r } } = *self;
+        // Since the matrix is scaled, the factors u and v of f double instead.
         let zeros = (g | u64::MAX << left).trailing_zeros();
         g >>= zeros;
         u <<= zeros;
         v <<= zeros;
-        *delta += i64::from(zeros);
+        delta += i64::from(zeros);
         left -= zeros;
-        if left == 0 {
-            let [u, v, q, r] = [u, v, q, r].map(u64::cast_signed);
-            return Matrix { u, v, q, r };
+        let goes_on = left > 0;
+        if goes_on {
+            if delta > 0 {
+                delta = -delta;
+                (f, g) = (g, f.wrapping_neg());
+                (u, q) = (q, -u);
+                (v, r) = (r, -v);
+            }
+            // Clear as many low bits of g as steps are left until the next exchange, but at most 6.
+            // The multiple of f to add is -g / f modulo 2^6. One step of Newton's method gives 1 /
+            // f: it starts from f, its own inverse modulo 8.
+            let bits = left.min((1 - delta).min(6) as u32);
+            let inverse = f.wrapping_mul(f).wrapping_sub(2).wrapping_mul(f);
+            let multiple = inverse.wrapping_mul(g) & ((1 << bits) - 1);
+            g = g.wrapping_add(f.wrapping_mul(multiple));
+            // No sum has more than 62 bits, since the rows of the matrix at most double in a step.
+            q += u * multiple.cast_signed();
+            r += v * multiple.cast_signed();
         }
-        if *delta > 0 {
-            *delta = -*delta;
-            (f, g) = (g, f.wrapping_neg());
-            (u, q) = (q, u.wrapping_neg());
-            (v, r) = (r, v.wrapping_neg());
-        }
-        // Clear as many low bits of g as steps are left until the next exchange, but at most 6. The
-        // multiple of f to add is -g / f modulo 2^6. One step of Newton's method gives 1 / f: it
-        // starts from f, its own inverse modulo 8.
-        let bits = left.min((1 - *delta).min(6) as u32);
-        let multiple = f.wrapping_mul(f).wrapping_sub(2).wrapping_mul(f).wrapping_mul(g) & ((1 << bits) - 1);
-        g = g.wrapping_add(f.wrapping_mul(multiple));
-        q = q.wrapping_add(u.wrapping_mul(multiple));
-        r = r.wrapping_add(v.wrapping_mul(multiple));
+        *self = Self { left, delta, f, g, matrix: Matrix { u, v, q, r } };
+        goes_on
     }
 }
 

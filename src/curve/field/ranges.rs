@@ -1,6 +1,8 @@
 //! The ranges of every operation, by a machine: the back ends run over ranges of words.
 
+mod division_steps;
 mod invert;
+mod rounds;
 mod split;
 
 use num_bigint::BigInt;

@@ -10,7 +10,8 @@
 use num_bigint::BigInt;
 
 use crate::curve::field::invert::{
-    LIMB, Limbs, Matrix, P, apply, apply_modulo_p, between_0_and_p, division_steps, inverse,
+    FIRST_DELTA, LIMB, Limbs, Matrix, P, STEPS, add_multiple_of_p, apply, apply_modulo_p, between_0_and_p,
+    division_steps, inverse, invert_all, limbs as limbs_of_words, words,
 };
 use crate::curve::field::{Element, Field, Portable, invert};
 use crate::simd::{Scalar, Words};
@@ -57,8 +58,11 @@ fn check(matrix: &Matrix, a: &Limbs, b: &Limbs, [m, n]: [i64; 2]) -> [Limbs; 2] 
 #[cfg_attr(miri, ignore = "many corners")]
 fn the_factors_stay_in_their_range() {
     let p = number(&P);
-    let negative =
-        [corners(0, [-256, -1]), [-2 * &p + 1, -&p, (-1).into()].iter().map(limbs).collect()].concat();
+    let negative = [
+        corners(0, [-256, -1]),
+        [-2 * &p + 1, -&p - 1, -&p, -&p + 1, (-1).into()].iter().map(limbs).collect(),
+    ]
+    .concat();
     let others = [corners(0, [0, 127]), [0.into(), 1.into(), &p - 1].iter().map(limbs).collect()].concat();
     let mut cases = 0;
     for (d, e) in [&negative, &others].into_iter().flat_map(|d| [&negative, &others].map(|e| (d, e))) {
@@ -92,28 +96,89 @@ fn the_factors_stay_in_their_range() {
     }
 }
 
-/// The numbers f and g do not grow, but for the rounding of a limb. So no number of rounds that an
-/// inversion can take (735 steps, 13 rounds, by the paper) comes near to an overflow.
+/// The factors of `apply_modulo_p` make each sum a multiple of 2^62, and keep it modulo p. Modulo
+/// 2^62 the multiple of p is linear in the matrix and in the lowest limbs, for given signs, so 0
+/// and 1 are enough.
+#[test]
+fn the_factors_keep_their_product_modulo_p() {
+    let p = number(&P);
+    for bits in 0..1 << 8 {
+        let [u, v, q, r, d, e, sign_d, sign_e] = std::array::from_fn(|at| i64::from(bits >> at & 1));
+        let (d, e) = ([d, 0, 0, 0, -sign_d], [e, 0, 0, 0, -sign_e]);
+        let results = apply_modulo_p(&Matrix { u, v, q, r }, &d, &e);
+        let sums = [number(&d) * u + number(&e) * v, number(&d) * q + number(&e) * r];
+        for (result, sum) in [results.0, results.1].iter().zip(sums) {
+            assert_eq!(((number(result) << 62) - sum) % &p, BigInt::ZERO, "{u} {v} {q} {r} {d:?} {e:?}");
+        }
+    }
+}
+
+/// A multiple of p that is added carries all bits, whatever the limbs are.
+#[test]
+fn multiples_of_p_are_added_exactly() {
+    for a in corners(-LIMB, [-256, 127]).into_iter().chain(corners(0, [-1, 0])) {
+        for (times, a) in [(0, a), (1, a), (0, a.map(|limb| -limb))] {
+            let sum = add_multiple_of_p(a, times);
+            assert_eq!(number(&sum), number(&a) + number(&P) * times, "{a:?}");
+            assert!(sum[..4].iter().all(|limb| (0..=LIMB).contains(limb)));
+        }
+    }
+}
+
+/// Every bit of four words goes to its place in the limbs, and back. Shifts, masks and `|` treat
+/// the bits one by one, so this is all.
+#[test]
+fn every_bit_has_its_place() {
+    for bit in 0..256 {
+        let mut given = [0; 4];
+        given[bit / 64] = 1 << (bit % 64);
+        let mut expected = [0; 5];
+        expected[bit / 62] = 1 << (bit % 62);
+        assert_eq!(limbs_of_words(given), expected);
+        assert_eq!(words(expected), given);
+    }
+    assert_eq!((limbs_of_words([0; 4]), words([0; 5])), ([0; 5], [0; 4]));
+}
+
+/// With any number of elements, each gets its own inverse. An element is a product of powers of
+/// eight unknowns here, given by their exponents. Only the product of all is inverted.
+#[test]
+fn one_inversion_inverts_all_elements() {
+    type Powers = [i8; 8];
+    for lanes in 1..=8 {
+        let unknowns: [Powers; 8] = std::array::from_fn(|lane| std::array::from_fn(|at| (at == lane).into()));
+        let product = |a: &Powers, b: &Powers| std::array::from_fn(|at| a[at] + b[at]);
+        let mut elements = unknowns;
+        let all: Powers = std::array::from_fn(|at| (at < lanes).into());
+        let done = invert_all(&mut elements[..lanes], [0; 8], product, |of| {
+            assert_eq!(*of, all);
+            Some(of.map(|power| -power))
+        });
+        assert!(done.is_some());
+        for (lane, (element, unknown)) in elements.iter().zip(unknowns).enumerate() {
+            assert_eq!(*element, unknown.map(|power| if lane < lanes { -power } else { power }));
+        }
+        assert!(invert_all(&mut elements[..lanes], [0; 8], product, |_| None).is_none());
+    }
+}
+
+/// The numbers f and g stay between -p and p: their sums are divided by 2^62 without a rest, and
+/// the rows of a matrix are at most 2^62. In the box around that no limb overflows, in any round.
 #[test]
 #[cfg_attr(miri, ignore = "many corners")]
 fn the_numbers_do_not_grow() {
-    // The lowest limb of p is -19 in the first round.
-    let (mut least, mut top) = (-19, [-128, 128]);
-    for _ in 0..13 {
-        let corners = corners(least, top);
-        for a in &corners {
-            for b in &corners {
-                for [u, v] in ROWS {
-                    for result in check(&Matrix { u, v, q: u, r: v }, a, b, [0; 2]) {
-                        top = [top[0].min(result[4]), top[1].max(result[4])];
-                    }
-                }
+    // The limbs of p itself are -19 and 128.
+    let corners = [corners(-19, [-128, 128]), corners(0, [-128, 127])].concat();
+    let mut top = [0; 2];
+    for (a, b) in corners.iter().flat_map(|a| corners.iter().map(move |b| (a, b))) {
+        for [u, v] in ROWS {
+            for result in check(&Matrix { u, v, q: u, r: v }, a, b, [0; 2]) {
+                top = [top[0].min(result[4]), top[1].max(result[4])];
             }
         }
-        least = 0;
     }
-    println!("invert: after 13 rounds the top limb of f and g is from {} to {}", top[0], top[1]);
-    assert!(-256 < top[0] && top[1] < 256);
+    println!("invert: the top limb of f and g is from {} to {}", top[0], top[1]);
+    assert!(-129 <= top[0] && top[1] <= 128);
 }
 
 /// Small elements, their negatives, powers of two, and numbers with long runs of 1.
@@ -130,8 +195,7 @@ fn elements() -> Vec<Element> {
     elements
 }
 
-/// The rounds of whole inversions: no row of a matrix is larger than the corners above, and there
-/// are at most 13. This is no proof for all elements.
+/// Whole inversions. The checks above and those of `division_steps` are about their parts.
 #[test]
 #[cfg_attr(miri, ignore = "many corners")]
 fn chosen_elements_have_inverses() {
@@ -142,16 +206,16 @@ fn chosen_elements_have_inverses() {
         assert_eq!(inverse * element, Element::new(1), "{element:x?}");
         assert_eq!(inverse - Element::new(0), inverse, "below p");
         let value = element.0.iter().rev().fold(BigInt::ZERO, |sum, word| (sum << 64) + word);
-        let (mut f, mut g, mut delta, mut rounds) = (P, limbs(&value), 1, 0);
+        let (mut f, mut g, mut delta, mut rounds) = (P, limbs(&value), FIRST_DELTA, 0);
         while g != [0; 5] {
-            let matrix = division_steps(&mut delta, f[0], g[0]);
+            let matrix = division_steps(STEPS, &mut delta, f[0], g[0]);
             largest = largest.max(size(matrix.u, matrix.v)).max(size(matrix.q, matrix.r));
             (f, g) = check(&matrix, &f, &g, [0; 2]).into();
             rounds += 1;
         }
         most_rounds = most_rounds.max(rounds);
     }
-    assert!(largest <= 1 << 62 && most_rounds <= 13);
+    assert!(largest <= 1 << 62 && most_rounds <= 12);
     assert_eq!(inverse(Element::new(0)), None);
     println!("invert: rows of matrices up to 2^{:.2}, {most_rounds} rounds", (largest as f64).log2());
 }
