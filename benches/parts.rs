@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use vanity_ed25519::curve::{Batch, Field, Table, fetch};
 use vanity_ed25519::hash::chacha::ChaCha20;
 use vanity_ed25519::hash::{sha256, sha512};
-use vanity_ed25519::simd::Words;
+use vanity_ed25519::simd::{Halves, Words};
 use vanity_ed25519::wire;
 
 mod back_ends;
@@ -41,7 +41,7 @@ const VECTORS: usize = 64;
 struct Parts<'a>(&'a mut Criterion);
 
 impl BackEnd for Parts<'_> {
-    fn measure<F: Field>(&mut self, name: &str, field: F) {
+    fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, field: F) {
         let simd = field.simd();
         let lanes = <F::Simd as Words>::LANES;
         let mut group = self.0.benchmark_group(name);

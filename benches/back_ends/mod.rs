@@ -1,12 +1,12 @@
 //! The back ends of this machine, for benches that measure each of them.
 
 use vanity_ed25519::curve::{Field, Portable};
-use vanity_ed25519::simd::Scalar;
+use vanity_ed25519::simd::{Halves, Scalar};
 
 /// A measurement that works with any back end.
 pub trait BackEnd {
     /// Measures one back end.
-    fn measure<F: Field>(&mut self, name: &str, field: F);
+    fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, field: F);
 }
 
 /// Measures every back end that the processor has.

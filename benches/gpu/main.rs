@@ -18,7 +18,7 @@ use vanity_ed25519::engine::pipeline;
 use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, digest_of};
 use vanity_ed25519::hash::chacha::ChaCha20;
 use vanity_ed25519::hash::sha512;
-use vanity_ed25519::simd::Words;
+use vanity_ed25519::simd::{Halves, Words};
 use vanity_ed25519::sys::fill_random;
 
 #[path = "../back_ends/mod.rs"]
@@ -79,7 +79,7 @@ struct Compare<'a> {
 }
 
 impl BackEnd for Compare<'_> {
-    fn measure<F: Field>(&mut self, name: &str, field: F) {
+    fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, field: F) {
         if name != self.fastest {
             return;
         }
@@ -112,7 +112,7 @@ impl BackEnd for Compare<'_> {
 }
 
 /// Returns the sum of the digests of the keys in one batch of the processor.
-fn sum<F: Field>(field: F, table: &Arc<Table>, mut stream: ChaCha20) -> u64 {
+fn sum<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>, mut stream: ChaCha20) -> u64 {
     let mut seeds = vec![[0; 32]; BATCH];
     stream.fill(field.simd(), &mut seeds);
     let mut batch = Batch::new(field, Arc::clone(table), BATCH);
@@ -138,7 +138,7 @@ fn sum<F: Field>(field: F, table: &Arc<Table>, mut stream: ChaCha20) -> u64 {
 fn fastest() -> &'static str {
     struct Last(&'static str);
     impl BackEnd for Last {
-        fn measure<F: Field>(&mut self, name: &str, _: F) {
+        fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, _: F) {
             let names = ["portable", "neon", "avx2", "avxifma", "avx512f", "avx512ifma"];
             self.0 = names.into_iter().find(|known| *known == name).unwrap_or(self.0);
         }

@@ -92,7 +92,7 @@ impl Field for Functions {
     }
 
     fn words(self, _: &Function) -> [Word; 4] {
-        unimplemented!("a polynomial has no encoding")
+        panic!("a polynomial has no encoding")
     }
 }
 

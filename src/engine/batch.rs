@@ -26,7 +26,7 @@ use crate::hash::sha512;
 use crate::key::{PublicKey, Seed, rfc8032_vectors};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
-use crate::simd::{Missing, Scalar, Words};
+use crate::simd::{Halves, Missing, Scalar, Words};
 use crate::sys::{thread_time, wipe};
 use crate::wire::{Target, without_sign};
 
@@ -69,7 +69,7 @@ engine!(avxifma, detect_avxifma, AvxIfma, Ifma, "x86_64", "x86-64");
 engine!(avx2, detect_avx2, Avx2, Fma, "x86_64", "x86-64");
 engine!(neon, detect_neon, Neon, Fma, "aarch64", "aarch64");
 
-fn build<F: Field>(
+fn build<F: Field<Simd: Halves>>(
     name: &'static str,
     field: Result<F, Missing>,
     sizing: Sizing,
@@ -79,7 +79,7 @@ fn build<F: Field>(
     Ok(Box::new(Batched { name, field, tuner }))
 }
 
-impl<F: Field> Engine for Batched<F> {
+impl<F: Field<Simd: Halves>> Engine for Batched<F> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -193,7 +193,7 @@ const HASHED: usize = 512;
 
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
 /// sign of every key must be 0. `digests` are buffers for the fingerprints with either sign.
-pub(super) fn candidates<S: Words>(
+pub(super) fn candidates<S: Halves>(
     simd: S,
     matcher: &Matcher,
     keys: &[[u8; 32]],
@@ -218,7 +218,7 @@ pub(super) fn candidates<S: Words>(
     }
 }
 
-impl<F: Field> Worker for BatchWorker<'_, F> {
+impl<F: Field<Simd: Halves>> Worker for BatchWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         if let Some(turn) = self.tuner.renewed(&self.turn) {
             self.buffers.change(&turn);

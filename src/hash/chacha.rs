@@ -6,7 +6,7 @@
 
 use zeroize::Zeroize as _;
 
-use crate::simd::Words;
+use crate::simd::Halves;
 use crate::sys::wipe;
 
 /// The constants of RFC 8439, section 2.3: "expand 32-byte k".
@@ -37,7 +37,7 @@ impl ChaCha20 {
 
     /// Fills `halves`, each of which is half a block, with the next bytes of the stream. The unused
     /// rest of the last blocks is lost.
-    pub fn fill<S: Words>(&mut self, simd: S, halves: &mut [[u8; 32]]) {
+    pub fn fill<S: Halves>(&mut self, simd: S, halves: &mut [[u8; 32]]) {
         let blocks = 2 * S::LANES;
         for halves in halves.chunks_mut(2 * blocks) {
             simd.run(
@@ -50,7 +50,7 @@ impl ChaCha20 {
 
     /// Computes the next 2 `S::LANES` blocks, and writes as many of them as `halves` holds.
     #[inline(always)]
-    fn blocks<S: Words>(&self, simd: S, halves: &mut [[u8; 32]]) {
+    fn blocks<S: Halves>(&self, simd: S, halves: &mut [[u8; 32]]) {
         let mut low = [0; MOST_BLOCKS];
         let mut high = [0; MOST_BLOCKS];
         for (number, (low, high)) in (self.next..).zip(low.iter_mut().zip(&mut high)) {
@@ -102,7 +102,7 @@ impl Drop for ChaCha20 {
 
 /// Does a quarter round (RFC 8439, section 2.1).
 #[inline(always)]
-fn quarter_round<S: Words>(simd: S, state: &mut [S::Word; 16], [a, b, c, d]: [usize; 4]) {
+fn quarter_round<S: Halves>(simd: S, state: &mut [S::Word; 16], [a, b, c, d]: [usize; 4]) {
     state[a] = simd.add_u32(state[a], state[b]);
     state[d] = simd.rotl_u32::<16>(simd.xor(state[d], state[a]));
     state[c] = simd.add_u32(state[c], state[d]);
@@ -120,7 +120,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
-    fn stream<S: Words>(simd: S, key: &[u8; 32], next: u64, halves: usize) -> Vec<[u8; 32]> {
+    fn stream<S: Halves>(simd: S, key: &[u8; 32], next: u64, halves: usize) -> Vec<[u8; 32]> {
         let mut stream = vec![[0; 32]; halves];
         ChaCha20::from_block(key, next).fill(simd, &mut stream);
         stream
@@ -130,7 +130,7 @@ mod tests {
     /// several.
     const HALVES: &[usize] = if cfg!(miri) { &[1, 17] } else { &[1, 2, 31, 32, 33, 500] };
 
-    fn check<S: Words>(simd: S) {
+    fn check<S: Halves>(simd: S) {
         // RFC 8439, appendix A.1, test vectors 1 and 2: blocks 0 and 1 of the zero key.
         let zero = stream(simd, &[0; 32], 0, 3);
         assert_eq!(zero[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);

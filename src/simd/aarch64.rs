@@ -11,7 +11,7 @@ use std::arch::asm;
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
 use super::sha512::Sha512;
-use super::words::{Bytes64, Doubles, Words};
+use super::words::{Bytes64, Doubles, Halves, Words};
 
 /// The token of NEON, with 2 lanes (every aarch64 processor that runs a general system). It also
 /// knows whether the processor has instructions for SHA-512.
@@ -187,10 +187,35 @@ impl Words for Neon {
         shr<N>(a: uint64x2_t) -> uint64x2_t = shift(a, -i64::from(N));
         shl_by(a: uint64x2_t, bits: u32) -> uint64x2_t = shift(a, bits.min(64).into());
         shr_by(a: uint64x2_t, bits: u32) -> uint64x2_t = shift(a, -i64::from(bits.min(64)));
-        rotr<N>(a: uint64x2_t) -> uint64x2_t =
-            vorrq_u64(shift(a, -i64::from(N)), shift(a, i64::from(64 - N)));
         swap_bytes(a: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u8(vrev64q_u8(vreinterpretq_u8_u64(a)));
+    }
+
+    #[inline(always)]
+    fn with_top<const N: u32>(self, mut a: uint64x2_t, top: u64) -> uint64x2_t {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            asm!(
+                "sli {a:v}.2d, {top:v}.2d, {n}",
+                a = inout(vreg) a,
+                top = in(vreg) vdupq_n_u64(top),
+                n = const N,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn opaque(self, mut a: uint64x2_t) -> uint64x2_t {
+        // SAFETY: the text is a comment, without an instruction.
+        unsafe { asm!("/* {0:v} */", inout(vreg) a, options(pure, nomem, nostack, preserves_flags)) };
+        a
+    }
+}
+
+impl Halves for Neon {
+    instructions! {
         splat_u32(half: u32) -> uint64x2_t = vreinterpretq_u64_u32(vdupq_n_u32(half));
         add_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
@@ -221,28 +246,6 @@ impl Words for Neon {
             let turned = vorrq_u32(shift_u32(a, N.cast_signed()), shift_u32(a, N.cast_signed() - 32));
             vreinterpretq_u64_u32(turned)
         }
-    }
-
-    #[inline(always)]
-    fn with_top<const N: u32>(self, mut a: uint64x2_t, top: u64) -> uint64x2_t {
-        // SAFETY: the token was made by detection.
-        unsafe {
-            asm!(
-                "sli {a:v}.2d, {top:v}.2d, {n}",
-                a = inout(vreg) a,
-                top = in(vreg) vdupq_n_u64(top),
-                n = const N,
-                options(pure, nomem, nostack, preserves_flags),
-            );
-        }
-        a
-    }
-
-    #[inline(always)]
-    fn opaque(self, mut a: uint64x2_t) -> uint64x2_t {
-        // SAFETY: the text is a comment, without an instruction.
-        unsafe { asm!("/* {0:v} */", inout(vreg) a, options(pure, nomem, nostack, preserves_flags)) };
-        a
     }
 }
 

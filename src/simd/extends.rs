@@ -3,7 +3,7 @@
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "aarch64")]
 use super::sha512::Sha512;
-use super::words::Words;
+use super::words::{Halves, Words};
 
 /// A token of an instruction set that includes another one.
 pub trait Extends: Copy + Send + Sync + 'static {
@@ -28,6 +28,8 @@ macro_rules! as_base {
         )*
     };
 }
+#[cfg(target_arch = "x86_64")]
+pub(super) use as_base;
 
 impl<T: Extends> Words for T {
     const LANES: usize = T::Base::LANES;
@@ -56,13 +58,7 @@ impl<T: Extends> Words for T {
         store(a: Self::Word, words: &mut [u64]);
         load_u32(halves: &[u32]) -> Self::Word;
         store_u32(a: Self::Word, halves: &mut [u32]);
-        load_all_u32(halves: &[u32]) -> Self::Word;
-        store_all_u32(a: Self::Word, halves: &mut [u32]);
         transpose_at(rows: &[CacheLine], offsets: &[u32]) -> [Self::Word; 8];
-        splat_u32(half: u32) -> Self::Word;
-        add_u32(a: Self::Word, b: Self::Word) -> Self::Word;
-        rotl_u32<N>(a: Self::Word) -> Self::Word;
-        shr_u32<N>(a: Self::Word) -> Self::Word;
         add(a: Self::Word, b: Self::Word) -> Self::Word;
         sub(a: Self::Word, b: Self::Word) -> Self::Word;
         and(a: Self::Word, b: Self::Word) -> Self::Word;
@@ -77,5 +73,16 @@ impl<T: Extends> Words for T {
         rotr<N>(a: Self::Word) -> Self::Word;
         swap_bytes(a: Self::Word) -> Self::Word;
         opaque(a: Self::Word) -> Self::Word;
+    }
+}
+
+impl<T: Extends<Base: Halves>> Halves for T {
+    as_base! {
+        splat_u32(half: u32) -> Self::Word;
+        load_all_u32(halves: &[u32]) -> Self::Word;
+        store_all_u32(a: Self::Word, halves: &mut [u32]);
+        add_u32(a: Self::Word, b: Self::Word) -> Self::Word;
+        rotl_u32<N>(a: Self::Word) -> Self::Word;
+        shr_u32<N>(a: Self::Word) -> Self::Word;
     }
 }

@@ -3,7 +3,7 @@
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "x86_64")]
 use super::detect::need;
-use super::words::{Bytes64, Wide, Words};
+use super::words::{Bytes64, Halves, Wide, Words};
 
 /// One lane of ordinary words. On a processor with BMI2 and ADX, [`Words::run`] compiles code for
 /// these.
@@ -148,6 +148,13 @@ impl Words for Scalar {
     }
 
     #[inline(always)]
+    fn opaque(self, a: u64) -> u64 {
+        a
+    }
+}
+
+impl Halves for Scalar {
+    #[inline(always)]
     fn splat_u32(self, half: u32) -> u64 {
         u64::from(half) | u64::from(half) << 32
     }
@@ -177,11 +184,6 @@ impl Words for Scalar {
     #[inline(always)]
     fn shr_u32<const N: u32>(self, a: u64) -> u64 {
         u64::from(a as u32 >> N) | (a >> 32 >> N) << 32
-    }
-
-    #[inline(always)]
-    fn opaque(self, a: u64) -> u64 {
-        a
     }
 }
 

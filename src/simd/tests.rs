@@ -168,20 +168,7 @@ mod evex {
         work()
     }
 
-    impl Extends for AvxIfmaByEvex {
-        type Base = Avx2;
-
-        #[inline(always)]
-        fn base(self) -> Avx2 {
-            self.0
-        }
-
-        #[inline(always)]
-        fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
-            // SAFETY: `detect` made the token.
-            unsafe { with_evex(work) }
-        }
-    }
+    crate::simd::x86::extends! { AvxIfmaByEvex: Avx2 by with_evex }
 
     impl Madd52 for AvxIfmaByEvex {
         const SIGNED_CARRY: bool = AvxIfma::SIGNED_CARRY;
@@ -257,7 +244,7 @@ fn check<S: Words>(simd: S) {
     }
 }
 
-fn check_u32<S: Words>(simd: S) {
+fn check_u32<S: Halves>(simd: S) {
     let mut random = rand_chacha::ChaCha20Rng::from_seed([5; 32]);
     let halves = |a| {
         let mut halves = [0; 16];
@@ -472,7 +459,7 @@ fn a_set_that_extends_neon_has_its_instructions_for_sha512() {
 
 /// Checks that every load and store refuses a slice that is shorter than the vector. The slices are
 /// parts of longer arrays, so an access without a check does no harm and fails the test.
-fn check_lengths<S: Words>(simd: S, expected: &str) {
+fn check_lengths<S: Halves>(simd: S, expected: &str) {
     let (words, halves, vector) = ([0; 32], [0; 32], simd.splat(0));
     let ignore = |vector: S::Word| {
         std::hint::black_box(vector);

@@ -5,9 +5,9 @@
 use std::arch::x86_64::*;
 
 use super::detect::{Missing, need};
-use super::extends::Extends;
-use super::words::{Bytes64, Words as _};
-use super::x86::Avx512f;
+use super::extends::{Extends, as_base};
+use super::words::Bytes64;
+use super::x86::{Avx512f, extends};
 
 /// The token of [`Avx512f`] and AVX-512 VBMI (Ice Lake, Zen 4 and later).
 #[derive(Clone, Copy, Debug)]
@@ -29,25 +29,23 @@ fn with_avx512vbmi<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
-impl Extends for Avx512vbmi {
-    type Base = Avx512f;
-
-    #[inline(always)]
-    fn base(self) -> Avx512f {
-        self.0
-    }
-
-    #[inline(always)]
-    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: the token was made by detection.
-        unsafe { with_avx512vbmi(work) }
-    }
-}
+extends! { Avx512vbmi: Avx512f by with_avx512vbmi }
 
 impl Bytes64 for Avx512vbmi {
     const LOOKS_UP_AT_ONCE: bool = true;
 
     type Vector64 = __m512i;
+
+    as_base! {
+        or_bytes(a: __m512i, b: &[u32; 16]) -> __m512i;
+        and_bytes(a: __m512i, b: __m512i) -> __m512i;
+        meets(a: __m512i, mask: &[u32; 16]) -> bool;
+        weigh_bytes(a: __m512i, weight: u8) -> __m512i;
+        weigh_u16(a: __m512i, weight: u16) -> __m512i;
+        high_bits(a: __m512i) -> u16;
+        load_bytes(bytes: &[u8; 64]) -> __m512i;
+        store_bytes(a: __m512i, bytes: &mut [u8; 64]);
+    }
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
@@ -66,24 +64,9 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn or_bytes(self, a: __m512i, other: &[u32; 16]) -> __m512i {
-        self.0.or_bytes(a, other)
-    }
-
-    #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_permutexvar_epi8(a, self.load_bytes(table)) }
-    }
-
-    #[inline(always)]
-    fn weigh_bytes(self, a: __m512i, weight: u8) -> __m512i {
-        self.0.weigh_bytes(a, weight)
-    }
-
-    #[inline(always)]
-    fn weigh_u16(self, a: __m512i, weight: u16) -> __m512i {
-        self.0.weigh_u16(a, weight)
     }
 
     #[inline(always)]
@@ -99,21 +82,6 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn and_bytes(self, a: __m512i, b: __m512i) -> __m512i {
-        self.and(a, b)
-    }
-
-    #[inline(always)]
-    fn meets(self, a: __m512i, mask: &[u32; 16]) -> bool {
-        self.0.meets(a, mask)
-    }
-
-    #[inline(always)]
-    fn high_bits(self, a: __m512i) -> u16 {
-        self.0.high_bits(a)
-    }
-
-    #[inline(always)]
     fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: __m512i, mask: u16) -> [u16; 2] {
         self.0.bit_pairs(bitmap, a, mask)
     }
@@ -126,16 +94,6 @@ impl Bytes64 for Avx512vbmi {
         masks: [u16; 2],
     ) -> [[u16; 2]; 2] {
         self.0.bit_pairs_of_two(bitmap, vectors, masks)
-    }
-
-    #[inline(always)]
-    fn load_bytes(self, bytes: &[u8; 64]) -> __m512i {
-        self.0.load_bytes(bytes)
-    }
-
-    #[inline(always)]
-    fn store_bytes(self, a: __m512i, bytes: &mut [u8; 64]) {
-        self.0.store_bytes(a, bytes);
     }
 }
 

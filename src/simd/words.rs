@@ -95,19 +95,29 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Shifts each word right by `bits` and fills with zeros. The result is 0 for 64 or more.
     fn shr_by(self, a: Self::Word, bits: u32) -> Self::Word;
     /// Rotates each word right by `N` bits, 1 to 63.
-    fn rotr<const N: u32>(self, a: Self::Word) -> Self::Word;
+    #[inline(always)]
+    fn rotr<const N: u32>(self, a: Self::Word) -> Self::Word {
+        self.or(self.shr::<N>(a), self.shl_by(a, 64 - N))
+    }
     /// Reverses the order of the bytes of each word.
     fn swap_bytes(self, a: Self::Word) -> Self::Word;
+    /// Returns `a` and hides from the compiler how it was computed. The compiler then keeps shifts
+    /// and sums, and does not replace them with slow multiplications.
+    fn opaque(self, a: Self::Word) -> Self::Word;
+}
+
+/// The 32-bit halves of the words of [`Words`].
+pub trait Halves: Words {
     /// Returns a vector with `half` in both halves of every word.
     fn splat_u32(self, half: u32) -> Self::Word;
-    /// Loads the first 2 [`Self::LANES`] half-words of a slice. The low half of a lane comes before
-    /// its high half.
+    /// Loads the first 2 [`Words::LANES`] half-words of a slice. The low half of a lane comes
+    /// before its high half.
     ///
     /// # Panics
     ///
     /// Panics if the slice is shorter.
     fn load_all_u32(self, halves: &[u32]) -> Self::Word;
-    /// Stores both halves of every word in the first 2 [`Self::LANES`] half-words of a slice.
+    /// Stores both halves of every word in the first 2 [`Words::LANES`] half-words of a slice.
     ///
     /// # Panics
     ///
@@ -119,9 +129,6 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each half right by `N` bits, 0 to 31, and fills with zeros.
     fn shr_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
-    /// Returns `a` and hides from the compiler how it was computed. The compiler then keeps shifts
-    /// and sums, and does not replace them with slow multiplications.
-    fn opaque(self, a: Self::Word) -> Self::Word;
 }
 
 /// Products of 64-bit words, which have 128 bits.

@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
 use super::extends::Extends;
-use super::words::{Bytes64, Doubles, Madd52, Words};
+use super::words::{Bytes64, Doubles, Halves, Madd52, Words};
 
 /// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
@@ -197,6 +197,28 @@ fn accumulate_512(
     (low, high)
 }
 
+/// Makes a token, which holds the token of a base, a set that extends the base. The function runs
+/// code with the instructions of both.
+macro_rules! extends {
+    ($set:ident: $base:ident by $run:ident) => {
+        impl Extends for $set {
+            type Base = $base;
+
+            #[inline(always)]
+            fn base(self) -> $base {
+                self.0
+            }
+
+            #[inline(always)]
+            fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+                // SAFETY: only detection makes the token, so the processor has the instructions.
+                unsafe { $run(work) }
+            }
+        }
+    };
+}
+pub(super) use extends;
+
 /// Defines methods that are one expression of intrinsics, without an access to memory.
 macro_rules! instructions {
     ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
@@ -301,15 +323,20 @@ impl Words for Avx2 {
         and(a: __m256i, b: __m256i) -> __m256i = _mm256_and_si256(a, b);
         or(a: __m256i, b: __m256i) -> __m256i = _mm256_or_si256(a, b);
         xor(a: __m256i, b: __m256i) -> __m256i = _mm256_xor_si256(a, b);
-        splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
-        add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         shl<N>(a: __m256i) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shr<N>(a: __m256i) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(N.cast_signed()));
         shl_by(a: __m256i, bits: u32) -> __m256i = _mm256_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m256i, bits: u32) -> __m256i = _mm256_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
-        shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
         swap_bytes(a: __m256i) -> __m256i = _mm256_shuffle_epi8(a, _mm256_broadcastsi128_si256(SWAP));
         opaque(a: __m256i) -> __m256i = opaque_256(a);
+    }
+}
+
+impl Halves for Avx2 {
+    instructions! {
+        splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
+        add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
     }
 
     #[inline(always)]
@@ -335,11 +362,6 @@ impl Words for Avx2 {
             let (above, below) = (_mm_cvtsi32_si128(up), _mm_cvtsi32_si128(32 - up));
             _mm256_or_si256(_mm256_sll_epi32(a, above), _mm256_srl_epi32(a, below))
         }
-    }
-
-    #[inline(always)]
-    fn rotr<const N: u32>(self, a: __m256i) -> __m256i {
-        self.or(self.shr::<N>(a), self.shl_by(a, 64 - N))
     }
 }
 
@@ -485,15 +507,29 @@ impl Words for Avx512f {
         and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
         or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
         xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
-        splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
-        add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
         shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
         shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
         shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
         shr_by(a: __m512i, bits: u32) -> __m512i = _mm512_srl_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
-        shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
         swap_bytes(a: __m512i) -> __m512i = _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(SWAP));
         opaque(a: __m512i) -> __m512i = opaque_512(a);
+    }
+
+    #[inline(always)]
+    fn xor_where_odd(self, a: __m512i, choice: __m512i, mask: u64) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe {
+            let odd = _mm512_test_epi64_mask(choice, _mm512_set1_epi64(1));
+            _mm512_mask_xor_epi64(a, odd, a, self.splat(mask))
+        }
+    }
+}
+
+impl Halves for Avx512f {
+    instructions! {
+        splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
+        add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
+        shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
     }
 
     #[inline(always)]
@@ -515,20 +551,6 @@ impl Words for Avx512f {
     fn rotl_u32<const N: u32>(self, a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_rolv_epi32(a, _mm512_set1_epi32(N.cast_signed())) }
-    }
-
-    #[inline(always)]
-    fn xor_where_odd(self, a: __m512i, choice: __m512i, mask: u64) -> __m512i {
-        // SAFETY: the token was made by detection.
-        unsafe {
-            let odd = _mm512_test_epi64_mask(choice, _mm512_set1_epi64(1));
-            _mm512_mask_xor_epi64(a, odd, a, self.splat(mask))
-        }
-    }
-
-    #[inline(always)]
-    fn rotr<const N: u32>(self, a: __m512i) -> __m512i {
-        self.or(self.shr::<N>(a), self.shl_by(a, 64 - N))
     }
 }
 
@@ -890,20 +912,7 @@ impl Bytes64 for Avx512f {
     }
 }
 
-impl Extends for Avx512ifma {
-    type Base = Avx512f;
-
-    #[inline(always)]
-    fn base(self) -> Avx512f {
-        self.0
-    }
-
-    #[inline(always)]
-    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: the token was made by detection.
-        unsafe { with_avx512ifma(work) }
-    }
-}
+extends! { Avx512ifma: Avx512f by with_avx512ifma }
 
 impl Madd52 for Avx512ifma {
     const SIGNED_CARRY: bool = true;
@@ -915,20 +924,7 @@ impl Madd52 for Avx512ifma {
     }
 }
 
-impl Extends for AvxIfma {
-    type Base = Avx2;
-
-    #[inline(always)]
-    fn base(self) -> Avx2 {
-        self.0
-    }
-
-    #[inline(always)]
-    fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: the token was made by detection.
-        unsafe { with_avxifma(work) }
-    }
-}
+extends! { AvxIfma: Avx2 by with_avxifma }
 
 impl Madd52 for AvxIfma {
     const SIGNED_CARRY: bool = false;

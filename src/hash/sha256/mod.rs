@@ -16,7 +16,7 @@
 //! The sha2 package takes 705 ns (Cascade Lake, 2.5 GHz, without SHA instructions).
 
 use crate::hash::sha2_constants::fractions;
-use crate::simd::{Words, unroll};
+use crate::simd::{Halves, unroll};
 use crate::wire::{BLOB_LEN, HEADER};
 
 /// The constants of the rounds (FIPS 180-4, section 4.2.2).
@@ -40,7 +40,7 @@ const MOST_KEYS: usize = 16;
 /// # Panics
 ///
 /// Panics if the slices of `digests` do not have the length of `keys`.
-pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let [clear, set] = digests;
     assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
     let digests = clear.chunks_mut(2 * S::LANES).zip(set.chunks_mut(2 * S::LANES));
@@ -56,7 +56,7 @@ pub fn of_both_signs<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 
 
 /// Does [`of_both_signs`] for 1 to 2 `S::LANES` keys.
 #[inline(always)]
-fn hash_vector<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let clear = blocks(simd, keys);
     let mut set = clear;
     set[12] = simd.or(clear[12], simd.splat_u32(SIGN));
@@ -100,7 +100,7 @@ fn hash_vector<S: Words>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 
 /// Returns the blocks of 1 to 2 `S::LANES` keys, with their signs clear. The low half of lane i
 /// holds key i, and its high half holds key `S::LANES` + i. The last key fills the unused halves.
 #[inline(always)]
-fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
+fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let last = keys.len() - 1;
     let low = simd.transpose_bytes(
         #[inline(always)]
@@ -133,7 +133,7 @@ fn blocks<S: Words>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
 
 /// Writes the digests, given by their words, as many as `digests` holds.
 #[inline(always)]
-fn write<S: Words>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
+fn write<S: Halves>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
     // `quarters[at]` holds quarter `at` of all digests.
     let mut quarters = [[0; MOST_KEYS]; 4];
     for at in 0..4 {
@@ -153,7 +153,7 @@ fn write<S: Words>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
 /// Returns a vector of high halves and a vector of low halves. In each lane the half of a is the
 /// low half, and the half of b is the high half.
 #[inline(always)]
-fn pair_halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
+fn pair_halves<S: Halves>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
     let low = simd.splat(u64::from(u32::MAX));
     let high = simd.splat(!u64::from(u32::MAX));
     [simd.or(simd.shr::<32>(a), simd.and(b, high)), simd.or(simd.and(a, low), simd.shl::<32>(b))]
@@ -161,7 +161,7 @@ fn pair_halves<S: Words>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
 
 /// Does one round: moves every word of the state to the next place, and drops the last word, h.
 #[inline(always)]
-fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
+fn round<S: Halves>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
     let [a, b, c, d, e, f, g, h] = *state;
     let input = simd.add_u32(word, simd.splat_u32(constant));
     let sum_e = xor3(
@@ -185,7 +185,7 @@ fn round<S: Words>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u
 
 /// Replaces word `at` of the schedule by the word sixteen places later.
 #[inline(always)]
-fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
+fn extend<S: Halves>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     let word = |after: usize| schedule[(at + after) % 16];
     let (early, late) = (word(1), word(14));
     let sigma_0 = xor3(
@@ -205,7 +205,7 @@ fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
 
 /// Returns the words sixteen places later.
 #[inline(always)]
-fn next_words<S: Words>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
+fn next_words<S: Halves>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
     unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
         extend(simd, &mut schedule, at);
     });
@@ -214,7 +214,7 @@ fn next_words<S: Words>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] {
 
 /// Returns `a ^ b ^ c`.
 #[inline(always)]
-fn xor3<S: Words>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
+fn xor3<S: Halves>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
     simd.xor(simd.xor(a, b), c)
 }
 

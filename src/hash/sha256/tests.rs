@@ -7,7 +7,7 @@ use super::*;
 use crate::wire::blob;
 
 /// Returns the digests of each key, with the sign clear and with the sign set.
-fn digests<S: Words>(simd: S, keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
+fn digests<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
     let mut digests = [(); 2].map(|()| vec![[0; 32]; keys.len()]);
     of_both_signs(simd, keys, digests.each_mut().map(Vec::as_mut_slice));
     digests
@@ -24,7 +24,7 @@ fn expected(keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
     })
 }
 
-fn check<S: Words>(simd: S) {
+fn check<S: Halves>(simd: S) {
     // The key of RFC 8032, section 7.1, test 1, in every place, with other keys in the other
     // places. `ssh-keygen -l` prints SHA256:bbXpuKG6zhzdmnxq256TlqzFBzRl2f6OOg722cYNbU8.
     let key = *b"\xd7\x5a\x98\x01\x82\xb1\x0a\xb7\xd5\x4b\xfe\xd3\xc9\x64\x07\x3a\x0e\xe1\x72\xf3\xda\xa6\x23\x25\xaf\x02\x1a\x68\xf7\x07\x51\x1a";

@@ -210,30 +210,6 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
     fn opaque(self, a: Interval) -> Interval {
         a
     }
-
-    fn splat_u32(self, _: u32) -> Interval {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
-
-    fn load_all_u32(self, _: &[u32]) -> Interval {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
-
-    fn store_all_u32(self, _: Interval, _: &mut [u32]) {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
-
-    fn add_u32(self, _: Interval, _: Interval) -> Interval {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
-
-    fn rotl_u32<const N: u32>(self, _: Interval) -> Interval {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
-
-    fn shr_u32<const N: u32>(self, _: Interval) -> Interval {
-        unimplemented!("no checked algorithm uses halves of words")
-    }
 }
 
 impl<const SIGNED_CARRY: bool> Wide for Ranges<SIGNED_CARRY> {

@@ -140,16 +140,19 @@ impl<const SIGNED_CARRY: bool> Words for Symbolic<SIGNED_CARRY> {
         self.load(&[halves[0].into(), halves[1].into()])
     }
 
-    fn store_u32(self, _: Word, _: &mut [u32]) {
-        unimplemented!("symbolic words have no digits")
+    fn store_u32(self, a: Word, halves: &mut [u32]) {
+        let mut words = [0; 2];
+        self.store(a, &mut words);
+        (halves[0], halves[1]) = (words[0] as u32, words[1] as u32);
     }
 
     fn transpose<'a>(self, row: impl Fn(usize) -> &'a CacheLine) -> [Word; 8] {
         std::array::from_fn(|at| self.load(&[row(0).0[at], row(1).0[at]]))
     }
 
-    fn transpose_bytes<'a>(self, _: impl Fn(usize) -> &'a [u8; 32]) -> [Word; 4] {
-        unimplemented!("the field has no bytes")
+    fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Word; 4] {
+        let word = |lane: usize, at: usize| u64::from_le_bytes(row(lane).as_chunks().0[at]);
+        std::array::from_fn(|at| self.load(&[word(0, at), word(1, at)]))
     }
 
     fn add(self, a: Word, b: Word) -> Word {
@@ -200,36 +203,9 @@ impl<const SIGNED_CARRY: bool> Words for Symbolic<SIGNED_CARRY> {
         Word::of(value.high(bits.into()))
     }
 
-    fn rotr<const N: u32>(self, _: Word) -> Word {
-        unimplemented!("the field has no rotations")
-    }
-
-    fn swap_bytes(self, _: Word) -> Word {
-        unimplemented!("the field has no bytes")
-    }
-
-    fn splat_u32(self, half: u32) -> Word {
-        self.splat(u64::from(half) << 32 | u64::from(half))
-    }
-
-    fn load_all_u32(self, _: &[u32]) -> Word {
-        unimplemented!("the field has no halves")
-    }
-
-    fn store_all_u32(self, _: Word, _: &mut [u32]) {
-        unimplemented!("the field has no halves")
-    }
-
-    fn add_u32(self, _: Word, _: Word) -> Word {
-        unimplemented!("the field has no halves")
-    }
-
-    fn rotl_u32<const N: u32>(self, _: Word) -> Word {
-        unimplemented!("the field has no halves")
-    }
-
-    fn shr_u32<const N: u32>(self, _: Word) -> Word {
-        unimplemented!("the field has no halves")
+    fn swap_bytes(self, a: Word) -> Word {
+        let word = word(&a.value()).unwrap_or_else(|| panic!("the bytes of a word that is not constant"));
+        self.splat(word.swap_bytes())
     }
 
     fn opaque(self, a: Word) -> Word {
