@@ -60,7 +60,7 @@ fn a_full_stdout_is_reported_as_an_error() {
         &["ab"][..],
         &["--json", "ab"],
         &["--estimate", "ab"],
-        &["--bench", "0.1", "ab"],
+        &["--bench", "0.1", "--engine", "portable", "ab"],
         &["--man"],
         &["--completions", "bash"],
     ] {
@@ -396,7 +396,7 @@ fn a_search_whose_key_would_go_nowhere_is_refused() {
         "ab -o one >&-",
         "--json ab -d keys > /dev/null",
         "--estimate ab > /dev/null",
-        "--bench 0.1 -t 1 >&-",
+        "--bench 0.1 --engine portable -t 1 >&-",
         "--help >&-",
     ] {
         let ran = shell(args);

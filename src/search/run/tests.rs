@@ -440,7 +440,7 @@ fn the_attempts_of_searches_are_geometric() {
     let odds = patterns[0].odds().probability();
     for engine in engines() {
         let engine = Repeatable::new(&*engine);
-        let attempts: Vec<u64> = (0..searches(300))
+        let attempts: Vec<u64> = (0..searches(150))
             .map(|_| {
                 let mut log = Log::default();
                 search(&engine, &patterns, 1, Quota::Each(1)).run(&Stop::new(), &mut log).unwrap();
@@ -456,7 +456,7 @@ fn the_attempts_of_searches_are_geometric() {
 #[test]
 fn the_gaps_between_finds_are_geometric() {
     for engine in engines() {
-        check_gaps(&*engine, &patterns(&["^[A-D]"]), 20_000);
+        check_gaps(&*engine, &patterns(&["^[A-D]"]), 10_000);
     }
 }
 
@@ -464,7 +464,7 @@ fn the_gaps_between_finds_are_geometric() {
 /// matcher.
 #[test]
 fn the_gaps_between_finds_of_every_kind_are_geometric() {
-    the_gaps_of_every_kind_are_geometric(&*engines()[0], 12_000);
+    the_gaps_of_every_kind_are_geometric(&*engines()[0], 10_000);
 }
 
 /// Tests the same with all devices, including processors, which are slow devices.
