@@ -233,15 +233,7 @@ impl<F: Field> Batch<F> {
         let pass = Pass::new(field, &self.table, &self.digits, self.groups, self.table.windows() - 1);
         for (step, fraction) in self.fractions.iter().enumerate().rev() {
             let words = field.words(&fraction.quotient(field, &mut inverse));
-            let mut columns = [[0; 8]; 4];
-            for (column, word) in columns.iter_mut().zip(words) {
-                simd.store(word, column);
-            }
-            let group = pass.group(step);
-            for (lane, key) in keys[group * lanes..][..lanes].iter_mut().enumerate() {
-                let words = columns.map(|column| column[lane].to_le_bytes());
-                key.copy_from_slice(words.as_flattened());
-            }
+            simd.store_rows(words, &mut keys[pass.group(step) * lanes..]);
         }
     }
 }

@@ -174,6 +174,20 @@ impl Words for Neon {
         [p, q, r, s]
     }
 
+    #[inline(always)]
+    fn store_rows(self, [a, b, c, d]: [uint64x2_t; 4], rows: &mut [[u8; 32]]) {
+        let rows: &mut [[u8; 32]; 2] = rows.first_chunk_mut().unwrap_or_else(|| too_short());
+        let (low, high) = (self.transpose_2x2(a, b), self.transpose_2x2(c, d));
+        for (at, row) in rows.iter_mut().enumerate() {
+            // SAFETY: the token was made by detection; a row has 32 bytes, and any alignment is
+            // allowed.
+            unsafe {
+                let bytes = uint8x16x2_t(vreinterpretq_u8_u64(low[at]), vreinterpretq_u8_u64(high[at]));
+                vst1q_u8_x2(row.as_mut_ptr(), bytes);
+            }
+        }
+    }
+
     instructions! {
         splat(word: u64) -> uint64x2_t = vdupq_n_u64(word);
         add(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t = vaddq_u64(a, b);
@@ -219,6 +233,8 @@ impl Halves for Neon {
         splat_u32(half: u32) -> uint64x2_t = vreinterpretq_u64_u32(vdupq_n_u32(half));
         add_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
+        sub_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =
+            vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
         shr_u32<N>(a: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u32(shift_u32(vreinterpretq_u32_u64(a), -N.cast_signed()));
     }

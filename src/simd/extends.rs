@@ -33,6 +33,7 @@ pub(super) use as_base;
 
 impl<T: Extends> Words for T {
     const LANES: usize = T::Base::LANES;
+    const SHORT_CHAINS: bool = T::Base::SHORT_CHAINS;
     type Word = <T::Base as Words>::Word;
 
     #[inline(always)]
@@ -58,12 +59,14 @@ impl<T: Extends> Words for T {
         store(a: Self::Word, words: &mut [u64]);
         load_u32(halves: &[u32]) -> Self::Word;
         store_u32(a: Self::Word, halves: &mut [u32]);
+        store_rows(words: [Self::Word; 4], rows: &mut [[u8; 32]]);
         transpose_at(rows: &[CacheLine], offsets: &[u32]) -> [Self::Word; 8];
         add(a: Self::Word, b: Self::Word) -> Self::Word;
         sub(a: Self::Word, b: Self::Word) -> Self::Word;
         and(a: Self::Word, b: Self::Word) -> Self::Word;
         or(a: Self::Word, b: Self::Word) -> Self::Word;
         xor(a: Self::Word, b: Self::Word) -> Self::Word;
+        majority(a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word;
         xor_where_odd(a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word;
         with_top<N>(a: Self::Word, top: u64) -> Self::Word;
         shl<N>(a: Self::Word) -> Self::Word;
@@ -82,6 +85,7 @@ impl<T: Extends<Base: Halves>> Halves for T {
         load_all_u32(halves: &[u32]) -> Self::Word;
         store_all_u32(a: Self::Word, halves: &mut [u32]);
         add_u32(a: Self::Word, b: Self::Word) -> Self::Word;
+        sub_u32(a: Self::Word, b: Self::Word) -> Self::Word;
         rotl_u32<N>(a: Self::Word) -> Self::Word;
         shr_u32<N>(a: Self::Word) -> Self::Word;
     }

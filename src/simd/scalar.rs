@@ -177,6 +177,13 @@ impl Halves for Scalar {
     }
 
     #[inline(always)]
+    fn sub_u32(self, a: u64, b: u64) -> u64 {
+        let low = (a as u32).wrapping_sub(b as u32);
+        let high = ((a >> 32) as u32).wrapping_sub((b >> 32) as u32);
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
     fn rotl_u32<const N: u32>(self, a: u64) -> u64 {
         u64::from((a as u32).rotate_left(N)) | u64::from(((a >> 32) as u32).rotate_left(N)) << 32
     }

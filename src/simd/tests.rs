@@ -263,6 +263,7 @@ fn check_u32<S: Halves>(simd: S) {
         assert_eq!(words(simd, a), expected);
         assert_eq!(halves(simd.splat_u32(left[0])), vec![left[0]; 2 * S::LANES]);
         assert_eq!(halves(simd.add_u32(a, b)), each(&|a, b| a.wrapping_add(b)));
+        assert_eq!(halves(simd.sub_u32(a, b)), each(&|a, b| a.wrapping_sub(b)));
         assert_eq!(halves(simd.rotl_u32::<1>(a)), each(&|a, _| a.rotate_left(1)));
         assert_eq!(halves(simd.rotl_u32::<31>(a)), each(&|a, _| a.rotate_left(31)));
         assert_eq!(halves(simd.shr_u32::<0>(a)), each(&|a, _| a));
@@ -370,6 +371,10 @@ fn check_transpose<S: Words>(simd: S) {
         let word = |lane: usize| u64::from_le_bytes(*rows[7 - lane][8 * at..].first_chunk().unwrap());
         assert_eq!(words(simd, column), (0..S::LANES).map(word).collect::<Vec<_>>());
     }
+    let mut stored = [[0; 32]; 8];
+    simd.store_rows(columns, &mut stored);
+    assert!(stored[..S::LANES].iter().eq(rows.iter().rev().take(S::LANES)), "{stored:x?}");
+    assert_eq!(stored[S::LANES..], [[0; 32]; 8][S::LANES..]);
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -466,12 +471,13 @@ fn check_lengths<S: Halves>(simd: S, expected: &str) {
     };
     // The name of an access, the least length, and a closure that does it with a length.
     type Access<'a> = (&'a str, usize, &'a dyn Fn(usize));
-    let accesses: [Access; 6] = [
+    let accesses: [Access; 7] = [
         ("load", S::LANES, &|len| ignore(simd.load(&words[..len]))),
         ("load_u32", S::LANES, &|len| ignore(simd.load_u32(&halves[..len]))),
         ("load_all_u32", 2 * S::LANES, &|len| ignore(simd.load_all_u32(&halves[..len]))),
         ("store", S::LANES, &|len| simd.store(vector, &mut [0; 32][..len])),
         ("store_u32", S::LANES, &|len| simd.store_u32(vector, &mut [0; 32][..len])),
+        ("store_rows", S::LANES, &|len| simd.store_rows([vector; 4], &mut [[0; 32]; 8][..len])),
         ("store_all_u32", 2 * S::LANES, &|len| simd.store_all_u32(vector, &mut [0; 32][..len])),
     ];
     for (name, needed, access) in accesses {

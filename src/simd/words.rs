@@ -8,6 +8,9 @@ use super::sha512::Sha512;
 pub trait Words: Copy + Send + Sync + 'static {
     /// The number of words in a vector.
     const LANES: usize;
+    /// Whether a hash is faster if fewer of its instructions wait for each other, even if there are
+    /// more of them.
+    const SHORT_CHAINS: bool = false;
     /// A vector of [`Self::LANES`] words.
     type Word: Copy + Send + Sync;
 
@@ -64,6 +67,21 @@ pub trait Words: Copy + Send + Sync + 'static {
     }
     /// Transposes rows of 32 bytes, which are four little-endian words each.
     fn transpose_bytes<'a>(self, row: impl Fn(usize) -> &'a [u8; 32]) -> [Self::Word; 4];
+    /// Stores the four words of each lane as a row: the inverse of [`Self::transpose_bytes`].
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are fewer rows than lanes.
+    #[inline(always)]
+    fn store_rows(self, words: [Self::Word; 4], rows: &mut [[u8; 32]]) {
+        let mut columns = [[0; 8]; 4];
+        for (column, word) in columns.iter_mut().zip(words) {
+            self.store(word, column);
+        }
+        for lane in 0..Self::LANES {
+            rows[lane] = std::array::from_fn(|at| columns[at / 8][lane].to_le_bytes()[at % 8]);
+        }
+    }
 
     /// Returns `a + b`.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
@@ -75,6 +93,11 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn or(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `a ^ b`.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Returns the value that most of the three have, for each bit.
+    #[inline(always)]
+    fn majority(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word {
+        self.or(self.and(a, b), self.and(c, self.or(a, b)))
+    }
     /// Returns `a ^ mask` in the lanes where `choice` is odd, and `a` in the others.
     #[inline(always)]
     fn xor_where_odd(self, a: Self::Word, choice: Self::Word, mask: u64) -> Self::Word {
@@ -125,6 +148,8 @@ pub trait Halves: Words {
     fn store_all_u32(self, a: Self::Word, halves: &mut [u32]);
     /// Adds each half of `b` to the same half of `a`, modulo 2^32.
     fn add_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Returns the differences of the halves, modulo 2^32.
+    fn sub_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Rotates each half left by `N` bits, 1 to 31.
     fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each half right by `N` bits, 0 to 31, and fills with zeros.

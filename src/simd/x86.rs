@@ -316,6 +316,15 @@ impl Words for Avx2 {
         self.transpose_4x4(rows)
     }
 
+    #[inline(always)]
+    fn store_rows(self, words: [__m256i; 4], rows: &mut [[u8; 32]]) {
+        let rows: &mut [[u8; 32]; 4] = rows.first_chunk_mut().unwrap_or_else(|| too_short());
+        for (row, bytes) in rows.iter_mut().zip(self.transpose_4x4(words)) {
+            // SAFETY: as for `load`.
+            unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), bytes) };
+        }
+    }
+
     instructions! {
         splat(word: u64) -> __m256i = _mm256_set1_epi64x(word.cast_signed());
         add(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi64(a, b);
@@ -336,6 +345,7 @@ impl Halves for Avx2 {
     instructions! {
         splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
         add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
+        sub_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
         shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
     }
 
@@ -400,6 +410,7 @@ impl Doubles for Avx2 {
 
 impl Words for Avx512f {
     const LANES: usize = 8;
+    const SHORT_CHAINS: bool = true;
     type Word = __m512i;
 
     #[inline(always)]
@@ -500,6 +511,27 @@ impl Words for Avx512f {
         }
     }
 
+    #[inline(always)]
+    fn store_rows(self, [a, b, c, d]: [__m512i; 4], rows: &mut [[u8; 32]]) {
+        let rows: &mut [[u8; 32]; 8] = rows.first_chunk_mut().unwrap_or_else(|| too_short());
+        // SAFETY: the token was made by detection; a row has 32 bytes, and any alignment is allowed.
+        unsafe {
+            let (ab_even, ab_odd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
+            let (cd_even, cd_odd) = (_mm512_unpacklo_epi64(c, d), _mm512_unpackhi_epi64(c, d));
+            let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+            let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+            for (at, two) in [
+                (0, _mm512_permutex2var_epi64(ab_even, first, cd_even)),
+                (1, _mm512_permutex2var_epi64(ab_odd, first, cd_odd)),
+                (4, _mm512_permutex2var_epi64(ab_even, second, cd_even)),
+                (5, _mm512_permutex2var_epi64(ab_odd, second, cd_odd)),
+            ] {
+                _mm256_storeu_si256(rows[at].as_mut_ptr().cast(), _mm512_castsi512_si256(two));
+                _mm256_storeu_si256(rows[at + 2].as_mut_ptr().cast(), _mm512_extracti64x4_epi64::<1>(two));
+            }
+        }
+    }
+
     instructions! {
         splat(word: u64) -> __m512i = _mm512_set1_epi64(word.cast_signed());
         add(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi64(a, b);
@@ -507,6 +539,7 @@ impl Words for Avx512f {
         and(a: __m512i, b: __m512i) -> __m512i = _mm512_and_si512(a, b);
         or(a: __m512i, b: __m512i) -> __m512i = _mm512_or_si512(a, b);
         xor(a: __m512i, b: __m512i) -> __m512i = _mm512_xor_si512(a, b);
+        majority(a: __m512i, b: __m512i, c: __m512i) -> __m512i = _mm512_ternarylogic_epi64::<0xe8>(a, b, c);
         shl<N>(a: __m512i) -> __m512i = _mm512_slli_epi64::<N>(a);
         shr<N>(a: __m512i) -> __m512i = _mm512_srli_epi64::<N>(a);
         shl_by(a: __m512i, bits: u32) -> __m512i = _mm512_sll_epi64(a, _mm_cvtsi32_si128(bits.cast_signed()));
@@ -529,6 +562,7 @@ impl Halves for Avx512f {
     instructions! {
         splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
         add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
+        sub_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi32(a, b);
         shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
     }
 

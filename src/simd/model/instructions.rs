@@ -42,6 +42,7 @@ fn words_of(name: &str, [a, b, c]: Operands) -> u64 {
         "and" => a & b,
         "or" => a | b,
         "xor" => a ^ b,
+        "majority" => a & b | b & c | c & a,
         "xor_where_odd" => a ^ if b & 1 == 1 { u64::MAX >> 1 } else { 0 },
         "with_top" => a & ((1 << 51) - 1) | 0x866 << 51,
         "swap_bytes" => u64::from_be_bytes(a.to_le_bytes()),
@@ -123,19 +124,20 @@ macro_rules! every_shift {
 fn check_words<S: Words>(simd: S) {
     let mut round = 0;
     for_all_operands(S::LANES, |all| {
-        let [a, b, _] = all.map(|operand| simd.load(&operand));
-        let binary = [
+        let [a, b, c] = all.map(|operand| simd.load(&operand));
+        let simple = [
             ("add", simd.add(a, b)),
             ("sub", simd.sub(a, b)),
             ("and", simd.and(a, b)),
             ("or", simd.or(a, b)),
             ("xor", simd.xor(a, b)),
+            ("majority", simd.majority(a, b, c)),
             ("xor_where_odd", simd.xor_where_odd(a, b, u64::MAX >> 1)),
             ("with_top", simd.with_top::<51>(a, 0x866)),
             ("swap_bytes", simd.swap_bytes(a)),
             ("opaque", simd.opaque(a)),
         ];
-        for (name, result) in binary {
+        for (name, result) in simple {
             same(simd, name, result, all, |operands| words_of(name, operands));
         }
         let bits = round % 66;
@@ -263,6 +265,7 @@ fn ranges_have_what_the_model_gives() {
             ("and", wrapping.and(a, b)),
             ("or", wrapping.or(a, b)),
             ("xor", wrapping.xor(a, b)),
+            ("majority", wrapping.majority(a, b, c)),
             ("xor_where_odd", wrapping.xor_where_odd(a, b, u64::MAX >> 1)),
             ("swap_bytes", wrapping.swap_bytes(a)),
             ("madd52lo", wrapping.madd52lo(a, b, c)),
