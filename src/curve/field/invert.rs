@@ -5,7 +5,6 @@
 //! and modular inversion, TCHES 2019. This version takes variable time, and does 62 division steps
 //! at a time on the lowest words. It takes about a quarter of the time of the power p - 2.
 
-use std::array;
 use std::ops::Div;
 
 use super::back_end::Field;
@@ -26,11 +25,16 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
         simd.store(word, lanes);
     }
     let lanes = <F::Simd as Words>::LANES;
-    let mut elements: [_; MOST_LANES] = array::from_fn(|lane| one_lane.product(words.map(|word| word[lane])));
+    let mut elements = [one_lane.one(); MOST_LANES];
+    for (lane, element) in elements.iter_mut().enumerate() {
+        *element = one_lane.product(words.map(|word| word[lane]));
+    }
     invert_all(
         &mut elements[..lanes],
         one_lane.one(),
+        #[inline(always)]
         |a, b| one_lane.mul(a, &(*b).into()),
+        #[inline(always)]
         |product| Some(one_lane.product(inverse(Element(one_lane.words(product)))?.0)),
     )?;
     let mut inverses = [[0; MOST_LANES]; 4];
