@@ -246,13 +246,18 @@ fn a_key_that_the_agent_does_not_take_is_in_a_file() {
             (count >= TRIAL).then_some(Reply::Hang)
         }),
     ];
-    for (why, fault) in faults {
-        for args in [&[][..], &["-o", "id_x"]] {
-            let place = Place::new();
-            imitate(&place.socket(), fault);
-            check_kept(&place, args, why);
+    // All at the same time, because some wait for 5 s.
+    std::thread::scope(|scope| {
+        for (why, fault) in faults {
+            for args in [&[][..], &["-o", "id_x"]] {
+                scope.spawn(move || {
+                    let place = Place::new();
+                    imitate(&place.socket(), fault);
+                    check_kept(&place, args, why);
+                });
+            }
         }
-    }
+    });
 }
 
 /// The rest of the keys is in files, and the search finds all of them.
