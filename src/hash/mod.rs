@@ -7,4 +7,5 @@
 pub mod chacha;
 pub mod sha256;
 pub mod sha2_constants;
+mod sha2_round;
 pub mod sha512;

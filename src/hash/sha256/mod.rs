@@ -16,6 +16,7 @@
 //! The sha2 package takes 116 ns, with the processor's instructions for SHA-256 (Zen 5).
 
 use crate::hash::sha2_constants::fractions;
+use crate::hash::sha2_round;
 use crate::simd::{Halves, unroll};
 use crate::wire::{BLOB_LEN, HEADER};
 
@@ -158,38 +159,33 @@ fn pair_halves<S: Halves>(simd: S, [a, b]: [S::Word; 2]) -> [S::Word; 2] {
     [simd.or(simd.shr::<32>(a), simd.and(b, high)), simd.or(simd.and(a, low), simd.shl::<32>(b))]
 }
 
-/// Does one round: moves every word of the state to the next place, and drops the last word, h.
-///
-/// The new e and the new a wait for the sums of the old ones and two additions. With short chains
-/// it is one addition: d is in the new e from the start, and is subtracted again for the new a.
+/// Does one round, with a word of the schedule and the constant of the round.
 #[inline(always)]
 fn round<S: Halves>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: u32) {
-    let [a, b, c, d, e, f, g, h] = *state;
+    let [a, _, _, _, e, ..] = *state;
     let input = simd.add_u32(word, simd.splat_u32(constant));
-    let sum_e = xor3(
-        simd,
-        simd.rotl_u32::<{ 32 - 6 }>(e),
-        simd.rotl_u32::<{ 32 - 11 }>(e),
-        simd.rotl_u32::<{ 32 - 25 }>(e),
-    );
-    let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
     let sum_a = xor3(
         simd,
         simd.rotl_u32::<{ 32 - 2 }>(a),
         simd.rotl_u32::<{ 32 - 13 }>(a),
         simd.rotl_u32::<{ 32 - 22 }>(a),
     );
-    let majority = simd.majority(a, b, c);
-    let (next_e, next_a);
-    if S::SHORT_CHAINS {
-        next_e = simd.add_u32(simd.add_u32(simd.add_u32(simd.add_u32(h, input), d), choice), sum_e);
-        next_a = simd.add_u32(simd.add_u32(simd.sub_u32(next_e, d), majority), sum_a);
-    } else {
-        let first = simd.add_u32(simd.add_u32(h, input), simd.add_u32(choice, sum_e));
-        next_e = simd.add_u32(d, first);
-        next_a = simd.add_u32(first, simd.add_u32(sum_a, majority));
-    }
-    *state = [next_a, a, b, c, next_e, e, f, g];
+    let sum_e = xor3(
+        simd,
+        simd.rotl_u32::<{ 32 - 6 }>(e),
+        simd.rotl_u32::<{ 32 - 11 }>(e),
+        simd.rotl_u32::<{ 32 - 25 }>(e),
+    );
+    sha2_round::round(
+        simd,
+        state,
+        input,
+        [sum_a, sum_e],
+        #[inline(always)]
+        |a, b| simd.add_u32(a, b),
+        #[inline(always)]
+        |a, b| simd.sub_u32(a, b),
+    );
 }
 
 /// Replaces word `at` of the schedule by the word sixteen places later.

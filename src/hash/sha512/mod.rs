@@ -5,6 +5,7 @@
 //! the compiler evaluates what depends only on these words.
 
 use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
+use crate::hash::sha2_round;
 use crate::simd::{Words, unroll};
 
 #[cfg(target_arch = "aarch64")]
@@ -69,28 +70,23 @@ fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
     [state[0], state[1], state[2], state[3]]
 }
 
-/// Does one round: moves every word of the state to the next place, and drops the last word, h.
-///
-/// The new e and the new a wait for the sums of the old ones and two additions. With short chains
-/// it is one addition: d is in the new e from the start, and is subtracted again for the new a.
+/// Does one round, whose input is the sum of a word and a constant.
 #[inline(always)]
 fn round<S: Words>(simd: S, state: &mut [S::Word; 8], input: S::Word) {
-    let [a, b, c, d, e, f, g, h] = *state;
+    let [a, _, _, _, e, ..] = *state;
     let xor3 = |a, b, c| simd.xor(simd.xor(a, b), c);
-    let sum_e = xor3(simd.rotr::<14>(e), simd.rotr::<18>(e), simd.rotr::<41>(e));
-    let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
     let sum_a = xor3(simd.rotr::<28>(a), simd.rotr::<34>(a), simd.rotr::<39>(a));
-    let majority = simd.majority(a, b, c);
-    let (next_e, next_a);
-    if S::SHORT_CHAINS {
-        next_e = simd.add(simd.add(simd.add(simd.add(h, input), d), choice), sum_e);
-        next_a = simd.add(simd.add(simd.sub(next_e, d), majority), sum_a);
-    } else {
-        let first = simd.add(simd.add(h, sum_e), simd.add(choice, input));
-        next_e = simd.add(d, first);
-        next_a = simd.add(first, simd.add(sum_a, majority));
-    }
-    *state = [next_a, a, b, c, next_e, e, f, g];
+    let sum_e = xor3(simd.rotr::<14>(e), simd.rotr::<18>(e), simd.rotr::<41>(e));
+    sha2_round::round(
+        simd,
+        state,
+        input,
+        [sum_a, sum_e],
+        #[inline(always)]
+        |a, b| simd.add(a, b),
+        #[inline(always)]
+        |a, b| simd.sub(a, b),
+    );
 }
 
 /// Replaces word `at` of the schedule by the word sixteen places later.

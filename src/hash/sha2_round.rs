@@ -1,0 +1,34 @@
+//! The round that SHA-256 and SHA-512 share (FIPS 180-4, sections 6.2.2 and 6.4.2). They differ in
+//! the size of a word and in the rotations.
+
+use crate::simd::Words;
+
+/// Does one round: moves every word of the state to the next place, and drops the last word, h.
+/// `sums` are those of a and of e. `add` and `sub` compute with words of the hash.
+///
+/// The new e and the new a wait for the sums of the old ones and two additions. With short chains
+/// it is one addition: d is in the new e from the start, and is subtracted again for the new a.
+#[inline(always)]
+pub fn round<S: Words>(
+    simd: S,
+    state: &mut [S::Word; 8],
+    input: S::Word,
+    sums: [S::Word; 2],
+    add: impl Fn(S::Word, S::Word) -> S::Word,
+    sub: impl Fn(S::Word, S::Word) -> S::Word,
+) {
+    let [a, b, c, d, e, f, g, h] = *state;
+    let [sum_a, sum_e] = sums;
+    let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
+    let majority = simd.majority(a, b, c);
+    let (next_e, next_a);
+    if S::SHORT_CHAINS {
+        next_e = add(add(add(add(h, input), d), choice), sum_e);
+        next_a = add(add(sub(next_e, d), majority), sum_a);
+    } else {
+        let first = add(add(h, input), add(choice, sum_e));
+        next_e = add(d, first);
+        next_a = add(first, add(sum_a, majority));
+    }
+    *state = [next_a, a, b, c, next_e, e, f, g];
+}
