@@ -1,9 +1,9 @@
 //! The measured costs of the stages, in nanoseconds a key. The stages are chosen by them.
 //!
-//! Those of AVX-512 VBMI are from an EPYC (Zen 5), and that of a walk is an estimate. The others were
-//! measured on one core of a 2.5 GHz Xeon (Cascade Lake). `cargo bench --bench patterns` measures the
-//! cost of whole lists against a search without a matcher; RESULTS.txt has its runs. Only the ratios
-//! matter, and other processors have about the same ratios.
+//! Those of AVX-512 VBMI are from an EPYC (Zen 5), and that of a walk is an estimate. The others
+//! were measured on one core of a 2.5 GHz Xeon (Cascade Lake). `cargo bench --bench patterns`
+//! measures the cost of whole lists against a search without a matcher; RESULTS.txt has its runs.
+//! Only the ratios matter, and other processors have about the same ratios.
 
 /// The exact look-ups at all places of a text, with both signs, for each number of characters that
 /// is looked up.

@@ -55,8 +55,8 @@ fn deltas() -> impl Iterator<Item = i64> {
 /// its steps from the state after. So the passes together do all steps of the paper.
 ///
 /// It begins with every number of steps left, every number of zeros, every delta, and the largest
-/// rows of a matrix. The low bits of f and g are all that there are, for up to 8 steps and for 62: a
-/// sum clears at most six bits, and the upper bits, like the matrix, go in linearly.
+/// rows of a matrix. The low bits of f and g are all that there are, for up to 8 steps and for 62:
+/// a sum clears at most six bits, and the upper bits, like the matrix, go in linearly.
 #[test]
 #[cfg_attr(miri, ignore = "many cases")]
 fn passes_are_steps_of_the_paper() {
