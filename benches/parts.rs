@@ -69,21 +69,22 @@ impl BackEnd for Parts<'_> {
         group.bench_function("seeds", |bencher| bencher.iter(|| chacha.fill(simd, black_box(&mut stream))));
 
         let mut seeds: Vec<[u8; 32]> = (0..KEYS).map(|at| [at as u8; 32]).collect();
-        let mut scalars = [[0; 8]; 4];
+        let mut scalars = [[[0; 8]; 2]; 2];
         group.bench_function("sha512", |bencher| {
             bencher.iter(|| {
                 simd.run(
                     #[inline(always)]
                     || {
-                        for seeds in seeds[..VECTORS * lanes].chunks_exact(lanes) {
-                            let words = sha512::scalars(
-                                simd,
-                                #[inline(always)]
-                                |lane| &seeds[lane],
-                            );
-                            simd.store(words[0], &mut scalars[0]);
-                            simd.store(words[3], &mut scalars[3]);
-                        }
+                        sha512::scalars(
+                            simd,
+                            &seeds[..VECTORS * lanes],
+                            #[inline(always)]
+                            |vector, words| {
+                                let scalars = &mut scalars[vector % 2];
+                                simd.store(words[0], &mut scalars[0]);
+                                simd.store(words[3], &mut scalars[1]);
+                            },
+                        );
                     },
                 );
                 black_box((&mut seeds, &mut scalars));
@@ -107,7 +108,7 @@ impl BackEnd for Parts<'_> {
                 simd.run(
                     #[inline(always)]
                     || {
-                        for digits in digits[..VECTORS * lanes].chunks_exact(lanes) {
+                        for digits in digits[..VECTORS * lanes].chunks_exact(2 * lanes) {
                             black_box(&fetch(field, entries, digits));
                         }
                     },

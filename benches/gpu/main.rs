@@ -119,14 +119,12 @@ fn sum<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>, mut stream: ChaCha2
     field.simd().run(
         #[inline(always)]
         || {
-            for (group, seeds) in seeds.chunks_exact(<F::Simd as Words>::LANES).enumerate() {
-                let scalars = sha512::scalars(
-                    field.simd(),
-                    #[inline(always)]
-                    |lane| &seeds[lane],
-                );
-                batch.set(group, &scalars);
-            }
+            sha512::scalars(
+                field.simd(),
+                &seeds,
+                #[inline(always)]
+                |vector, scalars| batch.set(vector, scalars),
+            );
         },
     );
     let mut keys = seeds.clone();

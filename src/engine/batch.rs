@@ -152,18 +152,15 @@ impl<F: Field> Buffers<F> {
     fn derive(&mut self) {
         let simd = self.field.simd();
         let Self { seeds, batch, .. } = self;
-        let lanes = <F::Simd as Words>::LANES;
         simd.run(
             #[inline(always)]
             || {
-                for (group, seeds) in seeds.chunks_exact(lanes).enumerate() {
-                    let scalars = sha512::scalars(
-                        simd,
-                        #[inline(always)]
-                        |lane| &seeds[lane],
-                    );
-                    batch.set(group, &scalars);
-                }
+                sha512::scalars(
+                    simd,
+                    seeds,
+                    #[inline(always)]
+                    |vector, scalars| batch.set(vector, scalars),
+                );
             },
         );
         if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {

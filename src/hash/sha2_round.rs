@@ -7,7 +7,8 @@ use crate::simd::Words;
 /// `sums` are those of a and of e. `add` and `sub` compute with words of the hash.
 ///
 /// The new e and the new a wait for the sums of the old ones and two additions. With short chains
-/// it is one addition: d is in the new e from the start, and is subtracted again for the new a.
+/// it is one addition: d is in the new e from the start, and is subtracted again for the new a. The
+/// compiler would change the order of the additions, so each is hidden from it.
 #[inline(always)]
 pub fn round<S: Words>(
     simd: S,
@@ -23,8 +24,10 @@ pub fn round<S: Words>(
     let majority = simd.majority(a, b, c);
     let (next_e, next_a);
     if S::SHORT_CHAINS {
-        next_e = add(add(add(add(h, input), d), choice), sum_e);
-        next_a = add(add(sub(next_e, d), majority), sum_a);
+        let with_d = simd.opaque(add(simd.opaque(add(h, input)), d));
+        next_e = simd.opaque(add(simd.opaque(add(with_d, choice)), sum_e));
+        let without_d = simd.opaque(sub(next_e, d));
+        next_a = simd.opaque(add(simd.opaque(add(without_d, majority)), sum_a));
     } else {
         let first = add(add(h, input), add(choice, sum_e));
         next_e = add(d, first);

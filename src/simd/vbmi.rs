@@ -26,7 +26,7 @@ impl Avx512vbmi {
 
 #[target_feature(enable = "avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512vbmi<R>(work: impl FnOnce() -> R) -> R {
-    work()
+    super::x86::with_aligned_frame(work)
 }
 
 extends! { Avx512vbmi: Avx512f by with_avx512vbmi }

@@ -7,6 +7,7 @@
 
 use std::arch::asm;
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
@@ -83,24 +84,40 @@ impl Avx512ifma {
     }
 }
 
+/// A place on the stack at the start of a cache line.
+#[repr(align(64))]
+struct Anchor(MaybeUninit<u8>);
+
+/// Runs `work` in a frame that begins at a cache line.
+///
+/// The compiler keeps vectors in the frame if there are too few registers. Without this it does
+/// not align them, and each access to a vector of 64 bytes then needs two cache lines.
+#[inline(always)]
+pub(super) fn with_aligned_frame<R>(work: impl FnOnce() -> R) -> R {
+    let anchor = Anchor(MaybeUninit::uninit());
+    // SAFETY: the text is a comment, without an instruction.
+    unsafe { asm!("/* {0} */", in(reg) anchor.0.as_ptr(), options(readonly, nostack, preserves_flags)) };
+    work()
+}
+
 #[target_feature(enable = "avx2,fma,bmi2")]
 fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
-    work()
+    with_aligned_frame(work)
 }
 
 #[target_feature(enable = "avxifma,avx2,fma,bmi2")]
 fn with_avxifma<R>(work: impl FnOnce() -> R) -> R {
-    work()
+    with_aligned_frame(work)
 }
 
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
-    work()
+    with_aligned_frame(work)
 }
 
 #[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
 fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
-    work()
+    with_aligned_frame(work)
 }
 
 #[target_feature(enable = "avx2")]
@@ -234,6 +251,7 @@ macro_rules! instructions {
 
 impl Words for Avx2 {
     const LANES: usize = 4;
+    const SHORT_CHAINS: bool = true;
     type Word = __m256i;
 
     #[inline(always)]
@@ -411,6 +429,7 @@ impl Doubles for Avx2 {
 impl Words for Avx512f {
     const LANES: usize = 8;
     const SHORT_CHAINS: bool = true;
+    const HASHES_TWO: bool = true;
     type Word = __m512i;
 
     #[inline(always)]

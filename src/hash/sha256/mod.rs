@@ -71,31 +71,58 @@ fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]];
     });
     // Both schedules together, so that the compiler computes their common words only once.
     let schedules = [next_words(simd, clear), next_words(simd, set)];
-    let words_12 = [clear[12], set[12]];
-
-    let (constants, _) = ROUND.as_chunks::<16>();
-    for sign in 0..2 {
-        let mut state = common;
-        round(simd, &mut state, words_12[sign], ROUND[12]);
-        unroll!(at of 13 14 15 => {
-            round(simd, &mut state, clear[at], ROUND[at]);
-        });
-        let mut schedule = schedules[sign];
-        for constants in &constants[1..3] {
-            unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
-                round(simd, &mut state, schedule[at], constants[at]);
-                extend(simd, &mut schedule, at);
-            });
+    let blocks = [clear, set];
+    if S::SHORT_CHAINS {
+        let states = last_rounds(simd, common, blocks, schedules);
+        for (state, digests) in states.into_iter().zip(digests) {
+            write(simd, state, digests);
         }
-        // The last rounds need no further words.
+    } else {
+        for ((block, schedule), digests) in blocks.into_iter().zip(schedules).zip(digests) {
+            let [state] = last_rounds(simd, common, [block], [schedule]);
+            write(simd, state, digests);
+        }
+    }
+}
+
+/// Does the rounds from word 12 on. `N` blocks take turns, after the same first rounds. Their
+/// schedules begin with word 16. Returns the words of the digests.
+#[inline(always)]
+fn last_rounds<S: Halves, const N: usize>(
+    simd: S,
+    state: [S::Word; 8],
+    blocks: [[S::Word; 16]; N],
+    mut schedules: [[S::Word; 16]; N],
+) -> [[S::Word; 8]; N] {
+    let mut states = [state; N];
+    unroll!(at of 12 13 14 15 => {
+        for of in 0..N {
+            round(simd, &mut states[of], blocks[of][at], ROUND[at]);
+        }
+    });
+    let (constants, _) = ROUND.as_chunks::<16>();
+    for constants in &constants[1..3] {
         unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
-            round(simd, &mut state, schedule[at], constants[3][at]);
+            for of in 0..N {
+                round(simd, &mut states[of], schedules[of][at], constants[at]);
+            }
+            for schedule in &mut schedules {
+                extend(simd, schedule, at);
+            }
         });
+    }
+    // The last rounds need no further words.
+    unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
+        for of in 0..N {
+            round(simd, &mut states[of], schedules[of][at], constants[3][at]);
+        }
+    });
+    for state in &mut states {
         for at in 0..8 {
             state[at] = simd.add_u32(state[at], simd.splat_u32(INITIAL[at]));
         }
-        write(simd, state, digests[sign]);
     }
+    states
 }
 
 /// Returns the blocks of 1 to 2 `S::LANES` keys, with their signs clear. The low half of lane i

@@ -11,15 +11,48 @@ use crate::simd::{Words, unroll};
 #[cfg(target_arch = "aarch64")]
 mod instructions;
 
-/// Returns the scalars of `S::LANES` seeds, as little-endian words. Bits 0 to 2 and 255 are clear,
-/// and bit 254 is set. `seed(lane)` is the seed of a lane.
+/// Calls `set` with the number of each vector of seeds and with its scalars, as little-endian words.
+/// Bits 0 to 2 and 255 of a scalar are clear, and bit 254 is set. Seeds that do not fill a vector
+/// are left out.
 #[inline(always)]
-pub fn scalars<'a, S: Words>(simd: S, seed: impl Fn(usize) -> &'a [u8; 32]) -> [S::Word; 4] {
-    let [a, b, c, d] =
-        swap_bytes_of_each(simd, digest(simd, swap_bytes_of_each(simd, simd.transpose_bytes(seed))));
-    let low = simd.and(a, simd.splat(!7));
-    let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
-    [low, b, c, high]
+pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], mut set: impl FnMut(usize, &[S::Word; 4])) {
+    let vectors = seeds.len() / S::LANES;
+    let mut next = 0;
+    if S::HASHES_TWO {
+        while next + 2 <= vectors {
+            for scalars in scalars_of_vectors::<S, 2>(simd, &seeds[next * S::LANES..]) {
+                set(next, &scalars);
+                next += 1;
+            }
+        }
+    }
+    while next < vectors {
+        let [scalars] = scalars_of_vectors(simd, &seeds[next * S::LANES..]);
+        set(next, &scalars);
+        next += 1;
+    }
+}
+
+/// Returns the scalars of the first `N` vectors of seeds.
+#[inline(always)]
+fn scalars_of_vectors<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]]) -> [[S::Word; 4]; N] {
+    let mut messages = [[simd.splat(0); 4]; N];
+    for (vector, message) in messages.iter_mut().enumerate() {
+        let seeds = &seeds[vector * S::LANES..][..S::LANES];
+        let words = simd.transpose_bytes(
+            #[inline(always)]
+            |lane| &seeds[lane],
+        );
+        *message = swap_bytes_of_each(simd, words);
+    }
+    let mut digests = digests(simd, messages);
+    for words in &mut digests {
+        let [a, b, c, d] = swap_bytes_of_each(simd, *words);
+        let low = simd.and(a, simd.splat(!7));
+        let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
+        *words = [low, b, c, high];
+    }
+    digests
 }
 
 /// Converts between little-endian words and the big-endian words of the hash.
@@ -28,46 +61,56 @@ fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word
     [simd.swap_bytes(a), simd.swap_bytes(b), simd.swap_bytes(c), simd.swap_bytes(d)]
 }
 
-/// Returns the first four words of the digest of a message of four words.
+/// Returns the first four words of the digests of messages of four words.
 #[inline(always)]
-fn digest<S: Words>(simd: S, message: [S::Word; 4]) -> [S::Word; 4] {
+fn digests<S: Words, const N: usize>(simd: S, messages: [[S::Word; 4]; N]) -> [[S::Word; 4]; N] {
     #[cfg(target_arch = "aarch64")]
     if let Some(sha512) = simd.sha512() {
-        return instructions::digest(simd, sha512, message);
+        return messages.map(
+            #[inline(always)]
+            |message| instructions::digest(simd, sha512, message),
+        );
     }
     let zero = simd.splat(0);
-    let [m0, m1, m2, m3] = message;
-    // The block is the message, a bit of 1, zeros, and the length of the message in bits.
-    let mut schedule = [zero; 16];
-    schedule[..4].copy_from_slice(&[m0, m1, m2, m3]);
-    schedule[4] = simd.splat(1 << 63);
-    schedule[15] = simd.splat(256);
-
-    let mut state = [zero; 8];
-    for at in 0..8 {
-        state[at] = simd.splat(INITIAL[at]);
+    let mut schedules = [[zero; 16]; N];
+    let mut states = [[zero; 8]; N];
+    for of in 0..N {
+        // The block is the message, a bit of 1, zeros, and the length of the message in bits.
+        schedules[of][..4].copy_from_slice(&messages[of]);
+        schedules[of][4] = simd.splat(1 << 63);
+        schedules[of][15] = simd.splat(256);
+        for at in 0..8 {
+            states[of][at] = simd.splat(INITIAL[at]);
+        }
     }
     macro_rules! sixteen_rounds {
         ($constants:expr, $extends:literal) => {
             unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
-                round(simd, &mut state, simd.add(schedule[at], simd.splat($constants[at])));
+                for of in 0..N {
+                    round(simd, &mut states[of], simd.add(schedules[of][at], simd.splat($constants[at])));
+                }
                 if $extends {
-                    extend(simd, &mut schedule, at);
+                    for schedule in &mut schedules {
+                        extend(simd, schedule, at);
+                    }
                 }
             });
         };
     }
     let (constants, _) = ROUND.as_chunks::<16>();
     sixteen_rounds!(constants[0], true);
-    sixteen_rounds!(constants[1], true);
-    sixteen_rounds!(constants[2], true);
-    sixteen_rounds!(constants[3], true);
+    for constants in &constants[1..4] {
+        sixteen_rounds!(constants, true);
+    }
     // The last rounds need no further words.
     sixteen_rounds!(constants[4], false);
-    for at in 0..4 {
-        state[at] = simd.add(state[at], simd.splat(INITIAL[at]));
+    let mut digests = messages;
+    for of in 0..N {
+        for at in 0..4 {
+            digests[of][at] = simd.add(states[of][at], simd.splat(INITIAL[at]));
+        }
     }
-    [state[0], state[1], state[2], state[3]]
+    digests
 }
 
 /// Does one round, whose input is the sum of a word and a constant.
