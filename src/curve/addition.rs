@@ -41,22 +41,26 @@ pub(super) struct Addition<F: Field> {
 
 impl<F: Field> Addition<F> {
     /// Opens a + b, and multiplies `product` by its difference. `product` is the product of the
-    /// differences of all additions that are open.
+    /// differences of all additions that are open. It is computed before the slope, because the
+    /// next addition waits for it.
     #[inline(always)]
     pub(super) fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
         let difference = field.sub(&b.x, &a.x);
-        let slope = field.mul(product, &field.sub(&b.y, &a.y));
+        let difference_of_y = field.sub(&b.y, &a.y);
+        let product_before = *product;
         *product = field.mul(product, &difference);
+        let slope = field.mul(&product_before, &difference_of_y);
         Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), difference, slope }
     }
 
     /// Computes the slope. `inverse` is the inverse of the product up to this addition, and becomes
     /// the inverse of the product before it. So additions are closed in the reverse of the order in
-    /// which they were opened.
+    /// which they were opened. Here, too, what the next addition waits for is computed first.
     #[inline(always)]
     pub(super) fn find_slope(&mut self, field: F, inverse: &mut F::Product) {
-        self.slope = field.mul(inverse, &self.slope.into());
+        let inverse_of_all = *inverse;
         *inverse = field.mul(inverse, &self.difference);
+        self.slope = field.mul(&inverse_of_all, &self.slope.into());
     }
 
     /// Computes the x of the sum, after the slope.

@@ -86,8 +86,9 @@ impl<F: Field> Fraction<F> {
     /// becomes that of the product before it.
     #[inline(always)]
     pub(super) fn quotient(&self, field: F, inverse: &mut F::Product) -> F::Product {
-        let inverse_of_this = field.mul(inverse, &self.product_before.into());
+        let inverse_of_all = *inverse;
         *inverse = field.mul(inverse, &self.denominator);
+        let inverse_of_this = field.mul(&inverse_of_all, &self.product_before.into());
         field.mul(&inverse_of_this, &self.numerator)
     }
 }
