@@ -13,6 +13,7 @@ pub fn detected() -> Vec<&'static str> {
         ("avx2", is_x86_feature_detected!("avx2")),
         ("fma", is_x86_feature_detected!("fma")),
         ("bmi2", is_x86_feature_detected!("bmi2")),
+        ("popcnt", is_x86_feature_detected!("popcnt")),
         ("adx", is_x86_feature_detected!("adx")),
         ("sha", is_x86_feature_detected!("sha")),
         ("avxifma", is_x86_feature_detected!("avxifma")),

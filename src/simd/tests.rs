@@ -284,6 +284,7 @@ fn check_bytes64<S: Bytes64>(simd: S) {
         words(a).into_iter().flat_map(|word| [word as u16, (word >> 16) as u16]).collect()
     };
     let mut bitmap = [0u32; 1 << 12];
+    let mut texts = Vec::new();
     for number in 0..2 * TRIES {
         let mut held = [0; 32];
         random.fill_bytes(&mut held);
@@ -345,10 +346,22 @@ fn check_bytes64<S: Bytes64>(simd: S) {
             }
             let mask = random.next_u32() as u16;
             assert_eq!(simd.bit_pairs(&bitmap, fours, mask), all.map(|bits| bits & mask));
-            let masks = [mask & 0x17ff, random.next_u32() as u16 & 0x0bff];
-            let both = [all.map(|bits| bits & masks[0]), simd.bit_pairs(&bitmap, pairs, masks[1])];
-            assert_eq!(simd.bit_pairs_of_two(&bitmap, [fours, pairs], masks), both);
+            let masks = [mask, random.next_u32() as u16];
+            texts.push(([fours, pairs], masks));
         }
+    }
+    // Some texts have no word to look up, and some have all.
+    for (text, mask) in [(3, 0), (33, 0), (34, u16::MAX)] {
+        texts[text].1 = [mask; 2];
+    }
+    let one_by_one: Vec<[[u16; 2]; 2]> = texts
+        .iter()
+        .map(|([a, b], masks)| [simd.bit_pairs(&bitmap, *a, masks[0]), simd.bit_pairs(&bitmap, *b, masks[1])])
+        .collect();
+    for count in [0, 1, 31, 32, 33, texts.len()] {
+        let mut found = vec![[[0xffff; 2]; 2]; count];
+        simd.bit_pairs_of_each(&bitmap, |text| texts[text], &mut found);
+        assert_eq!(found, one_by_one[..count]);
     }
 }
 

@@ -24,7 +24,7 @@ impl Avx512vbmi {
     }
 }
 
-#[target_feature(enable = "avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
 fn with_avx512vbmi<R>(work: impl FnOnce() -> R) -> R {
     super::x86::with_aligned_frame(work)
 }
@@ -87,13 +87,13 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn bit_pairs_of_two<const N: usize>(
+    fn bit_pairs_of_each<const N: usize>(
         self,
         bitmap: &[u32; N],
-        vectors: [__m512i; 2],
-        masks: [u16; 2],
-    ) -> [[u16; 2]; 2] {
-        self.0.bit_pairs_of_two(bitmap, vectors, masks)
+        words: impl Fn(usize) -> ([__m512i; 2], [u16; 2]),
+        found: &mut [[[u16; 2]; 2]],
+    ) {
+        self.0.bit_pairs_of_each(bitmap, words, found);
     }
 }
 

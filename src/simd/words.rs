@@ -265,16 +265,19 @@ pub trait Bytes64: Words {
     /// the high bits. Only words that are in `mask` count; the others give 0. `N` must be a
     /// power of 2.
     fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> [u16; 2];
-    /// Does [`Self::bit_pairs`] for two vectors. The first mask may hold words 0 to 10 and 12, and
-    /// the second one words 0 to 9 and 11.
+    /// Does [`Self::bit_pairs`] for the two vectors of each text, and sets `found` for each.
+    /// `words(text)` returns the vectors of a text and their masks.
     #[inline(always)]
-    fn bit_pairs_of_two<const N: usize>(
+    fn bit_pairs_of_each<const N: usize>(
         self,
         bitmap: &[u32; N],
-        [a, b]: [Self::Vector64; 2],
-        masks: [u16; 2],
-    ) -> [[u16; 2]; 2] {
-        [self.bit_pairs(bitmap, a, masks[0]), self.bit_pairs(bitmap, b, masks[1])]
+        words: impl Fn(usize) -> ([Self::Vector64; 2], [u16; 2]),
+        found: &mut [[[u16; 2]; 2]],
+    ) {
+        for (text, found) in found.iter_mut().enumerate() {
+            let ([a, b], [mask_a, mask_b]) = words(text);
+            *found = [self.bit_pairs(bitmap, a, mask_a), self.bit_pairs(bitmap, b, mask_b)];
+        }
     }
     /// Loads 64 bytes.
     fn load_bytes(self, bytes: &[u8; 64]) -> Self::Vector64;

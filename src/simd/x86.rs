@@ -36,9 +36,9 @@ pub struct Avx512ifma(Avx512f);
 /// below.
 const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
 const AVXIFMA: &[&str] = &["avxifma", "avx2", "fma", "bmi2"];
-const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "popcnt"];
 const AVX512IFMA: &[&str] =
-    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2"];
+    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "popcnt"];
 
 impl Avx2 {
     /// Returns the token.
@@ -110,12 +110,12 @@ fn with_avxifma<R>(work: impl FnOnce() -> R) -> R {
     with_aligned_frame(work)
 }
 
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
 fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
     with_aligned_frame(work)
 }
 
-#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2")]
+#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
 fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
     with_aligned_frame(work)
 }
@@ -134,6 +134,14 @@ fn opaque_512(mut a: __m512i) -> __m512i {
     // SAFETY: the text is a comment, without an instruction.
     unsafe { asm!("/* {0} */", inout(zmm_reg) a, options(pure, nomem, nostack, preserves_flags)) };
     a
+}
+
+/// Returns `index`, and hides it from the compiler, which would replace loads by a gather.
+#[inline(always)]
+fn not_gathered(mut index: u32) -> u32 {
+    // SAFETY: the text is a comment, without an instruction.
+    unsafe { asm!("/* {0:e} */", inout(reg) index, options(pure, nomem, nostack, preserves_flags)) };
+    index
 }
 
 /// Does [`Doubles::accumulate`] with 4 lanes.
@@ -918,35 +926,55 @@ impl Bytes64 for Avx512f {
         }
     }
 
+    /// Moves the words of a mask together, so that the words of several texts are in one row, and
+    /// looks up nothing else. It uses ordinary loads: a gather has many internal operations on most
+    /// processors.
     #[inline(always)]
-    fn bit_pairs_of_two<const N: usize>(
+    fn bit_pairs_of_each<const N: usize>(
         self,
         bitmap: &[u32; N],
-        [a, b]: [__m512i; 2],
-        [mask_a, mask_b]: [u16; 2],
-    ) -> [[u16; 2]; 2] {
-        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
-        // The last words of b take places of a that are free: 24 words to look up, not 32.
-        const FREE: u32 = 0x6800;
-        const LAST: u32 = 0x0b00;
-        // SAFETY: the token was made by detection; every index is below `N`.
-        unsafe {
-            let moved = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 9, 11, 0);
-            let a = _mm512_mask_permutexvar_epi32(a, FREE as u16, moved, b);
-            let mask = mask_a | _pdep_u32(_pext_u32(mask_b.into(), LAST), FREE) as u16;
-            let [low, high] = self.bit_pairs(bitmap, a, mask);
-
-            let b = _mm512_castsi512_si256(b);
-            let word = _mm256_and_si256(_mm256_srli_epi32::<4>(b), _mm256_set1_epi32(N as i32 - 1));
-            let zero = _mm256_setzero_si256();
-            let words = _mm256_mmask_i32gather_epi32::<4>(zero, mask_b as u8, word, bitmap.as_ptr().cast());
-            let pair = _mm256_rorv_epi32(words, _mm256_add_epi32(b, b));
-            let bits_of_b = |bit, of_a: u16| {
-                let last = _pdep_u32(_pext_u32(of_a.into(), FREE), LAST) as u16;
-                last | u16::from(_mm256_test_epi32_mask(pair, _mm256_set1_epi32(bit)))
-            };
-            let own = !(FREE as u16);
-            [[low & own, high & own], [bits_of_b(1, low), bits_of_b(2, high)]]
+        words: impl Fn(usize) -> ([__m512i; 2], [u16; 2]),
+        found: &mut [[[u16; 2]; 2]],
+    ) {
+        const { assert!(N.is_power_of_two()) };
+        /// The number of texts in a row.
+        const TEXTS: usize = 32;
+        // A whole vector is stored or loaded at any place of a row.
+        let (mut row, mut looked_up) = ([0; 32 * TEXTS + 16], [0; 32 * TEXTS + 16]);
+        let mut masks = [0u32; TEXTS];
+        for (chunk, found) in found.chunks_mut(TEXTS).enumerate() {
+            let mut len = 0;
+            for (text, both) in masks[..found.len()].iter_mut().enumerate() {
+                let (vectors, masks) = words(chunk * TEXTS + text);
+                for (vector, mask) in vectors.into_iter().zip(masks) {
+                    // SAFETY: the token was made by detection.
+                    let together = unsafe { _mm512_maskz_compress_epi32(mask, vector) };
+                    self.store_all_u32(together, &mut row[len..]);
+                    len += mask.count_ones() as usize;
+                }
+                *both = u32::from(masks[0]) | u32::from(masks[1]) << 16;
+            }
+            for (word, number) in looked_up.iter_mut().zip(&row[..len]) {
+                *word = bitmap[not_gathered(*number >> 4) as usize % N];
+            }
+            let mut first = 0;
+            for (found, mask) in found.iter_mut().zip(masks) {
+                let [mut low, mut high] = [0; 2];
+                for after in [0, 16] {
+                    let words = self.load_all_u32(&looked_up[first + after..]);
+                    let numbers = self.load_all_u32(&row[first + after..]);
+                    // SAFETY: the token was made by detection.
+                    unsafe {
+                        let pair = _mm512_rorv_epi32(words, _mm512_add_epi32(numbers, numbers));
+                        low |= u32::from(_mm512_test_epi32_mask(pair, _mm512_set1_epi32(1))) << after;
+                        high |= u32::from(_mm512_test_epi32_mask(pair, _mm512_set1_epi32(2))) << after;
+                    }
+                }
+                // SAFETY: as above. Bits beyond those of the text do not fit into its mask.
+                let (low, high) = unsafe { (_pdep_u32(low, mask), _pdep_u32(high, mask)) };
+                *found = [[low as u16, high as u16], [(low >> 16) as u16, (high >> 16) as u16]];
+                first += mask.count_ones() as usize;
+            }
         }
     }
 

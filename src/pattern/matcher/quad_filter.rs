@@ -207,9 +207,12 @@ impl QuadFilter {
             if let Some(bitmap) = &self.bitmap {
                 // Without branches first, so that the look-ups of one text do not wait for those of
                 // another.
-                for (text, marked) in texts.iter().zip(&mut marked) {
-                    *marked = self.marked(simd, bitmap, text.get(simd));
-                }
+                simd.bit_pairs_of_each(
+                    bitmap,
+                    #[inline(always)]
+                    |text| self.quads(simd, texts[text].get(simd)),
+                    &mut marked[..texts.len()],
+                );
                 // Marks come at random: a list of the marked texts spares a branch for each text.
                 let mut kept = 0;
                 for (at, marked) in marked[..some.len()].iter().enumerate() {
@@ -237,18 +240,16 @@ impl QuadFilter {
         }
     }
 
-    /// Returns which words of a folded text begin a marked quad, and which second halves of words
-    /// do. Of each it returns those that are marked as a beginning, and those that are marked
-    /// beside one.
+    /// Returns the numbers of the quads of a folded text, and which of them count: those that begin
+    /// with the first half of a word, and those that begin with its second half.
     #[inline(always)]
-    fn marked<S: Bytes64>(&self, simd: S, bitmap: &Bitmap, text: S::Vector64) -> [[u16; 2]; 2] {
+    fn quads<S: Bytes64>(&self, simd: S, text: S::Vector64) -> ([S::Vector64; 2], [u16; 2]) {
         let texts = [text, simd.next_u16(text)];
         let numbers = texts.map(
             #[inline(always)]
             |text| simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs),
         );
-        let masks = [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])];
-        simd.bit_pairs_of_two(bitmap, numbers, masks)
+        (numbers, [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])])
     }
 
     /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
