@@ -19,9 +19,8 @@ use crate::sys::WipeStack;
 /// Makes the text of a private key from its seed.
 pub type Preparation = Box<dyn FnOnce(&Seed) -> Result<Zeroizing<String>, EncodeError> + Send>;
 
-/// The bytes of the whole stack of a search thread, whatever `RUST_MIN_STACK` is. A program that is
-/// not optimised needs more than 2 MiB, because it keeps every vector of a hash on the stack.
-pub(super) const WORKER_STACK: usize = 4 << 20;
+/// The bytes of the whole stack of a search thread, whatever `RUST_MIN_STACK` is.
+pub(super) const WORKER_STACK: usize = 2 << 20;
 
 /// How often a waiting worker checks whether it must give its find up.
 const POLL: Duration = Duration::from_millis(20);

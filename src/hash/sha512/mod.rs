@@ -18,19 +18,30 @@ mod instructions;
 pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], mut set: impl FnMut(usize, &[S::Word; 4])) {
     let vectors = seeds.len() / S::LANES;
     let mut next = 0;
+    // Two functions, because one of both that is not optimised needs a stack of more than 2 MiB.
     if S::HASHES_TWO {
-        while next + 2 <= vectors {
-            for scalars in scalars_of_vectors::<S, 2>(simd, &seeds[next * S::LANES..]) {
+        simd.run(
+            #[inline(always)]
+            || {
+                while next + 2 <= vectors {
+                    for scalars in scalars_of_vectors::<S, 2>(simd, &seeds[next * S::LANES..]) {
+                        set(next, &scalars);
+                        next += 1;
+                    }
+                }
+            },
+        );
+    }
+    simd.run(
+        #[inline(always)]
+        || {
+            while next < vectors {
+                let [scalars] = scalars_of_vectors(simd, &seeds[next * S::LANES..]);
                 set(next, &scalars);
                 next += 1;
             }
-        }
-    }
-    while next < vectors {
-        let [scalars] = scalars_of_vectors(simd, &seeds[next * S::LANES..]);
-        set(next, &scalars);
-        next += 1;
-    }
+        },
+    );
 }
 
 /// Returns the scalars of the first `N` vectors of seeds.
