@@ -1,9 +1,9 @@
 //! Affine additions that share their inversions (Montgomery's trick).
 //!
 //! On a short Weierstrass curve, x3 = l^2 - x1 - x2 and -y3 = l (x3 - x1) + y1, with the slope
-//! l = (y2 - y1) / (x2 - x1). An addition has two phases. Opening needs both points, and multiplies
-//! their difference of x into a common product. Closing needs the inverse of that product. Together
-//! they cost five products and one square.
+//! l = (y2 - y1) / (x2 - x1). An addition has two phases. Opening needs both points, and opens the
+//! division for the slope. Closing needs the inverse of the product of all divisors. Together they
+//! cost five products and one square.
 //!
 //! The result is the *negative* of the sum, which saves a subtraction. The next addition
 //! compensates: it takes its point with the other sign.
@@ -23,6 +23,38 @@ pub struct Point<F: Field> {
     pub(super) y: F::Tight,
 }
 
+/// A division in progress. Divisions share the inversion of the product of their divisors.
+#[derive(Clone, Copy)]
+pub(super) struct Division<F: Field> {
+    divisor: F::Loose,
+    /// The dividend times the divisors of all earlier divisions, then the quotient.
+    quotient: F::Product,
+}
+
+impl<F: Field> Division<F> {
+    /// Opens a division, and multiplies `product` by its divisor. `product` is the product of the
+    /// divisors of all divisions that are open. It is computed first, because the next division
+    /// waits for it.
+    #[inline(always)]
+    pub(super) fn open(field: F, dividend: &F::Loose, divisor: F::Loose, product: &mut F::Product) -> Self {
+        let product_before = *product;
+        *product = field.mul(product, &divisor);
+        Self { divisor, quotient: field.mul(&product_before, dividend) }
+    }
+
+    /// Computes the quotient. `inverse` is the inverse of the product up to this division, and
+    /// becomes the inverse of the product before it. So divisions are closed in the reverse of the
+    /// order in which they were opened. Here, too, what the next division waits for is computed
+    /// first.
+    #[inline(always)]
+    pub(super) fn close(&mut self, field: F, inverse: &mut F::Product) -> &F::Product {
+        let inverse_of_all = *inverse;
+        *inverse = field.mul(inverse, &self.divisor);
+        self.quotient = field.mul(&inverse_of_all, &self.quotient.into());
+        &self.quotient
+    }
+}
+
 /// An addition in progress. [`Self::open`] makes it, and [`Self::find_slope`], [`Self::find_x`] and
 /// [`Self::find_y`] close it, in this order and in place.
 #[derive(Clone, Copy)]
@@ -33,54 +65,49 @@ pub(super) struct Addition<F: Field> {
     y: F::Tight,
     /// x1 + x2.
     sum: F::Sum,
-    /// x2 - x1, then x3 - x1.
-    difference: F::Loose,
-    /// (y2 - y1) times the differences of all earlier additions, then the slope.
-    slope: F::Product,
+    /// Gives the slope. The divisor is x2 - x1; after [`Self::find_x`] its place holds x3 - x1.
+    slope: Division<F>,
 }
 
 impl<F: Field> Addition<F> {
-    /// Opens a + b, and multiplies `product` by its difference. `product` is the product of the
-    /// differences of all additions that are open. It is computed before the slope, because the
-    /// next addition waits for it.
+    /// Opens a + b. `product` is that of [`Division::open`].
     #[inline(always)]
     pub(super) fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
-        let difference = field.sub(&b.x, &a.x);
-        let difference_of_y = field.sub(&b.y, &a.y);
-        let product_before = *product;
-        *product = field.mul(product, &difference);
-        let slope = field.mul(&product_before, &difference_of_y);
-        Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), difference, slope }
+        let (divisor, dividend) = (field.sub(&b.x, &a.x), field.sub(&b.y, &a.y));
+        let slope = Division::open(field, &dividend, divisor, product);
+        Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), slope }
     }
 
-    /// Computes the slope. `inverse` is the inverse of the product up to this addition, and becomes
-    /// the inverse of the product before it. So additions are closed in the reverse of the order in
-    /// which they were opened. Here, too, what the next addition waits for is computed first.
+    /// Computes the slope. `inverse` is that of [`Division::close`].
     #[inline(always)]
     pub(super) fn find_slope(&mut self, field: F, inverse: &mut F::Product) {
-        let inverse_of_all = *inverse;
-        *inverse = field.mul(inverse, &self.difference);
-        self.slope = field.mul(&inverse_of_all, &self.slope.into());
+        self.slope.close(field, inverse);
     }
 
     /// Computes the x of the sum, after the slope.
     #[inline(always)]
     pub(super) fn find_x(&mut self, field: F) {
-        let x = field.square_sub(&self.slope, &self.sum);
-        self.difference = field.sub(&x, &self.x);
+        let x = field.square_sub(&self.slope.quotient, &self.sum);
+        self.slope.divisor = field.sub(&x, &self.x);
         self.x = x;
     }
 
     /// Computes the y of the negative sum, after its x.
     #[inline(always)]
     pub(super) fn find_y(&mut self, field: F) {
-        self.y = field.mul_add(&self.slope, &self.difference, &self.y);
+        self.y = field.mul_add(&self.slope.quotient, &self.slope.divisor, &self.y);
     }
 
     /// Returns the negative of the sum, after [`Self::find_y`].
     #[inline(always)]
     pub(super) fn negative_sum(&self) -> Point<F> {
         Point { x: self.x, y: self.y }
+    }
+
+    /// Returns the place of a division that needs no addition any more.
+    #[inline(always)]
+    pub(super) fn division(&mut self) -> &mut Division<F> {
+        &mut self.slope
     }
 }
 

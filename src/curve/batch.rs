@@ -13,13 +13,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::addition::Addition;
+use super::addition::{Addition, Division};
 use super::field::{Field, Word, invert};
-use super::last_addition::{Fraction, LastAddition, Numbers};
+use super::last_addition::{LastAddition, Numbers};
 use super::pass::{Ahead, BLOCK, BLOCKS_AHEAD, Loop, Pass, stride};
 use super::table::Table;
 use crate::simd::{Cache, Words, prefetch_at};
-use crate::sys::{wipe, wipe_vec};
+use crate::sys::{HugePages, HugeVec, wipe, wipe_vec};
 
 /// The distance, in vectors, between a prefetch of table entries and their use in [`Batch::begin`].
 const AHEAD: usize = 4;
@@ -33,11 +33,9 @@ pub struct Batch<F: Field> {
     /// The distance, in blocks, between the first prefetch of a table entry and its use.
     blocks_ahead: usize,
     /// The digits of all keys, ordered by window.
-    digits: Vec<u32>,
-    /// The additions of a window.
-    additions: Vec<Addition<F>>,
-    /// The Edwards y of each key.
-    fractions: Vec<Fraction<F>>,
+    digits: HugeVec<u32>,
+    /// The additions of a window. After the last window each holds the division for the Edwards y.
+    additions: HugeVec<Addition<F>>,
     /// What the last additions need.
     numbers: Numbers<F>,
 }
@@ -58,46 +56,62 @@ impl<F: Field> Batch<F> {
     /// Allocates buffers for `keys` keys, rounded up to whole vectors.
     #[must_use]
     pub fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
-        Self::with_blocks_ahead(field, table, keys, BLOCKS_AHEAD)
+        Self::in_pages(&HugePages::default(), field, table, keys, BLOCKS_AHEAD)
     }
 
-    /// Allocates buffers for `keys` keys, rounded up to whole vectors. Each table entry is
-    /// prefetched `blocks_ahead` blocks before its use.
+    /// Allocates buffers for `keys` keys, rounded up to whole vectors, in `pages`. Each table entry
+    /// is prefetched `blocks_ahead` blocks before its use.
     #[must_use]
-    pub fn with_blocks_ahead(field: F, table: Arc<Table>, keys: usize, blocks_ahead: usize) -> Self {
+    pub fn in_pages(
+        pages: &HugePages,
+        field: F,
+        table: Arc<Table>,
+        keys: usize,
+        blocks_ahead: usize,
+    ) -> Self {
         let mut batch = Self {
             field,
             groups: 0,
             blocks_ahead,
-            digits: Vec::new(),
+            additions: pages.vec(Self::groups(keys)),
+            digits: pages.vec(Self::digits(&table, keys)),
             table: Arc::clone(&table),
-            additions: Vec::new(),
-            fractions: Vec::new(),
             numbers: Numbers::new(field),
         };
         batch.change(table, keys, blocks_ahead);
         batch
     }
 
-    /// Changes the table, the number of keys, and the distance of prefetches. Keeps buffers that
-    /// are large enough.
+    /// Returns whether the buffers are large enough for a table and `keys` keys.
+    #[must_use]
+    pub fn has_room(&self, table: &Table, keys: usize) -> bool {
+        Self::groups(keys) <= self.additions.capacity() && Self::digits(table, keys) <= self.digits.capacity()
+    }
+
+    /// Changes the table, the number of keys, and the distance of prefetches.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless the batch has room for them.
     pub fn change(&mut self, table: Arc<Table>, keys: usize, blocks_ahead: usize) {
-        let lanes = <F::Simd as Words>::LANES;
-        let groups = keys.div_ceil(lanes);
-        if self.additions.capacity() < groups {
-            // A vector that grows would leave a copy behind that nothing wipes.
-            self.wipe();
-            self.additions = Vec::with_capacity(groups);
-            self.fractions = Vec::with_capacity(groups);
-        }
-        self.digits.resize(table.windows() * stride(groups * lanes), 0);
-        (self.table, self.groups, self.blocks_ahead) = (table, groups, blocks_ahead);
+        assert!(self.has_room(&table, keys), "no room for {keys} keys");
+        self.digits.resize(Self::digits(&table, keys), 0);
+        (self.table, self.groups, self.blocks_ahead) = (table, Self::groups(keys), blocks_ahead);
+    }
+
+    /// Returns the number of vectors for this number of keys.
+    fn groups(keys: usize) -> usize {
+        keys.div_ceil(<F::Simd as Words>::LANES)
+    }
+
+    /// Returns the number of digits, for a table and `keys` keys.
+    fn digits(table: &Table, keys: usize) -> usize {
+        table.windows() * stride(Self::groups(keys) * <F::Simd as Words>::LANES)
     }
 
     fn wipe(&mut self) {
-        wipe_vec(&mut self.additions);
-        wipe_vec(&mut self.fractions);
-        wipe_vec(&mut self.digits);
+        self.additions.wipe();
+        self.digits.wipe();
     }
 
     /// Sets the scalars of vector `group`, as little-endian words. Only the 251 bits that clamping
@@ -106,7 +120,7 @@ impl<F: Field> Batch<F> {
     pub fn set(&mut self, group: usize, scalars: &[Word<F>; 4]) {
         let lanes = <F::Simd as Words>::LANES;
         let (simd, stride) = (self.field.simd(), stride(self.groups * lanes));
-        let (table, digits) = (&self.table, &mut self.digits);
+        let (table, digits) = (&self.table, &mut *self.digits);
         table.digits(
             simd,
             scalars,
@@ -185,7 +199,7 @@ impl<F: Field> Batch<F> {
     #[inline(always)]
     fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
         let Self { field, ref table, groups, blocks_ahead, ref digits, ref mut additions, .. } = *self;
-        let pass = Pass::new(field, table, digits, groups, window);
+        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
         let mut product = field.one();
         for block in pass.blocks() {
             let ahead = pass.ahead(block.start, blocks_ahead);
@@ -201,39 +215,41 @@ impl<F: Field> Batch<F> {
         invert(field, &product).ok_or(ZeroProduct)
     }
 
-    /// Closes the additions of the window before, and prepares the fractions for the Edwards y.
+    /// Closes the additions of the window before, and opens the divisions for the Edwards y.
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, blocks_ahead, numbers, ref digits, .. } = *self;
-        let Self { ref mut additions, ref mut fractions, .. } = *self;
-        let pass = Pass::new(field, table, digits, groups, window);
+        let Self { field, ref table, groups, blocks_ahead, ref numbers, ref digits, ref mut additions } =
+            *self;
+        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
         let mut product = field.one();
-        fractions.clear();
         let mut last_additions = Vec::with_capacity(BLOCK);
         for block in pass.blocks() {
             close(&pass, additions, block.clone(), &pass.ahead(block.start, blocks_ahead), &mut inverse);
             for step in block.clone() {
                 let group = pass.group(step);
                 let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
-                last_additions.push(LastAddition::new(field, &a, &b, &numbers));
+                last_additions.push(LastAddition::new(field, &a, &b, numbers));
             }
-            for addition in last_additions.drain(..) {
-                fractions.push(Fraction::new(field, addition.y(field, &numbers), &mut product));
+            for (step, last) in block.zip(last_additions.drain(..)) {
+                let [numerator, denominator] = last.y(field, numbers);
+                *additions[pass.group(step)].division() =
+                    Division::open(field, &numerator, denominator, &mut product);
             }
         }
         wipe_vec(&mut last_additions);
         invert(field, &product).ok_or(ZeroProduct)
     }
 
-    /// Computes the Edwards y of each key, the quotient of its fraction.
+    /// Computes the Edwards y of each key.
     #[inline(always)]
     fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
-        let (field, simd) = (self.field, self.field.simd());
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
         let lanes = <F::Simd as Words>::LANES;
-        let pass = Pass::new(field, &self.table, &self.digits, self.groups, self.table.windows() - 1);
-        for (step, fraction) in self.fractions.iter().enumerate().rev() {
-            let words = field.words(&fraction.quotient(field, &mut inverse));
-            simd.store_rows(words, &mut keys[pass.group(step) * lanes..]);
+        let last = table.windows() - 1;
+        let (pass, additions) = (Pass::new(field, table, digits, groups, last), &mut additions[..]);
+        for group in (0..groups).rev().map(|step| pass.group(step)) {
+            let words = field.words(additions[group].division().close(field, &mut inverse));
+            field.simd().store_rows(words, &mut keys[group * lanes..]);
         }
     }
 }

@@ -11,9 +11,9 @@ use std::cell::RefCell;
 
 use num_bigint::BigInt;
 
-use super::addition::{Addition, Point, SHIFT, negate_y};
+use super::addition::{Addition, Division, Point, SHIFT, negate_y};
 use super::field::{Element, Field};
-use super::last_addition::{Fraction, LastAddition, Numbers};
+use super::last_addition::{LastAddition, Numbers};
 use super::numbers_of_edwards;
 use super::table::{A, shift_of_x};
 use crate::simd::model::{Dyadic, Polynomial, Symbolic, Value, Word, forget};
@@ -174,22 +174,24 @@ fn additions_are_chords_whatever_else_shares_the_inversion() {
 }
 
 #[test]
-fn quotients_are_those_of_their_fractions_whatever_else_shares_the_inversion() {
+fn quotients_are_right_whatever_else_shares_the_inversion() {
     forget();
     let parts: Vec<[Polynomial; 2]> = (0..3).map(|_| [variable(), variable()]).collect();
     let mut all = Functions.one();
-    let function = |part: &Polynomial| Function::of(part.clone());
-    let fractions: Vec<_> = parts
+    let mut divisions: Vec<_> = parts
         .iter()
-        .map(|parts| Fraction::new(Functions, parts.each_ref().map(function), &mut all))
+        .map(|parts| {
+            let [dividend, divisor] = parts.each_ref().map(|part| Function::of(part.clone()));
+            Division::open(Functions, &dividend, divisor, &mut all)
+        })
         .collect();
-    let denominators: Vec<&Polynomial> = parts.iter().map(|[_, denominator]| denominator).collect();
+    let divisors: Vec<&Polynomial> = parts.iter().map(|[_, divisor]| divisor).collect();
     let one_over_all = variable();
-    let is_inverse = [(product(&[&[&one_over_all], &denominators[..]].concat()), constant(1))];
+    let is_inverse = [(product(&[&[&one_over_all], &divisors[..]].concat()), constant(1))];
     let mut inverse = Function::of(one_over_all);
-    for (fraction, [numerator, denominator]) in fractions.iter().zip(&parts).rev() {
-        let quotient = fraction.quotient(Functions, &mut inverse).polynomial();
-        assert_equal(&(&quotient * denominator), numerator, &is_inverse, "a quotient");
+    for (division, [dividend, divisor]) in divisions.iter_mut().zip(&parts).rev() {
+        let quotient = division.close(Functions, &mut inverse).polynomial();
+        assert_equal(&(&quotient * divisor), dividend, &is_inverse, "a quotient");
     }
     assert_equal(&inverse.polynomial(), &constant(1), &is_inverse, "the last inverse");
 }

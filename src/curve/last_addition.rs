@@ -2,7 +2,7 @@
 //!
 //! With N / D as the slope, the Montgomery u of the sum is (N^2 - (x1 + x2 + A / 3) D^2) / D^2. The
 //! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), a fraction. All fractions of a batch
-//! share one inversion.
+//! share one inversion, as the slopes of a window do.
 
 use super::addition::Point;
 use super::field::{Element, Field};
@@ -60,35 +60,5 @@ impl<F: Field> LastAddition<F> {
         let numerator = field.mul_add(&field.sub_sum(numerator, &self.sum), &d_squared, &self.n_squared);
         let denominator = field.mul_add(&field.sub_sum(denominator, &self.sum), &d_squared, &self.n_squared);
         [field.sub(&numerator, &numbers.zero), field.sub(&denominator, &numbers.zero)]
-    }
-}
-
-/// A quotient whose denominator is not yet inverted.
-#[derive(Clone, Copy)]
-pub(super) struct Fraction<F: Field> {
-    numerator: F::Loose,
-    denominator: F::Loose,
-    /// The product of the denominators of all fractions before this one.
-    product_before: F::Product,
-}
-
-impl<F: Field> Fraction<F> {
-    /// Makes a fraction, and multiplies `product` by its denominator. `product` is the product of
-    /// the denominators of all fractions before.
-    #[inline(always)]
-    pub(super) fn new(field: F, [numerator, denominator]: [F::Loose; 2], product: &mut F::Product) -> Self {
-        let fraction = Self { numerator, denominator, product_before: *product };
-        *product = field.mul(product, &denominator);
-        fraction
-    }
-
-    /// Returns the quotient. `inverse` is the inverse of the product up to this fraction, and
-    /// becomes that of the product before it.
-    #[inline(always)]
-    pub(super) fn quotient(&self, field: F, inverse: &mut F::Product) -> F::Product {
-        let inverse_of_all = *inverse;
-        *inverse = field.mul(inverse, &self.denominator);
-        let inverse_of_this = field.mul(&inverse_of_all, &self.product_before.into());
-        field.mul(&inverse_of_this, &self.numerator)
     }
 }

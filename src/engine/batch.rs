@@ -27,7 +27,7 @@ use crate::key::{PublicKey, Seed, rfc8032_vectors};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use crate::simd::{Halves, Missing, Scalar, Words};
-use crate::sys::{thread_time, wipe};
+use crate::sys::{HugePages, HugeVec, thread_time, wipe};
 use crate::wire::{Target, without_sign};
 
 /// The engine of one back end.
@@ -35,6 +35,8 @@ struct Batched<F> {
     name: &'static str,
     field: F,
     tuner: Tuner<F>,
+    /// The memory of all workers' buffers.
+    pages: HugePages,
 }
 
 /// Builds the engine for ordinary 64-bit words.
@@ -76,7 +78,7 @@ fn build<F: Field<Simd: Halves>>(
 ) -> Result<Box<dyn Engine>, String> {
     let field = field.map_err(|missing| missing.to_string())?;
     let tuner = Tuner::new(field, Course::new(sizing), reproduces_known_vectors);
-    Ok(Box::new(Batched { name, field, tuner }))
+    Ok(Box::new(Batched { name, field, tuner, pages: HugePages::default() }))
 }
 
 impl<F: Field<Simd: Halves>> Engine for Batched<F> {
@@ -106,12 +108,12 @@ impl<F: Field<Simd: Halves>> Engine for Batched<F> {
 impl<F: Field> Batched<F> {
     fn batch_worker(&self) -> BatchWorker<'_, F> {
         let turn = self.tuner.turn();
-        BatchWorker { tuner: &self.tuner, buffers: Buffers::new(self.field, &turn), turn }
+        BatchWorker { engine: self, buffers: Buffers::new(&self.pages, self.field, &turn), turn }
     }
 }
 
 struct BatchWorker<'a, F: Field> {
-    tuner: &'a Tuner<F>,
+    engine: &'a Batched<F>,
     turn: Turn,
     buffers: Buffers<F>,
 }
@@ -120,30 +122,40 @@ struct BatchWorker<'a, F: Field> {
 struct Buffers<F: Field> {
     field: F,
     batch: Batch<F>,
-    seeds: Vec<[u8; 32]>,
+    seeds: HugeVec<[u8; 32]>,
     /// The public keys, with the sign of x cleared.
-    keys: Vec<[u8; 32]>,
-    /// Their fingerprints with either sign, if fingerprints are searched.
-    digests: [Vec<[u8; 32]>; 2],
+    keys: HugeVec<[u8; 32]>,
+    /// The fingerprints of some keys with either sign, if fingerprints are searched.
+    digests: Vec<[u8; 32]>,
 }
 
 impl<F: Field> Buffers<F> {
     /// Allocates buffers for the setting of a turn.
-    fn new(field: F, turn: &Turn) -> Self {
+    fn new(pages: &HugePages, field: F, turn: &Turn) -> Self {
         let Setting { blocks_ahead, keys, .. } = turn.setting;
-        Self {
+        let mut buffers = Self {
             field,
-            batch: Batch::with_blocks_ahead(field, Arc::clone(&turn.table), keys, blocks_ahead),
-            seeds: vec![[0; 32]; keys],
-            keys: vec![[0; 32]; keys],
-            digests: [Vec::new(), Vec::new()],
-        }
+            batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys, blocks_ahead),
+            seeds: pages.vec(keys),
+            keys: pages.vec(keys),
+            digests: Vec::new(),
+        };
+        buffers.set_len(keys);
+        buffers
     }
 
     /// Changes the setting to that of a turn. All seeds must be wiped.
-    fn change(&mut self, turn: &Turn) {
+    fn change(&mut self, pages: &HugePages, turn: &Turn) {
         let Setting { blocks_ahead, keys, .. } = turn.setting;
-        self.batch.change(Arc::clone(&turn.table), keys, blocks_ahead);
+        if self.batch.has_room(&turn.table, keys) && keys <= self.seeds.capacity() {
+            self.batch.change(Arc::clone(&turn.table), keys, blocks_ahead);
+            self.set_len(keys);
+        } else {
+            *self = Self::new(pages, self.field, turn);
+        }
+    }
+
+    fn set_len(&mut self, keys: usize) {
         self.seeds.resize(keys, [0; 32]);
         self.keys.resize(keys, [0; 32]);
     }
@@ -164,7 +176,7 @@ impl<F: Field> Buffers<F> {
             },
         );
         if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
-            for (key, seed) in self.keys.iter_mut().zip(&self.seeds) {
+            for (key, seed) in self.keys.iter_mut().zip(self.seeds.iter()) {
                 *key = without_sign(reference::public_key(seed).0);
             }
         }
@@ -176,7 +188,7 @@ fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
     let pairs = rfc8032_vectors::pairs();
     let keys = pairs.len() * <F::Simd as Words>::LANES;
     let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
-    let mut buffers = Buffers::new(field, &Turn::of(setting, Arc::clone(table)));
+    let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(setting, Arc::clone(table)));
     for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
         *seed = *known;
     }
@@ -189,24 +201,23 @@ fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
 const HASHED: usize = 512;
 
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
-/// sign of every key must be 0. `digests` are buffers for the fingerprints with either sign.
+/// sign of every key must be 0. `digests` is a buffer for the fingerprints with either sign.
 pub(super) fn candidates<S: Halves>(
     simd: S,
     matcher: &Matcher,
     keys: &[[u8; 32]],
-    digests: &mut [Vec<[u8; 32]>; 2],
+    digests: &mut Vec<[u8; 32]>,
 ) -> Vec<usize> {
     match matcher.target() {
         Target::Key => matcher.candidates(keys),
         Target::Fingerprint => {
             let mut candidates = Vec::new();
             for (part, keys) in keys.chunks(HASHED).enumerate() {
-                digests.iter_mut().for_each(|digests| digests.resize(keys.len(), [0; 32]));
-                let [plus, minus] = &mut *digests;
+                digests.resize(2 * keys.len(), [0; 32]);
+                let (plus, minus) = digests.split_at_mut(keys.len());
                 sha256::of_both_signs(simd, keys, [plus, minus]);
-                for digests in [plus, minus] {
-                    candidates.extend(matcher.candidates(digests).iter().map(|at| part * HASHED + at));
-                }
+                let matching = matcher.candidates(digests);
+                candidates.extend(matching.iter().map(|at| part * HASHED + at % keys.len()));
             }
             candidates.sort_unstable();
             candidates.dedup();
@@ -217,8 +228,8 @@ pub(super) fn candidates<S: Halves>(
 
 impl<F: Field<Simd: Halves>> Worker for BatchWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        if let Some(turn) = self.tuner.renewed(&self.turn) {
-            self.buffers.change(&turn);
+        if let Some(turn) = self.engine.tuner.renewed(&self.turn) {
+            self.buffers.change(&self.engine.pages, &turn);
             self.turn = turn;
         }
         let began = thread_time();
@@ -230,7 +241,7 @@ impl<F: Field<Simd: Halves>> Worker for BatchWorker<'_, F> {
             hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
         wipe(&mut buffers.seeds);
-        self.tuner.report(&self.turn, thread_time().saturating_sub(began));
+        self.engine.tuner.report(&self.turn, thread_time().saturating_sub(began));
         buffers.seeds.len() as u64
     }
 }
@@ -243,7 +254,8 @@ mod tests {
     /// Returns an engine that keeps this table.
     fn fixed<F: Field>(field: F, table: Table, keys: usize) -> Batched<F> {
         let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
-        Batched { name: "fixed", field, tuner: Tuner::fixed(field, setting, Arc::new(table)) }
+        let tuner = Tuner::fixed(field, setting, Arc::new(table));
+        Batched { name: "fixed", field, tuner, pages: HugePages::default() }
     }
 
     #[test]
@@ -265,7 +277,7 @@ mod tests {
         Box::new(move |seeds| {
             worker.buffers.seeds.copy_from_slice(seeds);
             worker.buffers.derive();
-            worker.buffers.keys.clone()
+            worker.buffers.keys.to_vec()
         })
     }
 

@@ -444,7 +444,7 @@ fn prove(
         }
         Survivors::All(keys) => ((0..keys.len()).collect::<Vec<_>>(), keys),
     };
-    for at in batch::candidates(Scalar::detect(), matcher, &keys, &mut [Vec::new(), Vec::new()]) {
+    for at in batch::candidates(Scalar::detect(), matcher, &keys, &mut Vec::new()) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
         if without_sign(public_key.0) != keys[at] {

@@ -1,4 +1,4 @@
-//! Memory for tables with random access, in huge pages if the system has them.
+//! Memory in huge pages, if the system has them.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use memmap2::MmapMut;
@@ -9,6 +9,8 @@ pub struct Zeros<T>(Memory<T>);
 enum Memory<T> {
     Mapped {
         map: MmapMut,
+        /// The offset of the first element.
+        first: usize,
         len: usize,
     },
     /// A small slice, or any slice if the system refuses a mapping.
@@ -16,7 +18,21 @@ enum Memory<T> {
 }
 
 /// The usual size of a huge page, in bytes.
-const HUGE: usize = 2 << 20;
+pub(super) const HUGE: usize = 2 << 20;
+
+/// Maps whole huge pages for `bytes` zeros. Returns the mapping and the offset of the first page.
+/// `None` if the system refuses.
+pub(super) fn map(bytes: usize) -> Option<(MmapMut, usize)> {
+    // A mapping can begin anywhere. What lies outside of its whole pages is never touched, so it
+    // takes no memory.
+    let pages = bytes.checked_next_multiple_of(HUGE)?;
+    let map = MmapMut::map_anon(pages.checked_add(HUGE)?).ok()?;
+    let first = map.as_ptr().align_offset(HUGE);
+    // The system can ignore this advice. With small pages a search is a few percent slower.
+    #[cfg(target_os = "linux")]
+    let _ = map.advise_range(memmap2::Advice::HugePage, first, pages);
+    Some((map, first))
+}
 
 impl<T: AnyBitPattern + NoUninit> Zeros<T> {
     /// Allocates `len` zeros.
@@ -29,16 +45,12 @@ impl<T: AnyBitPattern + NoUninit> Zeros<T> {
     #[must_use]
     pub fn try_new(len: usize) -> Option<Self> {
         let bytes = len * size_of::<T>();
-        // Round more than half a huge page up to whole pages.
-        let mapped = if bytes > HUGE / 2 { bytes.next_multiple_of(HUGE) } else { 0 };
-        if mapped == 0 {
+        // More than half a huge page is rounded up to whole pages.
+        if bytes <= HUGE / 2 {
             return Some(Self(Memory::Allocated(vec![T::zeroed(); len])));
         }
-        let map = MmapMut::map_anon(mapped).ok()?;
-        // The system can ignore this advice. With small pages a search is a few percent slower.
-        #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage);
-        Some(Self(Memory::Mapped { map, len }))
+        let (map, first) = map(bytes)?;
+        Some(Self(Memory::Mapped { map, first, len }))
     }
 }
 
@@ -48,7 +60,9 @@ impl<T: AnyBitPattern + NoUninit> std::ops::Deref for Zeros<T> {
     #[inline(always)]
     fn deref(&self) -> &[T] {
         match &self.0 {
-            Memory::Mapped { map, len } => bytemuck::cast_slice(&map[..len * size_of::<T>()]),
+            Memory::Mapped { map, first, len } => {
+                bytemuck::cast_slice(&map[*first..][..len * size_of::<T>()])
+            }
             Memory::Allocated(all) => all,
         }
     }
@@ -58,7 +72,9 @@ impl<T: AnyBitPattern + NoUninit> std::ops::DerefMut for Zeros<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
-            Memory::Mapped { map, len } => bytemuck::cast_slice_mut(&mut map[..*len * size_of::<T>()]),
+            Memory::Mapped { map, first, len } => {
+                bytemuck::cast_slice_mut(&mut map[*first..][..*len * size_of::<T>()])
+            }
             Memory::Allocated(all) => all,
         }
     }
@@ -75,12 +91,21 @@ mod tests {
 
     #[test]
     fn zeros_of_any_size_are_writable() {
-        for len in [0, 1, 1000, HUGE / 16 + 1, HUGE / 8, HUGE] {
+        for len in [0, 1, 1000, HUGE / 16, HUGE / 16 + 1, HUGE / 8, HUGE] {
             let mut zeros = Zeros::<u64>::new(len);
             assert_eq!(zeros.len(), len);
             assert!(zeros.iter().all(|word| *word == 0));
             zeros.fill(7);
             assert_eq!(zeros.iter().sum::<u64>(), 7 * len as u64);
+        }
+    }
+
+    #[test]
+    fn a_mapping_has_whole_huge_pages() {
+        for bytes in [1, HUGE, HUGE + 1] {
+            let (map, first) = map(bytes).unwrap();
+            assert!(map[first..].as_ptr().addr().is_multiple_of(HUGE));
+            assert!(map.len() - first >= bytes.next_multiple_of(HUGE), "{bytes}");
         }
     }
 }
