@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 
 use super::detect::{Missing, need};
 use super::extends::{Extends, as_base};
-use super::words::Bytes64;
+use super::words::{Bytes64, Words};
 use super::x86::{Avx512f, extends};
 
 /// The token of [`Avx512f`] and AVX-512 VBMI (Ice Lake, Zen 4 and later).
@@ -49,18 +49,12 @@ impl Bytes64 for Avx512vbmi {
 
     #[inline(always)]
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
-        // SAFETY: the token was made by detection; every array has the size of its vector, and any
-        // alignment is allowed.
-        unsafe {
-            let bytes = _mm512_zextsi256_si512(_mm256_loadu_si256(bytes.as_ptr().cast()));
-            let held = _mm512_permutexvar_epi8(_mm512_loadu_si512(EIGHTS.as_ptr().cast()), bytes);
-            // Zero bits before the first byte move every sextet down.
-            let shifts = _mm512_add_epi8(
-                _mm512_loadu_si512(SHIFTS.as_ptr().cast()),
-                _mm512_set1_epi8(lead.cast_signed() as i8),
-            );
-            _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, held), _mm512_set1_epi8(0x3f))
-        }
+        self.split(&IN_TURN, bytes, lead)
+    }
+
+    #[inline(always)]
+    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
+        self.split(&OVERLAPPING, bytes, lead)
     }
 
     #[inline(always)]
@@ -71,8 +65,16 @@ impl Bytes64 for Avx512vbmi {
 
     #[inline(always)]
     fn next_byte(self, a: __m512i) -> __m512i {
+        // The compiler would move the bytes of a conjunction by moving those of both its parts.
+        let a = self.opaque(a);
         // SAFETY: the token was made by detection.
         unsafe { _mm512_permutexvar_epi8(self.load_bytes(&NEXT_BYTE), a) }
+    }
+
+    #[inline(always)]
+    fn next_byte_of_eight(self, a: __m512i) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe { _mm512_srli_epi64::<8>(a) }
     }
 
     #[inline(always)]
@@ -91,54 +93,94 @@ impl Bytes64 for Avx512vbmi {
         self,
         bitmap: &[u32; N],
         words: impl Fn(usize) -> ([__m512i; 2], [u16; 2]),
-        found: &mut [[[u16; 2]; 2]],
+        found: &mut [[u32; 2]],
     ) {
         self.0.bit_pairs_of_each(bitmap, words, found);
     }
 }
 
-/// The bytes from which [`Bytes64::sextets`] takes eight sextets, for each word of 64 bits. They
-/// are eight bytes in reverse order, from the one before the first sextet on: six bytes hold eight
-/// sextets without zero bits before them, and up to eight zero bits move them back by one byte.
-/// Bytes from 32 on are 0. The last words take the sextets 40 to 43, 36 to 39 and 40 to 43.
-const EIGHTS: [u8; 64] = {
-    let mut places = [ZERO; 64];
-    let mut word = 0;
-    while word < 7 {
-        // Five words of eight sextets, and twice the words that hold the sextets 36 to 43.
-        let first = if word < 5 { 6 * word } else { 27 };
+impl Avx512vbmi {
+    /// Splits `bytes`, after `lead` zero bits, into sextets.
+    #[inline(always)]
+    fn split(self, split: &Split, bytes: &[u8; 32], lead: u32) -> __m512i {
+        // SAFETY: the token was made by detection; every array has the size of its vector, and any
+        // alignment is allowed.
+        unsafe {
+            let bytes = _mm512_zextsi256_si512(_mm256_loadu_si256(bytes.as_ptr().cast()));
+            let held = _mm512_permutexvar_epi8(self.load_bytes(&split.places), bytes);
+            // Zero bits before the first byte move every sextet down.
+            let lead = _mm512_set1_epi8(lead.cast_signed() as i8);
+            let shifts = _mm512_add_epi8(self.load_bytes(&split.shifts), lead);
+            _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, held), _mm512_set1_epi8(0x3f))
+        }
+    }
+}
+
+/// A way to split bytes into the sextets of eight words.
+struct Split {
+    /// The bytes that hold the sextets of a word, for each word. They are eight bytes in reverse
+    /// order, from the one before the first sextet on, because zero bits before the bytes move the
+    /// sextets down. Bytes from 32 on are 0.
+    places: [u8; 64],
+    /// The lowest bit of each sextet in its word, without zero bits before the first byte.
+    shifts: [u8; 64],
+}
+
+impl Split {
+    /// Returns the split into these sextets. Each word must have sextets in a row, in any order.
+    const fn of(sextets: [usize; 64]) -> Self {
+        let mut split = Self { places: [ZERO; 64], shifts: [0; 64] };
         let mut at = 0;
-        while at < 8 {
-            // The lowest byte of a word is the last one.
-            let place = first + 7 - at;
-            if place > 0 && place <= 32 {
-                places[8 * word + at] = place as u8 - 1;
+        while at < 64 {
+            let word = at - at % 8;
+            let (mut first, mut of) = (sextets[word], 1);
+            while of < 8 {
+                if sextets[word + of] < first {
+                    first = sextets[word + of];
+                }
+                of += 1;
             }
+            // The lowest byte of a word is the last one.
+            let place = 6 * first / 8 + 7 - at % 8;
+            if place > 0 && place <= 32 {
+                split.places[at] = place as u8 - 1;
+            }
+            split.shifts[at] = (50 - 6 * first % 8 - 6 * (sextets[at] - first)) as u8;
             at += 1;
         }
-        word += 1;
+        split
     }
-    places
-};
+}
 
 /// The place of a byte that is 0.
 const ZERO: u8 = 63;
 
-/// The lowest bit of each sextet in its word, without zero bits before the first byte.
-const SHIFTS: [u8; 64] = {
-    let mut shifts = [0; 64];
+/// The split of [`Bytes64::sextets`].
+const IN_TURN: Split = {
+    let mut sextets = [0; 64];
     let mut at = 0;
-    while at < 56 {
-        let sextet = match at {
-            // Sextet 36 is the first one of the last two words.
-            40..44 | 48..52 => at % 8 + 4,
-            44..48 => at % 8 - 4,
-            _ => at % 8,
+    while at < 64 {
+        sextets[at] = match at {
+            0..44 => at,
+            44..52 => at - 8,
+            // The rest has no meaning.
+            _ => 36 + at % 8,
         };
-        shifts[at] = 50 - 6 * sextet as u8;
         at += 1;
     }
-    shifts
+    Split::of(sextets)
+};
+
+/// The split of [`Bytes64::overlapping_sextets`].
+const OVERLAPPING: Split = {
+    let mut sextets = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        let word = at / 8;
+        sextets[at] = if word < 7 { 6 * word } else { 36 } + at % 8;
+        at += 1;
+    }
+    Split::of(sextets)
 };
 
 const NEXT_BYTE: [u8; 64] = following(1);

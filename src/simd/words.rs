@@ -238,6 +238,18 @@ pub trait Bytes64: Words {
     /// Each byte of words 0 to 10 holds one sextet. Word 11 repeats word 9, and word 12 repeats
     /// word 10. The other words have no meaning.
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64;
+    /// Splits `bytes` as [`Self::sextets`] does, but into eight words of eight sextets that overlap.
+    /// They begin with the sextets 0, 6, 12, 18, 24, 30, 36, and 36 again.
+    #[inline(always)]
+    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64 {
+        let (mut sextets, mut overlapping) = ([0; 64], [0; 64]);
+        self.store_bytes(self.sextets(bytes, lead), &mut sextets);
+        for (word, eight) in overlapping.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let first = usize::min(6 * word, 36);
+            eight.copy_from_slice(&sextets[first..first + 8]);
+        }
+        self.load_bytes(&overlapping)
+    }
     /// Returns `a | b`.
     fn or_bytes(self, a: Self::Vector64, b: &[u32; 16]) -> Self::Vector64;
     /// Replaces each byte of `a`, 0 to 63, by the byte of `table` with that index.
@@ -251,6 +263,17 @@ pub trait Bytes64: Words {
     /// Moves each byte to the place of the byte before it. The last byte of the result has no
     /// meaning.
     fn next_byte(self, a: Self::Vector64) -> Self::Vector64;
+    /// Moves each byte to the place of the byte before it in its word of eight bytes. The last byte
+    /// of a word becomes 0.
+    #[inline(always)]
+    fn next_byte_of_eight(self, a: Self::Vector64) -> Self::Vector64 {
+        let mut bytes = [0; 64];
+        self.store_bytes(a, &mut bytes);
+        for word in bytes.as_chunks_mut::<8>().0 {
+            *word = (u64::from_le_bytes(*word) >> 8).to_le_bytes();
+        }
+        self.load_bytes(&bytes)
+    }
     /// Moves each half to the place of the half before it. The last half of the result has no
     /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;
@@ -265,18 +288,20 @@ pub trait Bytes64: Words {
     /// the high bits. Only words that are in `mask` count; the others give 0. `N` must be a
     /// power of 2.
     fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], a: Self::Vector64, mask: u16) -> [u16; 2];
-    /// Does [`Self::bit_pairs`] for the two vectors of each text, and sets `found` for each.
-    /// `words(text)` returns the vectors of a text and their masks.
+    /// Does [`Self::bit_pairs`] for the two vectors of each text. `words(text)` returns the vectors
+    /// of a text and their masks. It sets `found` for each text: the low bits of the first vector,
+    /// and above them those of the second, and then the high bits in the same way.
     #[inline(always)]
     fn bit_pairs_of_each<const N: usize>(
         self,
         bitmap: &[u32; N],
         words: impl Fn(usize) -> ([Self::Vector64; 2], [u16; 2]),
-        found: &mut [[[u16; 2]; 2]],
+        found: &mut [[u32; 2]],
     ) {
         for (text, found) in found.iter_mut().enumerate() {
             let ([a, b], [mask_a, mask_b]) = words(text);
-            *found = [self.bit_pairs(bitmap, a, mask_a), self.bit_pairs(bitmap, b, mask_b)];
+            let (a, b) = (self.bit_pairs(bitmap, a, mask_a), self.bit_pairs(bitmap, b, mask_b));
+            *found = [0, 1].map(|bit| u32::from(a[bit]) | u32::from(b[bit]) << 16);
         }
     }
     /// Loads 64 bytes.

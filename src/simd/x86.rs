@@ -136,12 +136,12 @@ fn opaque_512(mut a: __m512i) -> __m512i {
     a
 }
 
-/// Returns `index`, and hides it from the compiler, which would replace loads by a gather.
+/// Returns `word`, and hides it from the compiler, which would replace loads by a gather.
 #[inline(always)]
-fn not_gathered(mut index: u32) -> u32 {
+fn not_gathered(mut word: u32) -> u32 {
     // SAFETY: the text is a comment, without an instruction.
-    unsafe { asm!("/* {0:e} */", inout(reg) index, options(pure, nomem, nostack, preserves_flags)) };
-    index
+    unsafe { asm!("/* {0:e} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags)) };
+    word
 }
 
 /// Does [`Doubles::accumulate`] with 4 lanes.
@@ -934,13 +934,15 @@ impl Bytes64 for Avx512f {
         self,
         bitmap: &[u32; N],
         words: impl Fn(usize) -> ([__m512i; 2], [u16; 2]),
-        found: &mut [[[u16; 2]; 2]],
+        found: &mut [[u32; 2]],
     ) {
-        const { assert!(N.is_power_of_two()) };
+        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
         /// The number of texts in a row.
         const TEXTS: usize = 32;
         // A whole vector is stored or loaded at any place of a row.
         let (mut row, mut looked_up) = ([0; 32 * TEXTS + 16], [0; 32 * TEXTS + 16]);
+        // The low bit of each pair of the row, and the high bit. A word is read at any byte.
+        let mut bits = [[0; 4 * TEXTS + 8]; 2];
         let mut masks = [0u32; TEXTS];
         for (chunk, found) in found.chunks_mut(TEXTS).enumerate() {
             let mut len = 0;
@@ -954,25 +956,44 @@ impl Bytes64 for Avx512f {
                 }
                 *both = u32::from(masks[0]) | u32::from(masks[1]) << 16;
             }
-            for (word, number) in looked_up.iter_mut().zip(&row[..len]) {
-                *word = bitmap[not_gathered(*number >> 4) as usize % N];
+            for first in (0..len).step_by(16) {
+                let numbers = self.load_all_u32(&row[first..]);
+                // SAFETY: the token was made by detection.
+                let words = unsafe {
+                    _mm512_and_si512(_mm512_srli_epi32::<4>(numbers), _mm512_set1_epi32(N as i32 - 1))
+                };
+                self.store_all_u32(words, &mut looked_up[first..]);
+            }
+            // Whole vectors: the compiler then repeats the loads without a loop.
+            for words in &mut looked_up.as_chunks_mut::<16>().0[..len.div_ceil(16)] {
+                for word in words {
+                    // SAFETY: the loop before has made every index smaller than `N`.
+                    *word = not_gathered(unsafe { *bitmap.get_unchecked(*word as usize) });
+                }
+            }
+            for first in (0..len).step_by(16) {
+                let (words, numbers) =
+                    (self.load_all_u32(&looked_up[first..]), self.load_all_u32(&row[first..]));
+                // SAFETY: the token was made by detection.
+                let [low, high] = unsafe {
+                    let pairs = _mm512_rorv_epi32(words, _mm512_add_epi32(numbers, numbers));
+                    [1, 2].map(
+                        #[inline(always)]
+                        |bit| _mm512_test_epi32_mask(pairs, _mm512_set1_epi32(bit)),
+                    )
+                };
+                bits[0][first / 8..][..2].copy_from_slice(&low.to_le_bytes());
+                bits[1][first / 8..][..2].copy_from_slice(&high.to_le_bytes());
             }
             let mut first = 0;
             for (found, mask) in found.iter_mut().zip(masks) {
-                let [mut low, mut high] = [0; 2];
-                for after in [0, 16] {
-                    let words = self.load_all_u32(&looked_up[first + after..]);
-                    let numbers = self.load_all_u32(&row[first + after..]);
-                    // SAFETY: the token was made by detection.
-                    unsafe {
-                        let pair = _mm512_rorv_epi32(words, _mm512_add_epi32(numbers, numbers));
-                        low |= u32::from(_mm512_test_epi32_mask(pair, _mm512_set1_epi32(1))) << after;
-                        high |= u32::from(_mm512_test_epi32_mask(pair, _mm512_set1_epi32(2))) << after;
-                    }
-                }
-                // SAFETY: as above. Bits beyond those of the text do not fit into its mask.
-                let (low, high) = unsafe { (_pdep_u32(low, mask), _pdep_u32(high, mask)) };
-                *found = [[low as u16, high as u16], [(low >> 16) as u16, (high >> 16) as u16]];
+                let of_text = |bits: &[u8]| {
+                    let bits = bits[first / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                    // SAFETY: the token was made by detection. Bits beyond those of the text do not
+                    // fit into its mask.
+                    unsafe { _pdep_u32((bits >> (first % 8)) as u32, mask) }
+                };
+                *found = [of_text(&bits[0]), of_text(&bits[1])];
                 first += mask.count_ones() as usize;
             }
         }

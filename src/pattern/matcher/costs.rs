@@ -26,6 +26,9 @@ pub(super) const LOOK_UP_END: f64 = 6.0;
 pub(super) const LOOK_UP_SEXTETS: f64 = 1.0;
 pub(super) const LOOK_UP_SYMBOL: f64 = 0.6;
 
+/// The same if a sequence lies in one word.
+pub(super) const LOOK_UP_SYMBOL_OF_WORD: f64 = 0.4;
+
 /// Everything that a key costs because it passes the sequences, but for the tests after them.
 pub(super) const PASS_SEQUENCES: f64 = 60.0;
 

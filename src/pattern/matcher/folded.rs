@@ -15,12 +15,18 @@ const REPEATED: usize = 8;
 const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
 
 /// The bit that sets the sign in the copy, for keys.
-const SIGN: [u32; LANES / 4] = {
+const SIGN: [u32; LANES / 4] = sign_at(SIGN_POSITION + REPEATED);
+
+/// The bit that sets the sign in the last word of [`values_in_words`], which begins with character
+/// 36.
+const SIGN_IN_WORDS: [u32; LANES / 4] = sign_at(56 + SIGN_POSITION - 36);
+
+/// Returns the sign as a bit of byte `at`.
+const fn sign_at(at: usize) -> [u32; LANES / 4] {
     let mut fours = [0; LANES / 4];
-    let at = SIGN_POSITION + REPEATED;
     fours[at / 4] = (SIGN_VALUE as u32) << (8 * (at % 4));
     fours
-};
+}
 
 /// The same for fingerprints, which have no sign.
 const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
@@ -96,9 +102,29 @@ pub(super) fn values<S: Bytes64>(simd: S, target: Target, bytes: &Bytes) -> S::V
 /// key's copy with the sign.
 pub(super) fn characters(target: Target) -> [u32; LANES / 4] {
     let copied = BODY_LEN + 1..BODY_LEN + REPEATED;
+    mask(|at| at < BODY_LEN || target == Target::Key && copied.contains(&at))
+}
+
+/// Returns the values of the characters that show `bytes`, in eight words of eight characters that
+/// overlap: three characters in a row lie in one word. The last two words are the same, but in the
+/// last one of a key the sign is set.
+#[inline(always)]
+pub(super) fn values_in_words<S: Bytes64>(simd: S, target: Target, bytes: &Bytes) -> S::Vector64 {
+    let sign = if target == Target::Key { &SIGN_IN_WORDS } else { &NO_SIGN };
+    simd.or_bytes(simd.overlapping_sextets(bytes, target.lead() as u32), sign)
+}
+
+/// Returns a mask of the bytes of [`values_in_words`] at which three characters can begin, of which
+/// at least the first two belong to the text.
+pub(super) fn starts_in_words(target: Target) -> [u32; LANES / 4] {
+    let words = if target == Target::Key { 8 } else { 7 };
+    mask(|at| at / 8 < words && at % 8 < 6)
+}
+
+/// Returns a mask of some bytes.
+fn mask(has: impl Fn(usize) -> bool) -> [u32; LANES / 4] {
     std::array::from_fn(|word| {
-        let is_character = |at: &usize| *at < BODY_LEN || target == Target::Key && copied.contains(at);
-        (4 * word..4 * word + 4).filter(is_character).fold(0, |mask, at| mask | 0xff << (8 * (at % 4)))
+        (4 * word..4 * word + 4).filter(|at| has(*at)).fold(0, |mask, at| mask | 0xff << (8 * (at % 4)))
     })
 }
 

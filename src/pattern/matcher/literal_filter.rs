@@ -116,8 +116,10 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng as _, SeedableRng as _};
 
+    use super::super::sequence_filter::SequenceFilter;
     use super::*;
     use crate::pattern::{Kind, Style};
+    use crate::simd::Best;
     use crate::wire::{ALPHABET, SYMBOL_BITS, Symbols, with_sign, without_sign};
 
     fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
@@ -187,22 +189,16 @@ mod tests {
                 }
             }
             let each_run: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
-            let filters = [
+            let mut filters = vec![
                 LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: None },
                 LiteralFilter { target, runs: RunFilter::none(), quads: quads() },
                 LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: quads() },
-                LiteralFilter {
-                    target,
-                    runs: RunFilter::of_sequences(false, target, &each_run),
-                    quads: None,
-                },
-                LiteralFilter {
-                    target,
-                    runs: RunFilter::of_sequences(true, target, &each_run),
-                    quads: quads(),
-                },
                 LiteralFilter::new(target, &classes, 5, 1, literals()),
             ];
+            for sequences in SequenceFilter::of_each_length(target, Best::detect(), &each_run) {
+                let quads = if filters.len() % 2 == 0 { None } else { quads() };
+                filters.push(LiteralFilter { target, runs: RunFilter::of_sequences(sequences), quads });
+            }
             let run = Run::of(&literals().nth(below(&mut random, count)).unwrap());
             for start in run.starts.clone() {
                 let Some(bytes) = showing(target, &run, start, &mut random) else { continue };
@@ -277,7 +273,9 @@ mod tests {
                 let classes = Classes::new(literal.characters());
                 let key = showing(Target::Key, &Run::of(&literal), 41, &mut random).unwrap();
                 assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
-                for filter in [
+                let runs = [Run::of(&literal)];
+                let sequences = SequenceFilter::of_each_length(Target::Key, Best::detect(), &runs);
+                let mut filters = vec![
                     LiteralFilter {
                         target: Target::Key,
                         runs: RunFilter::of_windows(WindowFilter::new(
@@ -288,15 +286,17 @@ mod tests {
                     },
                     LiteralFilter {
                         target: Target::Key,
-                        runs: RunFilter::of_sequences(false, Target::Key, &[Run::of(&literal)]),
-                        quads: None,
-                    },
-                    LiteralFilter {
-                        target: Target::Key,
                         runs: RunFilter::none(),
                         quads: QuadFilter::new(Target::Key, &classes, 4, std::iter::once(literal)),
                     },
-                ] {
+                ];
+                assert_eq!(sequences.len(), 3);
+                filters.extend(sequences.into_iter().map(|sequences| LiteralFilter {
+                    target: Target::Key,
+                    runs: RunFilter::of_sequences(sequences),
+                    quads: None,
+                }));
+                for filter in filters {
                     let mut passed = false;
                     filter.survivors(&classes, &[key], &mut |_, _, starts| passed |= !starts.is_empty());
                     assert!(passed, "{text}");

@@ -197,7 +197,7 @@ impl QuadFilter {
             self.prefetch_bitmap();
         }
         let (mut texts, mut all_starts) = ([Folded::NONE; GROUP], [Starts::default(); GROUP]);
-        let (mut marked, mut places) = ([[[0; 2]; 2]; GROUP], [0; GROUP]);
+        let (mut marked, mut places) = ([[0; 2]; GROUP], [0; GROUP]);
         for (number, some) in batch.chunks(GROUP).enumerate() {
             let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
             for (bytes, text) in some.iter().zip(&mut *texts) {
@@ -207,17 +207,18 @@ impl QuadFilter {
             if let Some(bitmap) = &self.bitmap {
                 // Without branches first, so that the look-ups of one text do not wait for those of
                 // another.
+                let weights = (self.classes, self.pairs);
                 simd.bit_pairs_of_each(
                     bitmap,
                     #[inline(always)]
-                    |text| self.quads(simd, texts[text].get(simd)),
+                    |text| quads(simd, weights, texts[text].get(simd)),
                     &mut marked[..texts.len()],
                 );
                 // Marks come at random: a list of the marked texts spares a branch for each text.
                 let mut kept = 0;
                 for (at, marked) in marked[..some.len()].iter().enumerate() {
                     places[kept] = at;
-                    kept += usize::from(*marked != [[0; 2]; 2]);
+                    kept += usize::from(*marked != [0; 2]);
                 }
                 for &at in &places[..kept] {
                     starts[at] = self.around(marked[at]);
@@ -240,18 +241,6 @@ impl QuadFilter {
         }
     }
 
-    /// Returns the numbers of the quads of a folded text, and which of them count: those that begin
-    /// with the first half of a word, and those that begin with its second half.
-    #[inline(always)]
-    fn quads<S: Bytes64>(&self, simd: S, text: S::Vector64) -> ([S::Vector64; 2], [u16; 2]) {
-        let texts = [text, simd.next_u16(text)];
-        let numbers = texts.map(
-            #[inline(always)]
-            |text| simd.weigh_u16(simd.weigh_bytes(text, self.classes), self.pairs),
-        );
-        (numbers, [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])])
-    }
-
     /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
     fn prefetch_bitmap(&self) {
         let len = (u32::from(self.pairs).pow(2) / 16 + 1) as usize;
@@ -261,18 +250,39 @@ impl QuadFilter {
         }
     }
 
-    /// Returns the positions where a literal that shows one of these quads may begin: the quads
-    /// that begin with an even pair, and those that begin with an odd pair.
+    /// Returns the positions where a literal that shows one of these quads may begin. For each kind
+    /// there are the quads that begin with an even pair, and above them those that begin with an
+    /// odd pair.
     #[inline(always)]
-    fn around(&self, [even, odd]: [[u16; 2]; 2]) -> Starts {
-        let quads = |kind: usize| {
-            let even = even[kind] | even[kind] >> 2 & 1 << 10;
-            let odd = odd[kind] | odd[kind] >> 2 & 1 << 9;
-            every_fourth(even) | every_fourth(odd) << 2
-        };
-        let [before, after] = self.beside.map(|is| if is { quads(1) } else { 0 });
-        Starts::of_bits(before >> 1 | quads(0) | after << 1)
+    fn around(&self, marked: [u32; 2]) -> Starts {
+        let [at, beside] = marked.map(
+            #[inline(always)]
+            |marked| {
+                let (even, odd) = (marked as u16, (marked >> 16) as u16);
+                let (even, odd) = (even | even >> 2 & 1 << 10, odd | odd >> 2 & 1 << 9);
+                every_fourth(even) | every_fourth(odd) << 2
+            },
+        );
+        let [before, after] = self.beside.map(|is| if is { beside } else { 0 });
+        Starts::of_bits(before >> 1 | at | after << 1)
     }
+}
+
+/// Returns the numbers of the quads of a folded text, and which of them count: those that begin
+/// with the first half of a word, and those that begin with its second half. The weights are the
+/// numbers of classes and of their pairs.
+#[inline(always)]
+fn quads<S: Bytes64>(
+    simd: S,
+    (classes, pairs): (u8, u16),
+    text: S::Vector64,
+) -> ([S::Vector64; 2], [u16; 2]) {
+    let texts = [text, simd.next_u16(text)];
+    let numbers = texts.map(
+        #[inline(always)]
+        |text| simd.weigh_u16(simd.weigh_bytes(text, classes), pairs),
+    );
+    (numbers, [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])])
 }
 
 /// The words of a folded text that begin a quad: 0 to 10, and the words of the copy with the sign.

@@ -26,11 +26,10 @@ impl RunFilter {
         Self { windows, sequences: None }
     }
 
-    /// Returns a filter that tests short or long sequences, on any processor.
+    /// Returns a filter that tests sequences, on any processor.
     #[cfg(test)]
-    pub(super) fn of_sequences(are_long: bool, target: Target, runs: &[Run]) -> Self {
-        let make = if are_long { SequenceFilter::long } else { SequenceFilter::short };
-        Self { windows: WindowFilter::none(), sequences: Some(make(target, Best::detect(), runs)) }
+    pub(super) fn of_sequences(sequences: SequenceFilter) -> Self {
+        Self { windows: WindowFilter::none(), sequences: Some(sequences) }
     }
 
     /// Returns the filter with which the tests of an element take least, if those after it take

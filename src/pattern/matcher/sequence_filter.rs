@@ -1,7 +1,7 @@
 //! A filter for few runs: the sets of runs that each of some characters in a row may belong to.
 //!
-//! Every run has one of eight *buckets*, a bit of a byte, and is represented by a *sequence*: the 4
-//! or 6 neighbouring characters of it that random characters show most rarely. For each place in a
+//! Every run has one of eight *buckets*, a bit of a byte, and is represented by a *sequence*: the
+//! 3, 4 or 6 neighbouring characters of it that random characters show most rarely. For each place in a
 //! sequence, a table has the buckets whose sequences may have a symbol there. A text shows a
 //! sequence only if the looked-up bytes of characters in a row have a common bit:
 //!
@@ -17,9 +17,13 @@
 //! 2 ns. Without VBMI the look-ups take longer than `window_filter`.
 //!
 //! Where a run is shorter than the sequence, its bucket is in all entries of the other tables.
+//!
+//! For sequences of three characters a text is laid out in words of eight characters that overlap.
+//! A sequence lies in one word wherever it begins, so shifts of words replace moves across the
+//! vector, which have fewer units.
 
-use super::costs::{LOOK_UP_SEXTETS, LOOK_UP_SYMBOL, PASS_SEQUENCES};
-use super::folded::{characters, values};
+use super::costs::{LOOK_UP_SEXTETS, LOOK_UP_SYMBOL, LOOK_UP_SYMBOL_OF_WORD, PASS_SEQUENCES};
+use super::folded::{characters, starts_in_words, values, values_in_words};
 use super::run::Run;
 use super::stage::EachPlace;
 use crate::simd::{Best, Bytes64, Words as _, with_best};
@@ -29,11 +33,15 @@ use crate::wire::{BODY_LEN, Bytes, Target};
 const BUCKETS: usize = 8;
 
 /// The lengths of sequences.
+pub(super) const SHORTEST: usize = 3;
 pub(super) const SHORT: usize = 4;
 pub(super) const LONG: usize = 6;
 
 /// The most runs. More of them fill the tables.
 const MOST_RUNS: usize = 256;
+
+/// The number of texts that are tested before those that pass are reported: the bits of a word.
+const CHUNK: usize = 64;
 
 /// Rejects bytes that show no sequence.
 pub(super) struct SequenceFilter {
@@ -46,6 +54,7 @@ pub(super) struct SequenceFilter {
 
 /// The buckets of every symbol, by its value, for each place in a sequence.
 pub(super) enum Tables {
+    Shortest(Box<[[u8; 64]; SHORTEST]>),
     Short(Box<[[u8; 64]; SHORT]>),
     Long(Box<[[u8; 64]; LONG]>),
 }
@@ -61,22 +70,38 @@ impl SequenceFilter {
         if runs.is_empty() || runs.len() > MOST_RUNS {
             return Vec::new();
         }
-        vec![Self::short(target, best, &runs), Self::long(target, best, &runs)]
+        Self::of_each_length(target, best, &runs)
+    }
+
+    /// Makes a filter of each length. There is none of the shortest sequences if a run has only one
+    /// character, because a sequence would end two characters after the text.
+    pub(super) fn of_each_length(target: Target, best: Best, runs: &[Run]) -> Vec<Self> {
+        let mut filters = vec![Self::short(target, best, runs), Self::long(target, best, runs)];
+        if runs.iter().all(|run| run.symbols.len() > 1) {
+            filters.push(Self::shortest(target, best, runs));
+        }
+        filters
+    }
+
+    /// Makes a filter of the shortest sequences. Each run must have two characters or more.
+    fn shortest(target: Target, best: Best, runs: &[Run]) -> Self {
+        Self::of(target, best, Tables::Shortest(Box::new(tables(runs))))
     }
 
     /// Makes a filter of short sequences.
-    pub(super) fn short(target: Target, best: Best, runs: &[Run]) -> Self {
+    fn short(target: Target, best: Best, runs: &[Run]) -> Self {
         Self::of(target, best, Tables::Short(Box::new(tables(runs))))
     }
 
     /// Makes a filter of long sequences.
-    pub(super) fn long(target: Target, best: Best, runs: &[Run]) -> Self {
+    fn long(target: Target, best: Best, runs: &[Run]) -> Self {
         Self::of(target, best, Tables::Long(Box::new(tables(runs))))
     }
 
     /// Makes the filter of these tables.
     pub(super) fn of(target: Target, best: Best, tables: Tables) -> Self {
         let share = match &tables {
+            Tables::Shortest(tables) => share(tables),
             Tables::Short(tables) => share(tables),
             Tables::Long(tables) => share(tables),
         };
@@ -91,10 +116,11 @@ impl SequenceFilter {
     /// Returns the cost of this test in nanoseconds for each element.
     pub(super) fn cost(&self) -> f64 {
         let symbols = match self.tables {
-            Tables::Short(_) => SHORT,
-            Tables::Long(_) => LONG,
+            Tables::Shortest(_) => LOOK_UP_SYMBOL_OF_WORD * SHORTEST as f64,
+            Tables::Short(_) => LOOK_UP_SYMBOL * SHORT as f64,
+            Tables::Long(_) => LOOK_UP_SYMBOL * LONG as f64,
         };
-        LOOK_UP_SEXTETS + symbols as f64 * LOOK_UP_SYMBOL + PASS_SEQUENCES * self.share
+        LOOK_UP_SEXTETS + symbols + PASS_SEQUENCES * self.share
     }
 
     /// Calls `each` with the place of every element that may show a run, in ascending order.
@@ -102,6 +128,7 @@ impl SequenceFilter {
         with_best!(self.best, simd => simd.run(
             #[inline(always)]
             || match &self.tables {
+                Tables::Shortest(tables) => survivors(simd, self.target, tables, batch, each),
                 Tables::Short(tables) => survivors(simd, self.target, tables, batch, each),
                 Tables::Long(tables) => survivors(simd, self.target, tables, batch, each),
             }
@@ -122,16 +149,25 @@ fn survivors<S: Bytes64, const N: usize>(
     batch: &[Bytes],
     each: EachPlace,
 ) {
-    let places = &characters(target);
-    for (place, bytes) in batch.iter().enumerate() {
-        let text = values(simd, target, bytes);
-        // From the last symbol to the first: one move for each.
-        let mut buckets = simd.look_up(&tables[N - 1], text);
-        for table in tables[..N - 1].iter().rev() {
-            buckets = simd.and_bytes(simd.look_up(table, text), simd.next_byte(buckets));
+    let places = &if N == SHORTEST { starts_in_words(target) } else { characters(target) };
+    // A loop without a call keeps the tables in registers.
+    for (chunk, texts) in batch.chunks(CHUNK).enumerate() {
+        let mut passing = 0;
+        for (at, bytes) in texts.iter().enumerate() {
+            let of_words = N == SHORTEST;
+            let text =
+                if of_words { values_in_words(simd, target, bytes) } else { values(simd, target, bytes) };
+            // From the last symbol to the first: one move for each.
+            let mut buckets = simd.look_up(&tables[N - 1], text);
+            for table in tables[..N - 1].iter().rev() {
+                let next = if of_words { simd.next_byte_of_eight(buckets) } else { simd.next_byte(buckets) };
+                buckets = simd.and_bytes(simd.look_up(table, text), next);
+            }
+            passing |= u64::from(simd.meets(buckets, places)) << at;
         }
-        if simd.meets(buckets, places) {
-            each(place);
+        while passing != 0 {
+            each(CHUNK * chunk + passing.trailing_zeros() as usize);
+            passing &= passing - 1;
         }
     }
 }
@@ -193,8 +229,7 @@ mod tests {
         for (count, len) in [(1, 2), (1, 3), (8, 3), (20, 4), (20, 6)] {
             let run = |word: &String| Run::of(&Literal::of(&word[..len], Style::default()));
             let runs: Vec<Run> = words[..count].iter().map(run).collect();
-            for make in [SequenceFilter::short, SequenceFilter::long] {
-                let filter = make(Target::Key, Best::detect(), &runs);
+            for filter in SequenceFilter::of_each_length(Target::Key, Best::detect(), &runs) {
                 let mut passing = 0.0;
                 filter.survivors(&keys, &mut |_| passing += 1.0);
                 let expected = filter.share_passing() * keys.len() as f64;

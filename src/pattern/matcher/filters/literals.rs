@@ -11,7 +11,7 @@ use super::super::folded::Folded;
 use super::super::literal_filter::LiteralFilter;
 use super::super::quad_filter::QuadFilter;
 use super::super::run::{Run, Starts};
-use super::super::run_filter::RunFilter;
+use super::super::sequence_filter::SequenceFilter;
 use super::*;
 use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Scalar, with_best};
@@ -153,9 +153,9 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
         starts_pass("the chosen filter", &reported);
     }
     let runs: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
-    for are_long in [false, true] {
+    for sequences in SequenceFilter::of_each_length(target, Best::detect(), &runs) {
         let mut passing = 0;
-        RunFilter::of_sequences(are_long, target, &runs).survivors(&batch, &mut |place| {
+        sequences.survivors(&batch, &mut |place| {
             assert_eq!(place, passing, "a text is rejected by its sequences");
             passing += 1;
         });

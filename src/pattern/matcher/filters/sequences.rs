@@ -2,7 +2,7 @@
 //! definition.
 
 use super::super::run::Run;
-use super::super::sequence_filter::{LONG, SHORT, SequenceFilter, Tables, tables};
+use super::super::sequence_filter::{LONG, SHORT, SHORTEST, SequenceFilter, Tables, tables};
 use super::*;
 use crate::pattern::syntax::Literal;
 use crate::simd::{Best, Scalar};
@@ -85,14 +85,17 @@ fn every_run_has_a_bucket_and_passes() {
         {
             let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(kind, reading, target))));
             for count in 1..=runs.len() {
+                holds_every_run::<SHORTEST>(&runs[..count]);
                 holds_every_run::<SHORT>(&runs[..count]);
                 holds_every_run::<LONG>(&runs[..count]);
+                holds_every_run::<SHORTEST>(&runs[count - 1..count]);
                 holds_every_run::<SHORT>(&runs[count - 1..count]);
                 holds_every_run::<LONG>(&runs[count - 1..count]);
             }
         }
         let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(Kind::Anywhere, 0, target))));
         for some in [&runs[..1], &runs[1..3], &runs[3..8]] {
+            passes_what_it_says(target, Tables::Shortest, some);
             passes_what_it_says(target, Tables::Short, some);
             passes_what_it_says(target, Tables::Long, some);
         }
