@@ -126,17 +126,23 @@ fn last_rounds<S: Halves, const N: usize>(
 }
 
 /// Returns the blocks of 1 to 2 `S::LANES` keys, with their signs clear. The low half of lane i
-/// holds key i, and its high half holds key `S::LANES` + i. The last key fills the unused halves.
+/// holds key i, and its high half holds key `S::LANES` + i. Keys of zeros fill the unused halves.
 #[inline(always)]
 fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
-    let last = keys.len() - 1;
+    let mut padded = [[0; 32]; MOST_KEYS];
+    let keys = if keys.len() == 2 * S::LANES {
+        keys
+    } else {
+        padded[..keys.len()].copy_from_slice(keys);
+        &padded[..2 * S::LANES]
+    };
     let low = simd.transpose_bytes(
         #[inline(always)]
-        |lane| &keys[lane.min(last)],
+        |lane| &keys[lane],
     );
     let high = simd.transpose_bytes(
         #[inline(always)]
-        |lane| &keys[(S::LANES + lane).min(last)],
+        |lane| &keys[S::LANES + lane],
     );
 
     let mut block = [simd.splat(0); 16];
@@ -168,11 +174,13 @@ fn write<S: Halves>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
         [high[at], low[at]] = pair_halves(simd, [words[2 * at + 1], words[2 * at]]);
         (low[at], high[at]) = (simd.swap_bytes(low[at]), simd.swap_bytes(high[at]));
     }
-    let mut all = [[0; 32]; MOST_KEYS];
-    let rows = if digests.len() == 2 * S::LANES { &mut *digests } else { &mut all };
-    simd.store_rows(low, rows);
-    simd.store_rows(high, &mut rows[S::LANES..]);
-    if digests.len() < 2 * S::LANES {
+    if digests.len() == 2 * S::LANES {
+        simd.store_rows(low, digests);
+        simd.store_rows(high, &mut digests[S::LANES..]);
+    } else {
+        let mut all = [[0; 32]; MOST_KEYS];
+        simd.store_rows(low, &mut all);
+        simd.store_rows(high, &mut all[S::LANES..]);
         digests.copy_from_slice(&all[..digests.len()]);
     }
 }
