@@ -21,28 +21,13 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rounds::{Args, median, print_head, ratio};
-use vanity_ed25519::engine::{self, Engine, SeedSource, Worker};
+use vanity_ed25519::engine::{self, Engine, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::search::SeedStream;
 use vanity_ed25519::wire::Target;
-use zeroize::Zeroizing;
 
 /// The pattern with which all lists are compared.
 const YARDSTICK: &str = "Ab3dEf";
-
-/// ChaCha20, as in a search, but with a fixed key.
-struct Seeds(ChaCha20Rng);
-
-impl SeedSource for Seeds {
-    fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        self.0.fill_bytes(seeds.as_flattened_mut());
-    }
-
-    fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
-        let mut key = Zeroizing::new([0; 32]);
-        self.0.fill_bytes(&mut *key);
-        Some(key)
-    }
-}
 
 /// A list of patterns, and its name in the table.
 struct List {
@@ -118,7 +103,7 @@ fn lists(many: usize) -> Vec<List> {
 }
 
 /// Returns keys per second, after a first batch, in which a device loads the list.
-fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Duration) -> f64 {
+fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut SeedStream, time: Duration) -> f64 {
     let (mut keys, mut hits) = (0, Vec::new());
     worker.batch(matcher, seeds, &mut hits);
     let start = Instant::now();
@@ -133,7 +118,7 @@ fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut Seeds, time: Dur
 fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
     let matchers: Vec<Matcher> = lists.iter().map(|list| Matcher::new(&list.patterns)).collect();
     let mut worker = engine.worker();
-    let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
+    let mut seeds = SeedStream::new().expect("the system gives random bytes");
     let time = Duration::from_secs_f64(args.seconds);
     let mut rates = vec![(Vec::new(), Vec::new()); lists.len()];
     for _ in 0..args.rounds {

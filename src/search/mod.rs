@@ -38,4 +38,4 @@ pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
 pub use request::{Goal, MAX_THREADS, Prepare, Search};
 pub use stop::{Signal, Stop};
-pub use stream::check_randomness;
+pub use stream::{SeedStream, check_randomness};

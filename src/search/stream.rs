@@ -30,7 +30,7 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
 /// The seeds of one worker: the output of ChaCha20. Its first key is 256 bits from the operating
 /// system. After each batch, 256 bits of the output become the next key, and are used for nothing
 /// else. The key is wiped on drop.
-pub(super) struct SeedStream(Box<Generator>);
+pub struct SeedStream(Box<Generator>);
 
 /// The fastest ChaCha20 generator of this machine.
 enum Generator {
@@ -43,7 +43,11 @@ enum Generator {
 
 impl SeedStream {
     /// Starts a stream with a new key from the operating system.
-    pub(super) fn new() -> Result<Self, RandomnessError> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system gives no random bytes.
+    pub fn new() -> Result<Self, RandomnessError> {
         let mut key = Zeroizing::new([0; 32]);
         fill_random(&mut *key)?;
         Ok(Self::of(&key))
