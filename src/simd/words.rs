@@ -11,7 +11,7 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Whether a hash is faster if fewer of its instructions wait for each other, even if there are
     /// more of them.
     const SHORT_CHAINS: bool = false;
-    /// Whether SHA-512 is faster if two vectors take turns in its rounds.
+    /// Whether a hash is faster if two vectors take turns in its rounds.
     const HASHES_TWO: bool = false;
     /// A vector of [`Self::LANES`] words.
     type Word: Copy + Send + Sync;
