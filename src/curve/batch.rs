@@ -181,7 +181,8 @@ impl<F: Field> Batch<F> {
     #[inline(always)]
     fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
         let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
-        let [low, high] = [0, 1].map(|window| Pass::new(field, table, digits, groups, window));
+        let low = Pass::new(field, table, digits, groups, 0);
+        let high = Pass::new(field, table, digits, groups, 1);
         let mut product = field.one();
         additions.clear();
         for group in 0..groups {
@@ -228,13 +229,17 @@ impl<F: Field> Batch<F> {
             for step in block.clone() {
                 let group = pass.group(step);
                 let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
-                last_additions.push(LastAddition::new(field, &a, &b, numbers));
+                let last = LastAddition::new(field, &a, &b, numbers);
+                // So the push never asks for more memory, which would be a call.
+                assert!(last_additions.len() < last_additions.capacity(), "there is room for a block");
+                last_additions.push(last);
             }
-            for (step, last) in block.zip(last_additions.drain(..)) {
-                let [numerator, denominator] = last.y(field, numbers);
+            for step in block.clone() {
+                let [numerator, denominator] = last_additions[step - block.start].y(field, numbers);
                 *additions[pass.group(step)].division() =
                     Division::open(field, &numerator, denominator, &mut product);
             }
+            last_additions.clear();
         }
         wipe_vec(&mut last_additions);
         invert(field, &product).ok_or(ZeroProduct)

@@ -7,6 +7,7 @@
 use super::addition::Point;
 use super::field::{Element, Field};
 use super::table::shift_of_x;
+use crate::simd::Words as _;
 
 /// Parts of the y of a sum.
 #[derive(Clone, Copy)]
@@ -33,12 +34,14 @@ impl<F: Field> Numbers<F> {
     pub(super) fn new(field: F) -> Self {
         let shift = Element::new(0) - shift_of_x();
         let shifts = [shift - Element::new(1), shift + Element::new(1)];
-        let zero = Element::new(0).in_every_lane(field);
-        Self {
-            zero,
-            zero_sum: field.sum(&zero, &zero),
-            shifts: shifts.map(|shift| shift.in_every_lane(field)),
-        }
+        field.simd().run(
+            #[inline(always)]
+            || {
+                let zero = Element::new(0).in_every_lane(field);
+                let shifts = [shifts[0].in_every_lane(field), shifts[1].in_every_lane(field)];
+                Self { zero, zero_sum: field.sum(&zero, &zero), shifts }
+            },
+        )
     }
 }
 

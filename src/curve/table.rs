@@ -317,13 +317,24 @@ fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: 
     simd.run(
         #[inline(always)]
         || {
-            let point = load_points(field, |_| point);
+            let point = load_points(
+                field,
+                #[inline(always)]
+                |_| point,
+            );
             let mut product = field.one();
             // If fewer entries than lanes are left, the entries are repeated to fill the vector.
             let mut additions = Vec::with_capacity(known.len().div_ceil(lanes));
             for known in known.chunks(lanes) {
-                let known = load_points(field, |lane| &known[lane % known.len()]);
-                additions.push(Addition::open(field, &known, &point, &mut product));
+                let known = load_points(
+                    field,
+                    #[inline(always)]
+                    |lane| &known[lane % known.len()],
+                );
+                let addition = Addition::open(field, &known, &point, &mut product);
+                // So the push never asks for more memory, which would be a call.
+                assert!(additions.len() < additions.capacity(), "there is room for every addition");
+                additions.push(addition);
             }
             let mut inverse = inverse(field, &product);
             for (addition, sums) in additions.iter_mut().zip(sums.chunks_mut(lanes)).rev() {
@@ -352,11 +363,14 @@ fn store_negatives<F: Field>(field: F, point: &Point<F>, rows: &mut [CacheLine])
     let y = field.words(&field.carry(&field.sub(&point.y, &zero)));
     let y = negate_y(field, y, simd.splat(1));
     let mut columns = [[0; 8]; 8];
-    for (column, word) in columns.iter_mut().zip(x.into_iter().chain(y)) {
-        simd.store(word, column);
+    for at in 0..4 {
+        simd.store(x[at], &mut columns[at]);
+        simd.store(y[at], &mut columns[4 + at]);
     }
-    for (lane, row) in rows.iter_mut().enumerate() {
-        *row = CacheLine(columns.map(|column| column[lane]));
+    for (lane, CacheLine(row)) in rows.iter_mut().enumerate() {
+        for at in 0..8 {
+            row[at] = columns[at][lane];
+        }
     }
 }
 
@@ -411,6 +425,7 @@ fn coordinates(point: &CacheLine) -> (Element, Element) {
 
 /// Returns 1 / a. The callers invert only differences of x between different multiples of 4B, which
 /// are never 0.
+#[inline(always)]
 fn inverse<F: Field>(field: F, a: &F::Product) -> F::Product {
     invert(field, a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
 }

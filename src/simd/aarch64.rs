@@ -299,6 +299,45 @@ impl Doubles for Neon {
     }
 }
 
+/// Does [`Bytes64::sextets`] for four words. `places` are the bytes of each word, in reverse order.
+#[target_feature(enable = "neon")]
+#[inline]
+fn sextets_of_words(bytes: uint8x16x2_t, places: &[u8; 16], lead: u32) -> uint8x16_t {
+    // SAFETY: the array has 16 bytes.
+    let places = unsafe { vld1q_u8(places.as_ptr()) };
+    let held = shift_u32(vreinterpretq_u32_u8(vqtbl2q_u8(bytes, places)), -lead.cast_signed());
+    let first = vandq_u32(vshrq_n_u32::<18>(held), vdupq_n_u32(0x3f));
+    let second = vandq_u32(vshrq_n_u32::<4>(held), vdupq_n_u32(0x3f00));
+    let third = vandq_u32(vshlq_n_u32::<10>(held), vdupq_n_u32(0x3f_0000));
+    let fourth = vandq_u32(vshlq_n_u32::<24>(held), vdupq_n_u32(0x3f00_0000));
+    vreinterpretq_u8_u32(vorrq_u32(vorrq_u32(first, second), vorrq_u32(third, fourth)))
+}
+
+/// Does [`Bytes64::weigh_bytes`] for 16 bytes.
+#[target_feature(enable = "neon")]
+#[inline]
+fn weigh_16_bytes(a: uint8x16_t, weight: u8) -> uint8x16_t {
+    let a = vreinterpretq_u16_u8(a);
+    let (low, high) = (vandq_u16(a, vdupq_n_u16(0xff)), vshrq_n_u16::<8>(a));
+    vreinterpretq_u8_u16(vmlaq_n_u16(high, low, weight.into()))
+}
+
+/// Does [`Bytes64::weigh_u16`] for 8 halves.
+#[target_feature(enable = "neon")]
+#[inline]
+fn weigh_8_u16(a: uint8x16_t, weight: u16) -> uint8x16_t {
+    let a = vreinterpretq_u32_u8(a);
+    let (low, high) = (vandq_u32(a, vdupq_n_u32(0xffff)), vshrq_n_u32::<16>(a));
+    vreinterpretq_u8_u32(vmlaq_n_u32(high, low, weight.into()))
+}
+
+/// Returns all ones for each word that has the highest bit of a byte set, and 0 for the others.
+#[target_feature(enable = "neon")]
+#[inline]
+fn words_with_high_bits(a: uint8x16_t) -> uint16x8_t {
+    vreinterpretq_u16_u32(vtstq_u32(vreinterpretq_u32_u8(a), vdupq_n_u32(0x8080_8080)))
+}
+
 impl Bytes64 for Neon {
     type Vector64 = [uint8x16_t; 4];
 
@@ -307,27 +346,15 @@ impl Bytes64 for Neon {
         // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
         // allowed.
         let bytes = unsafe { vld1q_u8_x2(bytes.as_ptr()) };
-        FOURS.map(
-            #[inline(always)]
-            |places| {
-                // SAFETY: the token was made by detection; the array has 16 bytes.
-                unsafe {
-                    let held = vreinterpretq_u32_u8(vqtbl2q_u8(bytes, vld1q_u8(places.as_ptr())));
-                    let held = shift_u32(held, -lead.cast_signed());
-                    let sextet = |shifted, mask| vandq_u32(shifted, vdupq_n_u32(mask));
-                    vreinterpretq_u8_u32(vorrq_u32(
-                        vorrq_u32(
-                            sextet(vshrq_n_u32::<18>(held), 0x3f),
-                            sextet(vshrq_n_u32::<4>(held), 0x3f00),
-                        ),
-                        vorrq_u32(
-                            sextet(vshlq_n_u32::<10>(held), 0x3f_0000),
-                            sextet(vshlq_n_u32::<24>(held), 0x3f00_0000),
-                        ),
-                    ))
-                }
-            },
-        )
+        // SAFETY: the token was made by detection.
+        unsafe {
+            [
+                sextets_of_words(bytes, &FOURS[0], lead),
+                sextets_of_words(bytes, &FOURS[1], lead),
+                sextets_of_words(bytes, &FOURS[2], lead),
+                sextets_of_words(bytes, &FOURS[3], lead),
+            ]
+        }
     }
 
     #[inline(always)]
@@ -351,37 +378,39 @@ impl Bytes64 for Neon {
         // allowed.
         unsafe {
             let table = vld1q_u8_x4(table.as_ptr());
-            a.map(
-                #[inline(always)]
-                |a| vqtbl4q_u8(table, a),
-            )
+            [
+                vqtbl4q_u8(table, a[0]),
+                vqtbl4q_u8(table, a[1]),
+                vqtbl4q_u8(table, a[2]),
+                vqtbl4q_u8(table, a[3]),
+            ]
         }
     }
 
     #[inline(always)]
     fn weigh_bytes(self, a: [uint8x16_t; 4], weight: u8) -> [uint8x16_t; 4] {
-        a.map(
-            #[inline(always)]
-            // SAFETY: the token was made by detection.
-            |a| unsafe {
-                let a = vreinterpretq_u16_u8(a);
-                let (low, high) = (vandq_u16(a, vdupq_n_u16(0xff)), vshrq_n_u16::<8>(a));
-                vreinterpretq_u8_u16(vmlaq_n_u16(high, low, weight.into()))
-            },
-        )
+        // SAFETY: the token was made by detection.
+        unsafe {
+            [
+                weigh_16_bytes(a[0], weight),
+                weigh_16_bytes(a[1], weight),
+                weigh_16_bytes(a[2], weight),
+                weigh_16_bytes(a[3], weight),
+            ]
+        }
     }
 
     #[inline(always)]
     fn weigh_u16(self, a: [uint8x16_t; 4], weight: u16) -> [uint8x16_t; 4] {
-        a.map(
-            #[inline(always)]
-            // SAFETY: the token was made by detection.
-            |a| unsafe {
-                let a = vreinterpretq_u32_u8(a);
-                let (low, high) = (vandq_u32(a, vdupq_n_u32(0xffff)), vshrq_n_u32::<16>(a));
-                vreinterpretq_u8_u32(vmlaq_n_u32(high, low, weight.into()))
-            },
-        )
+        // SAFETY: the token was made by detection.
+        unsafe {
+            [
+                weigh_8_u16(a[0], weight),
+                weigh_8_u16(a[1], weight),
+                weigh_8_u16(a[2], weight),
+                weigh_8_u16(a[3], weight),
+            ]
+        }
     }
 
     #[inline(always)]
@@ -417,11 +446,8 @@ impl Bytes64 for Neon {
     fn high_bits(self, a: [uint8x16_t; 4]) -> u16 {
         // SAFETY: the token was made by detection; the array has 16 bytes.
         unsafe {
-            let [a, b, c, d] = a.map(
-                #[inline(always)]
-                |a| vreinterpretq_u16_u32(vtstq_u32(vreinterpretq_u32_u8(a), vdupq_n_u32(0x8080_8080))),
-            );
-            let (first, second) = (vuzp1q_u16(a, b), vuzp1q_u16(c, d));
+            let first = vuzp1q_u16(words_with_high_bits(a[0]), words_with_high_bits(a[1]));
+            let second = vuzp1q_u16(words_with_high_bits(a[2]), words_with_high_bits(a[3]));
             // One byte for each word, all ones or 0.
             let words = vuzp1q_u8(vreinterpretq_u8_u16(first), vreinterpretq_u8_u16(second));
             let bits = vandq_u8(words, vld1q_u8(WEIGHTS.as_ptr()));

@@ -1,4 +1,8 @@
 //! The operations that every instruction set offers to algorithms.
+//!
+//! Code that uses them must not pass vectors through `map`, iterators, or any function or closure
+//! without `#[inline(always)]`: these are compiled without the instruction set, so each instruction
+//! in them can become a call with its operands in memory (`benches/inlined.sh` finds such calls).
 
 use super::cache_line::CacheLine;
 #[cfg(target_arch = "aarch64")]
@@ -77,8 +81,8 @@ pub trait Words: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn store_rows(self, words: [Self::Word; 4], rows: &mut [[u8; 32]]) {
         let mut columns = [[0; 8]; 4];
-        for (column, word) in columns.iter_mut().zip(words) {
-            self.store(word, column);
+        for at in 0..4 {
+            self.store(words[at], &mut columns[at]);
         }
         for lane in 0..Self::LANES {
             rows[lane] = std::array::from_fn(|at| columns[at / 8][lane].to_le_bytes()[at % 8]);
@@ -301,7 +305,9 @@ pub trait Bytes64: Words {
         for (text, found) in found.iter_mut().enumerate() {
             let ([a, b], [mask_a, mask_b]) = words(text);
             let (a, b) = (self.bit_pairs(bitmap, a, mask_a), self.bit_pairs(bitmap, b, mask_b));
-            *found = [0, 1].map(|bit| u32::from(a[bit]) | u32::from(b[bit]) << 16);
+            for bit in 0..2 {
+                found[bit] = u32::from(a[bit]) | u32::from(b[bit]) << 16;
+            }
         }
     }
     /// Loads 64 bytes.

@@ -345,9 +345,10 @@ impl Words for Avx2 {
     #[inline(always)]
     fn store_rows(self, words: [__m256i; 4], rows: &mut [[u8; 32]]) {
         let rows: &mut [[u8; 32]; 4] = rows.first_chunk_mut().unwrap_or_else(|| too_short());
-        for (row, bytes) in rows.iter_mut().zip(self.transpose_4x4(words)) {
+        let vectors = self.transpose_4x4(words);
+        for at in 0..4 {
             // SAFETY: as for `load`.
-            unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), bytes) };
+            unsafe { _mm256_storeu_si256(rows[at].as_mut_ptr().cast(), vectors[at]) };
         }
     }
 
@@ -678,20 +679,7 @@ impl Bytes64 for Avx2 {
                 (_mm256_blend_epi32::<0x01>(lower, zero), _mm256_blend_epi32::<0x88>(upper, zero));
             let lower = _mm256_shuffle_epi8(lower, _mm256_broadcastsi128_si256(FOURS));
             let upper = _mm256_shuffle_epi8(upper, _mm256_setr_m128i(FOURS_REPEATED, FOURS_FROM_THIRD));
-            [lower, upper].map(|held| {
-                let held = _mm256_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
-                let sextet = |shifted, mask| _mm256_and_si256(shifted, _mm256_set1_epi32(mask));
-                _mm256_or_si256(
-                    _mm256_or_si256(
-                        sextet(_mm256_srli_epi32::<18>(held), 0x3f),
-                        sextet(_mm256_srli_epi32::<4>(held), 0x3f00),
-                    ),
-                    _mm256_or_si256(
-                        sextet(_mm256_slli_epi32::<10>(held), 0x3f_0000),
-                        sextet(_mm256_slli_epi32::<24>(held), 0x3f00_0000),
-                    ),
-                )
-            })
+            [sextets_of_words(lower, lead), sextets_of_words(upper, lead)]
         }
     }
 
@@ -702,37 +690,26 @@ impl Bytes64 for Avx2 {
 
     #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: [__m256i; 2]) -> [__m256i; 2] {
-        let (parts, _) = table.as_chunks::<16>();
-        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is
-        // allowed.
-        unsafe {
-            let part = |at: usize| {
-                let bytes: &[u8; 16] = &parts[at];
-                _mm256_broadcastsi128_si256(_mm_loadu_si128(bytes.as_ptr().cast()))
-            };
-            let parts = [part(0), part(1), part(2), part(3)];
-            a.map(|a| {
-                // A blend chooses by the highest bit of each byte. The shifts move bit 4 and bit 5
-                // there.
-                let (by_16, by_32) = (_mm256_slli_epi16::<3>(a), _mm256_slli_epi16::<2>(a));
-                let of = |at: usize| _mm256_shuffle_epi8(parts[at], a);
-                let lower = _mm256_blendv_epi8(of(0), of(1), by_16);
-                let upper = _mm256_blendv_epi8(of(2), of(3), by_16);
-                _mm256_blendv_epi8(lower, upper, by_32)
-            })
-        }
+        // SAFETY: the token was made by detection.
+        unsafe { [look_up_256(table, a[0]), look_up_256(table, a[1])] }
     }
 
     #[inline(always)]
     fn weigh_bytes(self, a: [__m256i; 2], weight: u8) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
-        a.map(|a| unsafe { _mm256_maddubs_epi16(a, _mm256_set1_epi16(0x100 | i16::from(weight))) })
+        unsafe {
+            let weights = _mm256_set1_epi16(0x100 | i16::from(weight));
+            [_mm256_maddubs_epi16(a[0], weights), _mm256_maddubs_epi16(a[1], weights)]
+        }
     }
 
     #[inline(always)]
     fn weigh_u16(self, a: [__m256i; 2], weight: u16) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
-        a.map(|a| unsafe { _mm256_madd_epi16(a, _mm256_set1_epi32(0x1_0000 | i32::from(weight))) })
+        unsafe {
+            let weights = _mm256_set1_epi32(0x1_0000 | i32::from(weight));
+            [_mm256_madd_epi16(a[0], weights), _mm256_madd_epi16(a[1], weights)]
+        }
     }
 
     #[inline(always)]
@@ -771,30 +748,14 @@ impl Bytes64 for Avx2 {
     #[inline(always)]
     fn high_bits(self, a: [__m256i; 2]) -> u16 {
         // SAFETY: the token was made by detection.
-        let [low, high] = a.map(|a| unsafe {
-            let high = _mm256_and_si256(a, _mm256_set1_epi8(i8::MIN));
-            let none = _mm256_cmpeq_epi32(high, _mm256_setzero_si256());
-            !_mm256_movemask_ps(_mm256_castsi256_ps(none)) as u16 & 0xff
-        });
-        low | high << 8
+        unsafe { high_bits_256(a[0]) | high_bits_256(a[1]) << 8 }
     }
 
     #[inline(always)]
     fn bit_pairs<const N: usize>(self, bitmap: &[u32; N], [a, b]: [__m256i; 2], mask: u16) -> [u16; 2] {
-        const { assert!(N.is_power_of_two() && N <= 1 << 30) };
-        let half = |a: __m256i| {
-            // SAFETY: the token was made by detection; every index is below `N`.
-            unsafe {
-                let word = _mm256_and_si256(_mm256_srli_epi32::<4>(a), _mm256_set1_epi32(N as i32 - 1));
-                let words = _mm256_i32gather_epi32::<4>(bitmap.as_ptr().cast(), word);
-                // This shift moves the high bit to the highest place of the word.
-                let up = _mm256_andnot_si256(_mm256_slli_epi32::<1>(a), _mm256_set1_epi32(30));
-                let pair = _mm256_sllv_epi32(words, up);
-                let highest = |words| _mm256_movemask_ps(_mm256_castsi256_ps(words)) as u16;
-                [highest(_mm256_slli_epi32::<1>(pair)), highest(pair)]
-            }
-        };
-        let ([low_a, high_a], [low_b, high_b]) = (half(a), half(b));
+        // SAFETY: the token was made by detection.
+        let ([low_a, high_a], [low_b, high_b]) =
+            unsafe { (bit_pairs_256(bitmap, a), bit_pairs_256(bitmap, b)) };
         [(low_a | low_b << 8) & mask, (high_a | high_b << 8) & mask]
     }
 
@@ -820,6 +781,64 @@ impl Bytes64 for Avx2 {
     }
 }
 
+/// Does [`Bytes64::sextets`] with words of four bytes, in reverse order, after `lead` zero bits.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn sextets_of_words(held: __m256i, lead: u32) -> __m256i {
+    let held = _mm256_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
+    let first = _mm256_and_si256(_mm256_srli_epi32::<18>(held), _mm256_set1_epi32(0x3f));
+    let second = _mm256_and_si256(_mm256_srli_epi32::<4>(held), _mm256_set1_epi32(0x3f00));
+    let third = _mm256_and_si256(_mm256_slli_epi32::<10>(held), _mm256_set1_epi32(0x3f_0000));
+    let fourth = _mm256_and_si256(_mm256_slli_epi32::<24>(held), _mm256_set1_epi32(0x3f00_0000));
+    _mm256_or_si256(_mm256_or_si256(first, second), _mm256_or_si256(third, fourth))
+}
+
+/// Does [`Bytes64::look_up`] for half of the bytes.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn look_up_256(table: &[u8; 64], a: __m256i) -> __m256i {
+    // SAFETY: the table has four parts of 16 bytes, and any alignment is allowed.
+    let parts = unsafe {
+        let part: *const __m128i = table.as_ptr().cast();
+        [
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(part)), a),
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(part.add(1))), a),
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(part.add(2))), a),
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(part.add(3))), a),
+        ]
+    };
+    // A blend chooses by the highest bit of each byte. The shifts move bit 4 and bit 5 there.
+    let (by_16, by_32) = (_mm256_slli_epi16::<3>(a), _mm256_slli_epi16::<2>(a));
+    let lower = _mm256_blendv_epi8(parts[0], parts[1], by_16);
+    let upper = _mm256_blendv_epi8(parts[2], parts[3], by_16);
+    _mm256_blendv_epi8(lower, upper, by_32)
+}
+
+/// Does [`Bytes64::high_bits`] for half of the words.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn high_bits_256(a: __m256i) -> u16 {
+    let high = _mm256_and_si256(a, _mm256_set1_epi8(i8::MIN));
+    let none = _mm256_cmpeq_epi32(high, _mm256_setzero_si256());
+    !_mm256_movemask_ps(_mm256_castsi256_ps(none)) as u16 & 0xff
+}
+
+/// Does [`Bytes64::bit_pairs`] for half of the words, without a mask.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn bit_pairs_256<const N: usize>(bitmap: &[u32; N], a: __m256i) -> [u16; 2] {
+    const { assert!(N.is_power_of_two() && N <= 1 << 30) };
+    let word = _mm256_and_si256(_mm256_srli_epi32::<4>(a), _mm256_set1_epi32(N as i32 - 1));
+    // SAFETY: every index is below `N`.
+    let words = unsafe { _mm256_i32gather_epi32::<4>(bitmap.as_ptr().cast(), word) };
+    // This shift moves the high bit to the highest place of the word.
+    let up = _mm256_andnot_si256(_mm256_slli_epi32::<1>(a), _mm256_set1_epi32(30));
+    let pair = _mm256_sllv_epi32(words, up);
+    let low = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_slli_epi32::<1>(pair)));
+    let high = _mm256_movemask_ps(_mm256_castsi256_ps(pair));
+    [low as u16, high as u16]
+}
+
 impl Bytes64 for Avx512f {
     type Vector64 = __m512i;
 
@@ -837,13 +856,10 @@ impl Bytes64 for Avx512f {
             );
             let held = _mm512_shuffle_epi8(held, order);
             let held = _mm512_srl_epi32(held, _mm_cvtsi32_si128(lead.cast_signed()));
-            // Returns sum | shifted & mask.
-            let with =
-                |sum, shifted, mask| _mm512_ternarylogic_epi32::<0xf8>(sum, shifted, _mm512_set1_epi32(mask));
             let sum = _mm512_and_si512(_mm512_srli_epi32::<18>(held), _mm512_set1_epi32(0x3f));
-            let sum = with(sum, _mm512_srli_epi32::<4>(held), 0x3f00);
-            let sum = with(sum, _mm512_slli_epi32::<10>(held), 0x3f_0000);
-            with(sum, _mm512_slli_epi32::<24>(held), 0x3f00_0000)
+            let sum = or_masked(sum, _mm512_srli_epi32::<4>(held), 0x3f00);
+            let sum = or_masked(sum, _mm512_slli_epi32::<10>(held), 0x3f_0000);
+            or_masked(sum, _mm512_slli_epi32::<24>(held), 0x3f00_0000)
         }
     }
 
@@ -854,18 +870,22 @@ impl Bytes64 for Avx512f {
 
     #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: __m512i) -> __m512i {
-        let (parts, _) = table.as_chunks::<16>();
-        // SAFETY: the token was made by detection; the arrays have 16 bytes, and any alignment is
-        // allowed.
+        // SAFETY: the token was made by detection; the table has four parts of 16 bytes, and any
+        // alignment is allowed.
         unsafe {
-            let part = |at: usize| {
-                let bytes: &[u8; 16] = &parts[at];
-                _mm512_broadcast_i32x4(_mm_loadu_si128(bytes.as_ptr().cast()))
-            };
+            let part: *const __m128i = table.as_ptr().cast();
+            let (first, second) = (
+                _mm512_broadcast_i32x4(_mm_loadu_si128(part)),
+                _mm512_broadcast_i32x4(_mm_loadu_si128(part.add(1))),
+            );
+            let (third, fourth) = (
+                _mm512_broadcast_i32x4(_mm_loadu_si128(part.add(2))),
+                _mm512_broadcast_i32x4(_mm_loadu_si128(part.add(3))),
+            );
             let by_16 = _mm512_test_epi8_mask(a, _mm512_set1_epi8(16));
             let by_32 = _mm512_test_epi8_mask(a, _mm512_set1_epi8(32));
-            let lower = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(part(0), a), by_16, part(1), a);
-            let upper = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(part(2), a), by_16, part(3), a);
+            let lower = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(first, a), by_16, second, a);
+            let upper = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(third, a), by_16, fourth, a);
             _mm512_mask_mov_epi8(lower, by_32, upper)
         }
     }
@@ -921,8 +941,8 @@ impl Bytes64 for Avx512f {
             let zero = _mm512_setzero_si512();
             let words = _mm512_mask_i32gather_epi32::<4>(zero, mask, word, bitmap.as_ptr().cast());
             let pair = _mm512_rorv_epi32(words, _mm512_add_epi32(a, a));
-            let bit = |bit| _mm512_test_epi32_mask(pair, _mm512_set1_epi32(bit));
-            [bit(1), bit(2)]
+            let (low, high) = (_mm512_set1_epi32(1), _mm512_set1_epi32(2));
+            [_mm512_test_epi32_mask(pair, low), _mm512_test_epi32_mask(pair, high)]
         }
     }
 
@@ -948,11 +968,11 @@ impl Bytes64 for Avx512f {
             let mut len = 0;
             for (text, both) in masks[..found.len()].iter_mut().enumerate() {
                 let (vectors, masks) = words(chunk * TEXTS + text);
-                for (vector, mask) in vectors.into_iter().zip(masks) {
+                for at in 0..2 {
                     // SAFETY: the token was made by detection.
-                    let together = unsafe { _mm512_maskz_compress_epi32(mask, vector) };
+                    let together = unsafe { _mm512_maskz_compress_epi32(masks[at], vectors[at]) };
                     self.store_all_u32(together, &mut row[len..]);
-                    len += mask.count_ones() as usize;
+                    len += masks[at].count_ones() as usize;
                 }
                 *both = u32::from(masks[0]) | u32::from(masks[1]) << 16;
             }
@@ -977,23 +997,21 @@ impl Bytes64 for Avx512f {
                 // SAFETY: the token was made by detection.
                 let [low, high] = unsafe {
                     let pairs = _mm512_rorv_epi32(words, _mm512_add_epi32(numbers, numbers));
-                    [1, 2].map(
-                        #[inline(always)]
-                        |bit| _mm512_test_epi32_mask(pairs, _mm512_set1_epi32(bit)),
-                    )
+                    let (low, high) = (_mm512_set1_epi32(1), _mm512_set1_epi32(2));
+                    [_mm512_test_epi32_mask(pairs, low), _mm512_test_epi32_mask(pairs, high)]
                 };
                 bits[0][first / 8..][..2].copy_from_slice(&low.to_le_bytes());
                 bits[1][first / 8..][..2].copy_from_slice(&high.to_le_bytes());
             }
             let mut first = 0;
             for (found, mask) in found.iter_mut().zip(masks) {
-                let of_text = |bits: &[u8]| {
-                    let bits = bits[first / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                for bit in 0..2 {
+                    let bits: &[u8; 8] = bits[bit][first / 8..].first_chunk().unwrap_or(&[0; 8]);
+                    let bits = (u64::from_le_bytes(*bits) >> (first % 8)) as u32;
                     // SAFETY: the token was made by detection. Bits beyond those of the text do not
                     // fit into its mask.
-                    unsafe { _pdep_u32((bits >> (first % 8)) as u32, mask) }
-                };
-                *found = [of_text(&bits[0]), of_text(&bits[1])];
+                    found[bit] = unsafe { _pdep_u32(bits, mask) };
+                }
                 first += mask.count_ones() as usize;
             }
         }
@@ -1012,6 +1030,13 @@ impl Bytes64 for Avx512f {
         // allowed.
         unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), a) }
     }
+}
+
+/// Returns `sum | shifted & mask`, for each word.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn or_masked(sum: __m512i, shifted: __m512i, mask: i32) -> __m512i {
+    _mm512_ternarylogic_epi32::<0xf8>(sum, shifted, _mm512_set1_epi32(mask))
 }
 
 extends! { Avx512ifma: Avx512f by with_avx512ifma }

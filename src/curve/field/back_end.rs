@@ -48,7 +48,8 @@ pub trait Field: Copy + Send + Sync + 'static {
     /// Returns 1 in every lane.
     #[inline(always)]
     fn one(self) -> Self::Product {
-        self.product([1, 0, 0, 0].map(|word| self.simd().splat(word)))
+        let (one, zero) = (self.simd().splat(1), self.simd().splat(0));
+        self.product([one, zero, zero, zero])
     }
 }
 

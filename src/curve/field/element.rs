@@ -21,7 +21,8 @@ impl Element {
     /// Returns the element in every lane.
     #[inline(always)]
     pub fn in_every_lane<F: Field>(self, field: F) -> F::Tight {
-        field.tight(self.0.map(|word| field.simd().splat(word)))
+        let (simd, [a, b, c, d]) = (field.simd(), self.0);
+        field.tight([simd.splat(a), simd.splat(b), simd.splat(c), simd.splat(d)])
     }
 }
 
@@ -46,7 +47,7 @@ impl Mul for Element {
     type Output = Self;
 
     fn mul(self, other: Self) -> Self {
-        let [a, b] = [self, other].map(|element| FIELD.product(element.0));
+        let (a, b) = (FIELD.product(self.0), FIELD.product(other.0));
         Self(FIELD.words(&FIELD.mul(&a, &b.into())))
     }
 }

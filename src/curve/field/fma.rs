@@ -278,9 +278,9 @@ impl<S: Doubles> Field for Fma<S> {
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
         let simd = self.0;
         // `a` has one pattern of 2^52 and `b` has two. The constant adds the missing one.
-        let constant = OFFSET.map(|offset| offset.wrapping_add(CENTRE).wrapping_add(UNIT.to_bits()));
         self.to_product(five!(at => {
-            simd.sub(simd.add(simd.bits(a.0[at]), simd.splat(constant[at])), b.0[at])
+            let constant = OFFSET[at].wrapping_add(CENTRE).wrapping_add(UNIT.to_bits());
+            simd.sub(simd.add(simd.bits(a.0[at]), simd.splat(constant)), b.0[at])
         }))
     }
 

@@ -21,13 +21,14 @@ const MOST_LANES: usize = 8;
 pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
     let (simd, one_lane) = (field.simd(), Portable(Scalar::plain()));
     let mut words = [[0; MOST_LANES]; 4];
-    for (word, lanes) in field.words(a).into_iter().zip(&mut words) {
-        simd.store(word, lanes);
+    let vectors = field.words(a);
+    for at in 0..4 {
+        simd.store(vectors[at], &mut words[at]);
     }
     let lanes = <F::Simd as Words>::LANES;
     let mut elements = [one_lane.one(); MOST_LANES];
     for (lane, element) in elements.iter_mut().enumerate() {
-        *element = one_lane.product(words.map(|word| word[lane]));
+        *element = one_lane.product([words[0][lane], words[1][lane], words[2][lane], words[3][lane]]);
     }
     invert_all(
         &mut elements[..lanes],
@@ -39,9 +40,13 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
     )?;
     let mut inverses = [[0; MOST_LANES]; 4];
     for (lane, element) in elements.iter().enumerate().take(lanes) {
-        inverses.iter_mut().zip(one_lane.words(element)).for_each(|(lanes, word)| lanes[lane] = word);
+        let words = one_lane.words(element);
+        for at in 0..4 {
+            inverses[at][lane] = words[at];
+        }
     }
-    Some(field.product(inverses.map(|lanes| simd.load(&lanes))))
+    let [a, b, c, d] = &inverses;
+    Some(field.product([simd.load(a), simd.load(b), simd.load(c), simd.load(d)]))
 }
 
 /// Replaces up to [`MOST_LANES`] elements by their inverses, with one inversion of their product.

@@ -44,18 +44,37 @@ const MOST_KEYS: usize = 16;
 pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let [clear, set] = digests;
     assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
-    let digests = clear.chunks_mut(2 * S::LANES).zip(set.chunks_mut(2 * S::LANES));
+    let vector = 2 * S::LANES;
+    if keys.is_empty() {
+        return;
+    }
+    if keys.len() < vector {
+        let mut padded = [[0; 32]; MOST_KEYS];
+        padded[..keys.len()].copy_from_slice(keys);
+        let (mut all_clear, mut all_set) = ([[0; 32]; MOST_KEYS], [[0; 32]; MOST_KEYS]);
+        of_both_signs(simd, &padded[..vector], [&mut all_clear[..vector], &mut all_set[..vector]]);
+        clear.copy_from_slice(&all_clear[..keys.len()]);
+        set.copy_from_slice(&all_set[..keys.len()]);
+        return;
+    }
     simd.run(
         #[inline(always)]
         || {
-            for (keys, (clear, set)) in keys.chunks(2 * S::LANES).zip(digests) {
-                hash_vector(simd, keys, [clear, set]);
+            let (mut first, last) = (0, keys.len() - vector);
+            loop {
+                let places = first..first + vector;
+                hash_vector(simd, &keys[places.clone()], [&mut clear[places.clone()], &mut set[places]]);
+                if first == last {
+                    break;
+                }
+                // The last vector may begin with keys that are hashed already.
+                first = last.min(first + vector);
             }
         },
     );
 }
 
-/// Does [`of_both_signs`] for 1 to 2 `S::LANES` keys.
+/// Does [`of_both_signs`] for 2 `S::LANES` keys.
 #[inline(always)]
 fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let clear = blocks(simd, keys);
@@ -74,13 +93,12 @@ fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]];
     let blocks = [clear, set];
     if S::HASHES_TWO {
         let states = last_rounds(simd, common, blocks, schedules);
-        for (state, digests) in states.into_iter().zip(digests) {
-            write(simd, state, digests);
-        }
+        write(simd, &states[0], digests[0]);
+        write(simd, &states[1], digests[1]);
     } else {
-        for ((block, schedule), digests) in blocks.into_iter().zip(schedules).zip(digests) {
-            let [state] = last_rounds(simd, common, [block], [schedule]);
-            write(simd, state, digests);
+        for of in 0..2 {
+            let [state] = last_rounds(simd, common, [blocks[of]], [schedules[of]]);
+            write(simd, &state, &mut *digests[of]);
         }
     }
 }
@@ -125,17 +143,10 @@ fn last_rounds<S: Halves, const N: usize>(
     states
 }
 
-/// Returns the blocks of 1 to 2 `S::LANES` keys, with their signs clear. The low half of lane i
-/// holds key i, and its high half holds key `S::LANES` + i. Keys of zeros fill the unused halves.
+/// Returns the blocks of 2 `S::LANES` keys, with their signs clear. The low half of lane i holds
+/// key i, and its high half holds key `S::LANES` + i.
 #[inline(always)]
 fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
-    let mut padded = [[0; 32]; MOST_KEYS];
-    let keys = if keys.len() == 2 * S::LANES {
-        keys
-    } else {
-        padded[..keys.len()].copy_from_slice(keys);
-        &padded[..2 * S::LANES]
-    };
     let low = simd.transpose_bytes(
         #[inline(always)]
         |lane| &keys[lane],
@@ -153,10 +164,10 @@ fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let other_bytes = simd.splat_u32(!0xff);
     for pair in 0..4 {
         let words = pair_halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
-        for (half, word) in words.iter().enumerate() {
+        for half in 0..2 {
             // The first byte of a key's word is the last byte of a block's word. The other bytes
             // begin the next word.
-            let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(*word));
+            let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(words[half]));
             block[at] = simd.or(block[at], simd.and(turned, last_byte));
             block[at + 1] = simd.or(block[at + 1], simd.and(turned, other_bytes));
         }
@@ -165,24 +176,17 @@ fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     block
 }
 
-/// Writes the digests, given by their words, as many as `digests` holds.
+/// Writes the digests, given by their words.
 #[inline(always)]
-fn write<S: Halves>(simd: S, words: [S::Word; 8], digests: &mut [[u8; 32]]) {
+fn write<S: Halves>(simd: S, words: &[S::Word; 8], digests: &mut [[u8; 32]]) {
     let (mut low, mut high) = ([simd.splat(0); 4], [simd.splat(0); 4]);
     for at in 0..4 {
         // The earlier of two words is the upper half.
         [high[at], low[at]] = pair_halves(simd, [words[2 * at + 1], words[2 * at]]);
         (low[at], high[at]) = (simd.swap_bytes(low[at]), simd.swap_bytes(high[at]));
     }
-    if digests.len() == 2 * S::LANES {
-        simd.store_rows(low, digests);
-        simd.store_rows(high, &mut digests[S::LANES..]);
-    } else {
-        let mut all = [[0; 32]; MOST_KEYS];
-        simd.store_rows(low, &mut all);
-        simd.store_rows(high, &mut all[S::LANES..]);
-        digests.copy_from_slice(&all[..digests.len()]);
-    }
+    simd.store_rows(low, digests);
+    simd.store_rows(high, &mut digests[S::LANES..]);
 }
 
 /// Returns a vector of high halves and a vector of low halves. In each lane the half of a is the

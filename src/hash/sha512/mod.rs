@@ -77,10 +77,11 @@ fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word
 fn digests<S: Words, const N: usize>(simd: S, messages: [[S::Word; 4]; N]) -> [[S::Word; 4]; N] {
     #[cfg(target_arch = "aarch64")]
     if let Some(sha512) = simd.sha512() {
-        return messages.map(
-            #[inline(always)]
-            |message| instructions::digest(simd, sha512, message),
-        );
+        let mut digests = messages;
+        for digest in &mut digests {
+            *digest = instructions::digest(simd, sha512, *digest);
+        }
+        return digests;
     }
     let zero = simd.splat(0);
     let mut schedules = [[zero; 16]; N];

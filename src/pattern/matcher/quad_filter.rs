@@ -255,15 +255,9 @@ impl QuadFilter {
     /// odd pair.
     #[inline(always)]
     fn around(&self, marked: [u32; 2]) -> Starts {
-        let [at, beside] = marked.map(
-            #[inline(always)]
-            |marked| {
-                let (even, odd) = (marked as u16, (marked >> 16) as u16);
-                let (even, odd) = (even | even >> 2 & 1 << 10, odd | odd >> 2 & 1 << 9);
-                every_fourth(even) | every_fourth(odd) << 2
-            },
-        );
-        let [before, after] = self.beside.map(|is| if is { beside } else { 0 });
+        let (at, beside) = (characters(marked[0]), characters(marked[1]));
+        let before = if self.beside[0] { beside } else { 0 };
+        let after = if self.beside[1] { beside } else { 0 };
         Starts::of_bits(before >> 1 | at | after << 1)
     }
 }
@@ -277,12 +271,12 @@ fn quads<S: Bytes64>(
     (classes, pairs): (u8, u16),
     text: S::Vector64,
 ) -> ([S::Vector64; 2], [u16; 2]) {
-    let texts = [text, simd.next_u16(text)];
-    let numbers = texts.map(
-        #[inline(always)]
-        |text| simd.weigh_u16(simd.weigh_bytes(text, classes), pairs),
-    );
-    (numbers, [EVEN & !simd.high_bits(texts[0]), ODD & !simd.high_bits(texts[1])])
+    let next = simd.next_u16(text);
+    let numbers = [
+        simd.weigh_u16(simd.weigh_bytes(text, classes), pairs),
+        simd.weigh_u16(simd.weigh_bytes(next, classes), pairs),
+    ];
+    (numbers, [EVEN & !simd.high_bits(text), ODD & !simd.high_bits(next)])
 }
 
 /// The words of a folded text that begin a quad: 0 to 10, and the words of the copy with the sign.
@@ -293,6 +287,14 @@ const ODD: u16 = 0x0bff;
 
 /// The low bit of every pair of bits.
 const LOW_BITS: u32 = 0x5555_5555;
+
+/// Returns the positions at which the quads begin whose numbers are the bits of `marked`.
+#[inline(always)]
+fn characters(marked: u32) -> u64 {
+    let (even, odd) = (marked as u16, (marked >> 16) as u16);
+    let (even, odd) = (even | even >> 2 & 1 << 10, odd | odd >> 2 & 1 << 9);
+    every_fourth(even) | every_fourth(odd) << 2
+}
 
 /// Moves bit i to bit 4i.
 #[inline(always)]
