@@ -46,7 +46,11 @@ impl BackEnd for Parts<'_> {
         let lanes = <F::Simd as Words>::LANES;
         let mut group = self.0.benchmark_group(name);
         group.throughput(Throughput::Elements((VECTORS * lanes) as u64));
-        let mut products = [field.one(); VECTORS];
+        let one = simd.run(
+            #[inline(always)]
+            || field.one(),
+        );
+        let mut products = [one; VECTORS];
         measure_each(
             &mut group,
             "mul",

@@ -356,13 +356,16 @@ impl From<clap::ColorChoice> for ColorChoice {
     }
 }
 
-/// Returns the version, the engines and the features of the processor.
+/// Returns the version, the engines of this program, and the features of the processor. An engine in
+/// parentheses cannot run on this processor.
 fn long_version() -> String {
     let features = simd::detected();
+    let mark = |name: &str| if engine::check(name).is_ok() { name.to_owned() } else { format!("({name})") };
+    let engines: Vec<String> = engine::names().filter(|name| engine::is_built(name)).map(mark).collect();
     format!(
         "{}\nengines: {}\nprocessor: {} {}",
         env!("CARGO_PKG_VERSION"),
-        engine::names().collect::<Vec<_>>().join(" "),
+        engines.join(" "),
         std::env::consts::ARCH,
         features.join(" ")
     )

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::addition::{Addition, Division};
 use super::field::{Field, Word, invert};
 use super::last_addition::{LastAddition, Numbers};
-use super::pass::{Ahead, BLOCK, BLOCKS_AHEAD, Loop, Pass, stride};
+use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
 use super::table::Table;
 use crate::simd::{Cache, Words, prefetch_at};
 use crate::sys::{HugePages, HugeVec, wipe, wipe_vec};
@@ -30,8 +30,6 @@ pub struct Batch<F: Field> {
     table: Arc<Table>,
     /// The number of vectors of keys.
     groups: usize,
-    /// The distance, in blocks, between the first prefetch of a table entry and its use.
-    blocks_ahead: usize,
     /// The digits of all keys, ordered by window.
     digits: HugeVec<u32>,
     /// The additions of a window. After the last window each holds the division for the Edwards y.
@@ -56,29 +54,21 @@ impl<F: Field> Batch<F> {
     /// Allocates buffers for `keys` keys, rounded up to whole vectors.
     #[must_use]
     pub fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
-        Self::in_pages(&HugePages::default(), field, table, keys, BLOCKS_AHEAD)
+        Self::in_pages(&HugePages::default(), field, table, keys)
     }
 
-    /// Allocates buffers for `keys` keys, rounded up to whole vectors, in `pages`. Each table entry
-    /// is prefetched `blocks_ahead` blocks before its use.
+    /// Allocates buffers for `keys` keys, rounded up to whole vectors, in `pages`.
     #[must_use]
-    pub fn in_pages(
-        pages: &HugePages,
-        field: F,
-        table: Arc<Table>,
-        keys: usize,
-        blocks_ahead: usize,
-    ) -> Self {
+    pub fn in_pages(pages: &HugePages, field: F, table: Arc<Table>, keys: usize) -> Self {
         let mut batch = Self {
             field,
             groups: 0,
-            blocks_ahead,
             additions: pages.vec(Self::groups(keys)),
             digits: pages.vec(Self::digits(&table, keys)),
             table: Arc::clone(&table),
             numbers: Numbers::new(field),
         };
-        batch.change(table, keys, blocks_ahead);
+        batch.change(table, keys);
         batch
     }
 
@@ -88,15 +78,15 @@ impl<F: Field> Batch<F> {
         Self::groups(keys) <= self.additions.capacity() && Self::digits(table, keys) <= self.digits.capacity()
     }
 
-    /// Changes the table, the number of keys, and the distance of prefetches.
+    /// Changes the table and the number of keys.
     ///
     /// # Panics
     ///
     /// Panics unless the batch has room for them.
-    pub fn change(&mut self, table: Arc<Table>, keys: usize, blocks_ahead: usize) {
+    pub fn change(&mut self, table: Arc<Table>, keys: usize) {
         assert!(self.has_room(&table, keys), "no room for {keys} keys");
         self.digits.resize(Self::digits(&table, keys), 0);
-        (self.table, self.groups, self.blocks_ahead) = (table, Self::groups(keys), blocks_ahead);
+        (self.table, self.groups) = (table, Self::groups(keys));
     }
 
     /// Returns the number of vectors for this number of keys.
@@ -199,11 +189,11 @@ impl<F: Field> Batch<F> {
     /// Closes the additions of the window before, and opens those of `window`.
     #[inline(always)]
     fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, blocks_ahead, ref digits, ref mut additions, .. } = *self;
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
         let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
         let mut product = field.one();
         for block in pass.blocks() {
-            let ahead = pass.ahead(block.start, blocks_ahead);
+            let ahead = pass.ahead(block.start);
             close(&pass, additions, block.clone(), &ahead, &mut inverse);
             for step in block {
                 ahead.prefetch_part(Loop::Open, step);
@@ -219,13 +209,12 @@ impl<F: Field> Batch<F> {
     /// Closes the additions of the window before, and opens the divisions for the Edwards y.
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, blocks_ahead, ref numbers, ref digits, ref mut additions } =
-            *self;
+        let Self { field, ref table, groups, ref numbers, ref digits, ref mut additions } = *self;
         let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
         let mut product = field.one();
         let mut last_additions = Vec::with_capacity(BLOCK);
         for block in pass.blocks() {
-            close(&pass, additions, block.clone(), &pass.ahead(block.start, blocks_ahead), &mut inverse);
+            close(&pass, additions, block.clone(), &pass.ahead(block.start), &mut inverse);
             for step in block.clone() {
                 let group = pass.group(step);
                 let (a, b) = (additions[group].negative_sum(), pass.fetch(group));

@@ -20,7 +20,7 @@ pub use addition::Point;
 pub use batch::{Batch, ZeroProduct};
 pub use edwards::numbers_of_edwards;
 pub use field::{Element, Field, Fma, Ifma, Portable, invert};
-pub use pass::BLOCKS_AHEAD;
+pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, Window, fetch};
 
 #[cfg(test)]

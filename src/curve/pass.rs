@@ -16,8 +16,12 @@ use crate::simd::{Cache, CacheLine, Words, prefetch_at};
 /// The number of vectors in a block. With 8 lanes a block takes 13 KB.
 pub(super) const BLOCK: usize = 8;
 
-/// The usual distance, in blocks, between a prefetch for the second-level cache and the use.
-pub const BLOCKS_AHEAD: usize = 2;
+/// The distance, in blocks, between a prefetch for the second-level cache and the use. 1 and 4 are
+/// slower by 0 to 2 % (RESULTS.txt, entry 19).
+const BLOCKS_AHEAD: usize = 2;
+
+/// The same, in vectors.
+pub const VECTORS_AHEAD: usize = BLOCKS_AHEAD * BLOCK;
 
 /// The loops of a block. Each prefetches a part of the entries of a later block.
 #[derive(Clone, Copy)]
@@ -91,10 +95,10 @@ impl<'a, F: Field> Pass<'a, F> {
     }
 
     /// Returns the entries to prefetch during the block that begins with `step`. They are used
-    /// `blocks` blocks later; at the end of the pass they are those of the next window.
+    /// [`BLOCKS_AHEAD`] blocks later; at the end of the pass they are those of the next window.
     #[inline(always)]
-    pub(super) fn ahead(&self, step: usize, blocks: usize) -> Ahead<'a, F> {
-        let first = step + blocks * BLOCK;
+    pub(super) fn ahead(&self, step: usize) -> Ahead<'a, F> {
+        let first = step + VECTORS_AHEAD;
         let next = self.window + 1;
         if first < self.groups {
             self.entries_from(first)

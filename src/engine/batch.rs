@@ -5,28 +5,35 @@
 //! bit changes one character of the body, and the whole fingerprint. So the matcher tests both
 //! signs, and a hit does not know which of them matches.
 
-mod course;
-mod trial;
+mod choice;
+mod duel;
+#[cfg(test)]
+mod simulation;
+mod sizes;
 mod tuner;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use self::course::{Course, Setting};
+use self::duel::Timing;
+use self::sizes::Sizes;
 use self::tuner::{Tuner, Turn};
 use super::reference;
 use super::sizing::Sizing;
-use super::worker::{Engine, Hit, SeedSource, Worker};
+use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::curve::Fma;
 #[cfg(target_arch = "x86_64")]
 use crate::curve::Ifma;
-use crate::curve::{BLOCKS_AHEAD, Batch, Field, Portable, Table, ZeroProduct};
+use crate::curve::{Batch, Field, Portable, Table, VECTORS_AHEAD, ZeroProduct};
 use crate::hash::sha256;
 use crate::hash::sha512;
 use crate::key::{PublicKey, Seed, rfc8032_vectors};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
-use crate::simd::{Halves, Missing, Scalar, Words};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Extends as _;
+use crate::simd::{Halves, InstructionSet, Scalar, Words};
 use crate::sys::{HugePages, HugeVec, thread_time, wipe};
 use crate::wire::{Target, without_sign};
 
@@ -34,6 +41,7 @@ use crate::wire::{Target, without_sign};
 struct Batched<F> {
     name: &'static str,
     field: F,
+    set: InstructionSet,
     tuner: Tuner<F>,
     /// The memory of all workers' buffers.
     pages: HugePages,
@@ -41,13 +49,14 @@ struct Batched<F> {
 
 /// Builds the engine for ordinary 64-bit words.
 pub(super) fn portable(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
-    build("portable", Ok(Portable(Scalar::detect())), sizing)
+    let simd = Scalar::detect();
+    build("portable", Portable(simd), InstructionSet::Scalar(simd), sizing)
 }
 
 /// Defines an engine for an instruction set: a function that returns an error with what this
 /// processor lacks, and one that builds the engine.
 macro_rules! engine {
-    ($name:ident, $detect:ident, $set:ident, $field:ident, $arch:tt, $processor:literal) => {
+    ($name:ident, $detect:ident, $set:ident, $field:ident, $matching:expr, $arch:tt, $processor:literal) => {
         pub(super) fn $detect() -> Result<(), String> {
             #[cfg(target_arch = $arch)]
             return crate::simd::$set::detect().map(|_| ()).map_err(|missing| missing.to_string());
@@ -58,27 +67,39 @@ macro_rules! engine {
         pub(super) fn $name(sizing: Sizing) -> Result<Box<dyn Engine>, String> {
             $detect()?;
             #[cfg(target_arch = $arch)]
-            return build(stringify!($name), crate::simd::$set::detect().map($field), sizing);
+            return match crate::simd::$set::detect() {
+                Ok(simd) => build(stringify!($name), $field(simd), $matching(simd), sizing),
+                Err(missing) => Err(missing.to_string()),
+            };
             #[cfg(not(target_arch = $arch))]
             unreachable!("it was not detected, with {sizing:?}")
         }
     };
 }
 
-engine!(avx512ifma, detect_avx512ifma, Avx512ifma, Ifma, "x86_64", "x86-64");
-engine!(avx512f, detect_avx512f, Avx512f, Fma, "x86_64", "x86-64");
-engine!(avxifma, detect_avxifma, AvxIfma, Ifma, "x86_64", "x86-64");
-engine!(avx2, detect_avx2, Avx2, Fma, "x86_64", "x86-64");
-engine!(neon, detect_neon, Neon, Fma, "aarch64", "aarch64");
+// Processors with AVX-512 IFMA have AVX-512 VBMI, too.
+engine!(avx512ifma, detect_avx512ifma, Avx512ifma, Ifma, |_| InstructionSet::widest(), "x86_64", "x86-64");
+engine!(avx512f, detect_avx512f, Avx512f, Fma, InstructionSet::Avx512f, "x86_64", "x86-64");
+engine!(
+    avxifma,
+    detect_avxifma,
+    AvxIfma,
+    Ifma,
+    |simd: crate::simd::AvxIfma| InstructionSet::Avx2(simd.base()),
+    "x86_64",
+    "x86-64"
+);
+engine!(avx2, detect_avx2, Avx2, Fma, InstructionSet::Avx2, "x86_64", "x86-64");
+engine!(neon, detect_neon, Neon, Fma, InstructionSet::Neon, "aarch64", "aarch64");
 
 fn build<F: Field<Simd: Halves>>(
     name: &'static str,
-    field: Result<F, Missing>,
+    field: F,
+    set: InstructionSet,
     sizing: Sizing,
 ) -> Result<Box<dyn Engine>, String> {
-    let field = field.map_err(|missing| missing.to_string())?;
-    let tuner = Tuner::new(field, Course::new(sizing), reproduces_known_vectors);
-    Ok(Box::new(Batched { name, field, tuner, pages: HugePages::default() }))
+    let tuner = Tuner::new(field, Sizes::new(sizing), reproduces_known_vectors);
+    Ok(Box::new(Batched { name, field, set, tuner, pages: HugePages::default() }))
 }
 
 impl<F: Field<Simd: Halves>> Engine for Batched<F> {
@@ -90,8 +111,18 @@ impl<F: Field<Simd: Halves>> Engine for Batched<F> {
         Box::new(self.batch_worker())
     }
 
+    fn instruction_set(&self) -> InstructionSet {
+        self.set
+    }
+
     fn is_settled(&self) -> bool {
         self.tuner.is_settled()
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        let (windows, batch_keys) = self.tuner.best();
+        let table_bytes = Table::bytes(windows);
+        Some(Tuning { windows, table_bytes, batch_keys, prefetch_vectors: VECTORS_AHEAD })
     }
 
     fn notices(&self) -> Vec<Notice> {
@@ -130,12 +161,12 @@ struct Buffers<F: Field> {
 }
 
 impl<F: Field> Buffers<F> {
-    /// Allocates buffers for the setting of a turn.
+    /// Allocates buffers for a turn.
     fn new(pages: &HugePages, field: F, turn: &Turn) -> Self {
-        let Setting { blocks_ahead, keys, .. } = turn.setting;
+        let keys = turn.keys;
         let mut buffers = Self {
             field,
-            batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys, blocks_ahead),
+            batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys),
             seeds: pages.vec(keys),
             keys: pages.vec(keys),
             digests: Vec::new(),
@@ -144,11 +175,11 @@ impl<F: Field> Buffers<F> {
         buffers
     }
 
-    /// Changes the setting to that of a turn. All seeds must be wiped.
+    /// Changes the table and the number of keys to those of a turn. All seeds must be wiped.
     fn change(&mut self, pages: &HugePages, turn: &Turn) {
-        let Setting { blocks_ahead, keys, .. } = turn.setting;
+        let keys = turn.keys;
         if self.batch.has_room(&turn.table, keys) && keys <= self.seeds.capacity() {
-            self.batch.change(Arc::clone(&turn.table), keys, blocks_ahead);
+            self.batch.change(Arc::clone(&turn.table), keys);
             self.set_len(keys);
         } else {
             *self = Self::new(pages, self.field, turn);
@@ -158,6 +189,33 @@ impl<F: Field> Buffers<F> {
     fn set_len(&mut self, keys: usize) {
         self.seeds.resize(keys, [0; 32]);
         self.keys.resize(keys, [0; 32]);
+    }
+
+    /// Measures a fixed piece of work that needs no table: the hashes of some seeds.
+    fn yardstick(&self) -> Duration {
+        let simd = self.field.simd();
+        let lanes = <F::Simd as Words>::LANES;
+        let mut last = [0; 8];
+        let mut hash = |vectors: usize| {
+            let began = thread_time();
+            simd.run(
+                #[inline(always)]
+                || {
+                    sha512::scalars(
+                        simd,
+                        &self.seeds[..vectors * lanes],
+                        #[inline(always)]
+                        |_, scalars| simd.store(scalars[0], &mut last),
+                    );
+                },
+            );
+            thread_time().saturating_sub(began)
+        };
+        // The first one brings the code into the cache.
+        hash(YARDSTICK / 8);
+        let time = hash(YARDSTICK);
+        wipe(&mut last);
+        time
     }
 
     /// Derives the public keys of the seeds, with the sign of x cleared.
@@ -183,12 +241,14 @@ impl<F: Field> Buffers<F> {
     }
 }
 
+/// The vectors of seeds that are hashed to measure the speed of the processor.
+const YARDSTICK: usize = 64;
+
 /// Returns whether a batch with this table derives the key pairs of RFC 8032, each in every lane.
 fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
     let pairs = rfc8032_vectors::pairs();
     let keys = pairs.len() * <F::Simd as Words>::LANES;
-    let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
-    let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(setting, Arc::clone(table)));
+    let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(keys, Arc::clone(table)));
     for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
         *seed = *known;
     }
@@ -232,35 +292,43 @@ impl<F: Field<Simd: Halves>> Worker for BatchWorker<'_, F> {
             self.buffers.change(&self.engine.pages, &turn);
             self.turn = turn;
         }
-        let began = thread_time();
         let buffers = &mut self.buffers;
+        let began = thread_time();
         seeds.fill(&mut buffers.seeds);
+        let filled = thread_time();
+        let yardstick = self.engine.tuner.is_due().then(|| buffers.yardstick());
+        let measured = thread_time();
         buffers.derive();
         for index in candidates(buffers.field.simd(), matcher, &buffers.keys, &mut buffers.digests) {
             let (seed, public_key) = (Seed::new(buffers.seeds[index]), PublicKey(buffers.keys[index]));
             hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
         }
         wipe(&mut buffers.seeds);
-        self.engine.tuner.report(&self.turn, thread_time().saturating_sub(began));
-        buffers.seeds.len() as u64
+        let keys = buffers.seeds.len();
+        if let Some(yardstick) = yardstick {
+            let time = (thread_time() + filled).saturating_sub(began + measured);
+            self.engine.tuner.report(&self.turn, Timing { keys, time, yardstick });
+        }
+        keys as u64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curve::Multiples;
     use crate::engine::self_test;
 
     /// Returns an engine that keeps this table.
     fn fixed<F: Field>(field: F, table: Table, keys: usize) -> Batched<F> {
-        let setting = Setting { windows: table.layout().len(), blocks_ahead: BLOCKS_AHEAD, keys };
-        let tuner = Tuner::fixed(field, setting, Arc::new(table));
-        Batched { name: "fixed", field, tuner, pages: HugePages::default() }
+        let sizes = Sizes::only(table.layout().len(), keys);
+        let tuner = Tuner::with_table(field, sizes, Arc::new(table), Multiples::compute(), |_, _| true);
+        Batched { name: "fixed", field, set: InstructionSet::widest(), tuner, pages: HugePages::default() }
     }
 
     #[test]
     fn every_table_passes() {
-        for windows in course::WINDOWS {
+        for windows in sizes::WINDOWS {
             let field = Portable(Scalar::detect());
             let table = Table::new(field, windows);
             assert!(self_test::passes(&fixed(field, table, 2048)), "{windows} windows");

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::names::HYBRID;
-use super::worker::{Engine, Hit, SeedSource, Worker};
+use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
+use crate::simd::InstructionSet;
 
 /// The fewest expected attempts for which graphics processors are considered. With fewer, the
 /// processor finishes before kernels are compiled, which takes some seconds.
@@ -66,8 +67,16 @@ impl Engine for Arc<dyn Engine> {
         (**self).workers(threads)
     }
 
+    fn instruction_set(&self) -> InstructionSet {
+        (**self).instruction_set()
+    }
+
     fn is_settled(&self) -> bool {
         (**self).is_settled()
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        (**self).tuning()
     }
 
     fn notices(&self) -> Vec<Notice> {
@@ -98,8 +107,16 @@ impl Engine for Hybrid {
         self.graphics.workers(threads) + self.processor.workers(threads)
     }
 
+    fn instruction_set(&self) -> InstructionSet {
+        self.processor.instruction_set()
+    }
+
     fn is_settled(&self) -> bool {
         self.graphics.is_settled() && self.processor.is_settled()
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        self.processor.tuning()
     }
 
     fn notices(&self) -> Vec<Notice> {
@@ -126,8 +143,16 @@ impl Engine for CpuFallback {
         self.processor.workers(threads)
     }
 
+    fn instruction_set(&self) -> InstructionSet {
+        self.processor.instruction_set()
+    }
+
     fn is_settled(&self) -> bool {
         self.processor.is_settled()
+    }
+
+    fn tuning(&self) -> Option<Tuning> {
+        self.processor.tuning()
     }
 
     fn notices(&self) -> Vec<Notice> {

@@ -37,10 +37,10 @@ pub use names::{AUTO, GPU, HYBRID};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{
-    EngineError, YARDSTICK, available, candidates, check, device_names, every, names, select,
+    EngineError, YARDSTICK, available, candidates, check, device_names, every, is_built, names, select,
 };
 pub use sizing::{Devices, LEAST_TABLE_MEMORY, Sizing};
-pub use worker::{Engine, Hit, SeedSource, Worker};
+pub use worker::{Engine, Hit, SeedSource, Tuning, Worker};
 
 #[doc(inline)]
 pub use crate::notice::{Notice, Severity};

@@ -129,12 +129,19 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
 /// processors if the machine has none, although it could use the processor as a device. Leaves out
 /// those of other architectures, too.
 pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
-    let is_for_this_machine = |name: &&str| match *name {
-        GPU => gpu::has_graphics(),
+    let is_for_this_machine = |name: &&str| is_built(name) && (*name != GPU || gpu::has_graphics());
+    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
+}
+
+/// Returns whether this program has the engine called `name`: whether it was built with it, for an
+/// architecture that the engine is for.
+#[must_use]
+pub fn is_built(name: &str) -> bool {
+    match name {
+        GPU => cfg!(feature = "gpu"),
         "neon" => cfg!(target_arch = "aarch64"),
         name => cfg!(target_arch = "x86_64") || !name.starts_with("avx"),
-    };
-    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
+    }
 }
 
 /// Returns the engines of [`every`] that work on this machine.

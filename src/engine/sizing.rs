@@ -11,6 +11,10 @@ pub struct Sizing {
     pub table_memory: Option<usize>,
     /// The devices that the GPU engine uses.
     pub devices: Devices,
+    /// The number of windows of the only table, 12 to 126, for measurements. `None` lets the engine
+    /// find the fastest table.
+    #[doc(hidden)]
+    pub windows: Option<usize>,
 }
 
 /// A set of devices, by their numbers.
@@ -44,6 +48,6 @@ impl Sizing {
     /// all devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
-        Self { expected_attempts, table_memory: None, devices: Devices::ALL }
+        Self { expected_attempts, table_memory: None, devices: Devices::ALL, windows: None }
     }
 }

@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
+use crate::simd::InstructionSet;
 use crate::wire;
 
 /// A way of searching.
@@ -20,16 +21,43 @@ pub trait Engine: Send + Sync {
         threads
     }
 
+    /// Returns the instruction set with which seeds are made and keys are matched. An engine that
+    /// stands for an instruction set uses nothing above it.
+    #[doc(hidden)]
+    fn instruction_set(&self) -> InstructionSet {
+        InstructionSet::widest()
+    }
+
     /// Returns whether the engine has found its fastest settings on this machine. Before, its rate
     /// can rise.
     fn is_settled(&self) -> bool {
         true
     }
 
+    /// Returns what the engine has found out to be the fastest on this machine. `None` if it has
+    /// nothing to choose.
+    fn tuning(&self) -> Option<Tuning> {
+        None
+    }
+
     /// Returns the notices for the user since the last call.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
+}
+
+/// What an engine has found out to be the fastest on this machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// The number of windows that a scalar is divided into.
+    pub windows: usize,
+    /// The size of the table of multiples, in bytes.
+    pub table_bytes: usize,
+    /// The number of keys in a batch.
+    pub batch_keys: usize,
+    /// The distance between a prefetch of a table entry and its use, in vectors of keys.
+    pub prefetch_vectors: usize,
 }
 
 /// One thread's part of an engine.

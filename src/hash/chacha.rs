@@ -79,15 +79,17 @@ impl ChaCha20 {
             quarter_round(simd, &mut state, [3, 4, 9, 14]);
         }
 
-        // `words[at]` holds word `at` of all blocks.
-        let mut words = [[0; MOST_BLOCKS]; 16];
-        for at in 0..16 {
-            simd.store_all_u32(simd.add_u32(state[at], initial[at]), &mut words[at]);
-        }
-        for (number, half) in halves.iter_mut().enumerate() {
-            let (block, from) = (number / 2, number % 2 * 8);
-            for (bytes, word) in half.as_chunks_mut::<4>().0.iter_mut().zip(&words[from..]) {
-                *bytes = word[block].to_le_bytes();
+        // One half of all blocks at a time. `words[at]` holds word `at` of that half.
+        let mut words = [[0; MOST_BLOCKS]; 8];
+        for half in 0..2 {
+            for (at, words) in words.iter_mut().enumerate() {
+                let word = 8 * half + at;
+                simd.store_all_u32(simd.add_u32(state[word], initial[word]), words);
+            }
+            for (block, bytes) in halves.iter_mut().skip(half).step_by(2).enumerate() {
+                for (bytes, words) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&words) {
+                    *bytes = words[block].to_le_bytes();
+                }
             }
         }
         wipe(words.as_flattened_mut());

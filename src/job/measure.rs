@@ -65,7 +65,7 @@ pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
     let engine = measure.fastest(engines)?;
     measure.settle(&*engine)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
-    let rate = Rate { keys_per_second, is_settled: engine.is_settled() };
+    let rate = Rate { keys_per_second, is_settled: engine.is_settled(), tuning: engine.tuning() };
     notices.extend(engine.notices());
     Ok(Estimate { patterns, quota, rate, within, notices, output })
 }

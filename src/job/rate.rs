@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Tuning};
 use crate::search::Progress;
 
 /// The time over which the rate of an engine is measured once it has settled.
@@ -15,6 +15,8 @@ pub struct Rate {
     pub keys_per_second: f64,
     /// Whether the engine has found its fastest settings. If not, the rate can rise.
     pub is_settled: bool,
+    /// These settings, if the engine chooses any.
+    pub tuning: Option<Tuning>,
 }
 
 /// Measures the rate during a search, until it is known.
@@ -45,7 +47,8 @@ impl RateMeter {
             return None;
         }
         (self.is_wanted, self.is_unknown) = (false, false);
-        Some(Rate { keys_per_second: attempts as f64 / elapsed.as_secs_f64(), is_settled: true })
+        let keys_per_second = attempts as f64 / elapsed.as_secs_f64();
+        Some(Rate { keys_per_second, is_settled: true, tuning: engine.tuning() })
     }
 
     /// Returns the mean rate of a search so far, unless a rate was returned before.
@@ -55,7 +58,7 @@ impl RateMeter {
             return None;
         }
         self.is_unknown = false;
-        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false })
+        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false, tuning: None })
     }
 }
 

@@ -13,6 +13,7 @@ use super::any::any_of;
 use super::odds::Automaton;
 use super::syntax::{Form, Literal, Regex};
 use super::*;
+use crate::simd::InstructionSet;
 use crate::wire::{self, Body, Target};
 
 fn style(kind: Kind, case_sensitive: bool, leet: bool) -> Style {
@@ -362,7 +363,9 @@ fn the_matcher_equals_a_naive_one_on_random_keys() {
         let kind = [None, Some(Kind::Anywhere), Some(Kind::Prefix), Some(Kind::Regex)][list % 4];
         let longest = if size == 500 { 6 } else { 4 };
         let patterns = random_patterns(&mut random, size, kind, longest, target);
-        let matcher = Matcher::new(&patterns);
+        // Every engine matches with its own instruction set.
+        let sets = InstructionSet::every();
+        let matcher = Matcher::with_set(sets[(list / 8 + list) % sets.len()], &patterns, 0..patterns.len());
         let count = count / size.div_ceil(20);
         let batch = batch(target, list as u8, count);
         let found = matcher.candidates(&batch);

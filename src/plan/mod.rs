@@ -118,7 +118,9 @@ impl EngineChoice {
     #[must_use]
     pub fn sizing(&self, expected_attempts: f64) -> Sizing {
         match *self {
-            Self::Named { table_memory, devices, .. } => Sizing { expected_attempts, table_memory, devices },
+            Self::Named { table_memory, devices, .. } => {
+                Sizing { table_memory, devices, ..Sizing::for_attempts(expected_attempts) }
+            }
             Self::Given(_) => Sizing::for_attempts(expected_attempts),
         }
     }

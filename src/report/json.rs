@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::engine::Tuning;
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
 use crate::search::{End, Find, Measured, Summary};
@@ -32,6 +33,9 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate)
         "keys_per_second": keys_per_second,
         "settled": rate.is_settled,
     });
+    if let Some(tuning) = rate.tuning {
+        estimate["tuning"] = self::tuning(tuning);
+    }
     if let Some(several) = several {
         estimate["any_probability_min"] = several.any.at_least.probability().into();
         estimate["any_probability_max"] = several.any.at_most.probability().into();
@@ -41,6 +45,16 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate)
         }
     }
     estimate
+}
+
+/// Returns the object for the settings of an engine.
+fn tuning(tuning: Tuning) -> Value {
+    json!({
+        "windows": tuning.windows,
+        "table_bytes": tuning.table_bytes,
+        "batch_keys": tuning.batch_keys,
+        "prefetch_vectors": tuning.prefetch_vectors,
+    })
 }
 
 /// Adds to an estimate whether the pattern fits into a time, and the suggestions.
@@ -145,7 +159,7 @@ pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, thr
 
 /// Returns the object for the figures of an engine.
 pub(super) fn bench(measured: &Measured) -> Value {
-    json!({
+    let mut bench = json!({
         "type": "bench",
         "engine": measured.engine,
         "threads": measured.threads,
@@ -155,7 +169,14 @@ pub(super) fn bench(measured: &Measured) -> Value {
         "ratio": measured.ratio.median,
         "ratio_min": measured.ratio.min,
         "ratio_max": measured.ratio.max,
-    })
+    });
+    if let Some(alone) = measured.one_thread {
+        bench["keys_per_second_one_thread"] = alone.median.into();
+    }
+    if let Some(tuning) = measured.tuning {
+        bench["tuning"] = self::tuning(tuning);
+    }
+    bench
 }
 
 /// Returns a whole number that every reader reads exactly.

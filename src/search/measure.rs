@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::find::{End, Find, Observer, Progress, SearchError};
 use super::request::{Goal, Search};
 use super::stop::{Signal, Stop};
-use crate::engine::Engine;
+use crate::engine::{Engine, Tuning};
 use crate::pattern::Pattern;
 
 /// The number of rounds of a comparison. It is odd, so that one of them is the median.
@@ -44,6 +44,10 @@ pub struct Measured {
     pub rate: Spread,
     /// The ratio of its rate to the rate of the last engine, in each round.
     pub ratio: Spread,
+    /// The rate of one thread alone, if there are more of them.
+    pub one_thread: Option<Spread>,
+    /// What the engine has found out to be the fastest.
+    pub tuning: Option<Tuning>,
 }
 
 /// A median, and the smallest and the largest figure.
@@ -71,7 +75,8 @@ pub enum Unmeasured {
 impl Measure<'_> {
     /// Compares engines. Each runs for `time` in total, a part in each of [`ROUNDS`] rounds, one
     /// engine after the other. A machine whose speed drifts then favours none of them. The last
-    /// engine is the yardstick.
+    /// engine is the yardstick. With several threads, one of them also runs alone in each round, for
+    /// half as long.
     ///
     /// # Errors
     ///
@@ -79,20 +84,28 @@ impl Measure<'_> {
     pub fn compare(&self, engines: &[Box<dyn Engine>], time: Duration) -> Result<Vec<Measured>, Unmeasured> {
         engines.iter().try_for_each(|engine| self.settle(&**engine))?;
         let mut rates = vec![Vec::new(); engines.len()];
+        let mut alone = rates.clone();
+        let one_thread = Measure { threads: NonZeroUsize::MIN, ..*self };
         for _ in 0..ROUNDS {
-            for (engine, rates) in engines.iter().zip(&mut rates) {
+            for (engine, (rates, alone)) in engines.iter().zip(rates.iter_mut().zip(&mut alone)) {
                 rates.push(self.rate(&**engine, time / ROUNDS)?);
+                if self.threads > NonZeroUsize::MIN {
+                    alone.push(one_thread.rate(&**engine, time / ROUNDS / 2)?);
+                }
             }
         }
         let yardstick = rates.last().cloned().unwrap_or_default();
-        let measured = engines.iter().zip(rates).map(|(engine, rates)| Measured {
-            engine: engine.name(),
-            threads: engine.workers(self.threads.get()),
-            ratio: Spread::of(
-                rates.iter().zip(&yardstick).map(|(rate, yardstick)| rate / yardstick).collect(),
-            ),
-            rate: Spread::of(rates),
-        });
+        let measured =
+            engines.iter().zip(rates.into_iter().zip(alone)).map(|(engine, (rates, alone))| Measured {
+                engine: engine.name(),
+                threads: engine.workers(self.threads.get()),
+                ratio: Spread::of(
+                    rates.iter().zip(&yardstick).map(|(rate, yardstick)| rate / yardstick).collect(),
+                ),
+                rate: Spread::of(rates),
+                one_thread: (!alone.is_empty()).then(|| Spread::of(alone)),
+                tuning: engine.tuning(),
+            });
         Ok(measured.collect())
     }
 

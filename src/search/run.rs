@@ -49,8 +49,9 @@ impl Search<'_> {
     /// Panics if a worker, a preparation or the observer panics.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
         let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
+        let set = self.engine.instruction_set();
         let streams: Vec<SeedStream> = (0..threads)
-            .map(|_| SeedStream::new())
+            .map(|_| SeedStream::with_set(set))
             .collect::<Result<_, _>>()
             .map_err(SearchError::Randomness)?;
         let pool = rayon::ThreadPoolBuilder::new()
@@ -71,7 +72,11 @@ impl Search<'_> {
         let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| remaining.wants(id)).collect();
         let shared = Shared {
             search: self,
-            matcher: SharedValue::new(Matcher::of(self.patterns, (0..wanted.len()).filter(|id| wanted[*id]))),
+            matcher: SharedValue::new(Matcher::with_set(
+                set,
+                self.patterns,
+                (0..wanted.len()).filter(|id| wanted[*id]),
+            )),
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
@@ -338,7 +343,7 @@ impl Shared<'_> {
             let patterns = self.search.patterns;
             let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| remaining.wants(id)).collect();
             drop(remaining);
-            self.matcher.replace(Matcher::of(patterns, wanted));
+            self.matcher.replace(Matcher::with_set(self.search.engine.instruction_set(), patterns, wanted));
         }
     }
 }

@@ -4,17 +4,15 @@
 //! J. Bernstein, Fast-key-erasure random-number generators, 2017). So the memory of a search
 //! reveals nothing about the keys that it found before. This costs less than a microsecond a batch.
 
+#[cfg(target_arch = "x86_64")]
 use rand_chacha::ChaCha20Rng;
+#[cfg(target_arch = "x86_64")]
 use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::hash::chacha::ChaCha20;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::Avx512f as Set;
-#[cfg(target_arch = "aarch64")]
-use crate::simd::Neon as Set;
+use crate::simd::{InstructionSet, with_set};
 use crate::sys::{RandomnessError, fill_random};
 
 /// Checks that the operating system gives randomness, so that a search can report its absence at
@@ -32,13 +30,12 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
 /// else. The key is wiped on drop.
 pub struct SeedStream(Box<Generator>);
 
-/// The fastest ChaCha20 generator of this machine.
+/// A ChaCha20 generator.
 enum Generator {
-    /// With AVX-512 11 ns a seed, against 18 with rand_chacha, which uses AVX2 at most. With AVX2
-    /// our own takes 18, too.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    Lanes(ChaCha20, Set),
-    Words(Box<ChaCha20Rng>),
+    Own(ChaCha20, InstructionSet),
+    /// rand_chacha, which uses AVX2 and is as fast with it as our own.
+    #[cfg(target_arch = "x86_64")]
+    Package(Box<ChaCha20Rng>),
 }
 
 impl SeedStream {
@@ -48,17 +45,27 @@ impl SeedStream {
     ///
     /// Returns an error if the operating system gives no random bytes.
     pub fn new() -> Result<Self, RandomnessError> {
-        let mut key = Zeroizing::new([0; 32]);
-        fill_random(&mut *key)?;
-        Ok(Self::of(&key))
+        Self::with_set(InstructionSet::widest())
     }
 
-    fn of(key: &[u8; 32]) -> Self {
-        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-        if let Ok(simd) = Set::detect() {
-            return Self(Box::new(Generator::Lanes(ChaCha20::new(key), simd)));
-        }
-        Self(Box::new(Generator::Words(Box::new(ChaCha20Rng::from_seed(*key)))))
+    /// Does the same. The stream uses `set`, and no other instruction set.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system gives no random bytes.
+    #[doc(hidden)]
+    pub fn with_set(set: InstructionSet) -> Result<Self, RandomnessError> {
+        let mut key = Zeroizing::new([0; 32]);
+        fill_random(&mut *key)?;
+        Ok(Self::of(&key, set))
+    }
+
+    fn of(key: &[u8; 32], set: InstructionSet) -> Self {
+        Self(Box::new(match set {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2(_) => Generator::Package(Box::new(ChaCha20Rng::from_seed(*key))),
+            set => Generator::Own(ChaCha20::new(key), set),
+        }))
     }
 }
 
@@ -66,13 +73,15 @@ impl SeedSource for SeedStream {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
         let mut next = Zeroizing::new([[0; 32]]);
         match &mut *self.0 {
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            Generator::Lanes(chacha, simd) => {
-                chacha.fill(*simd, seeds);
-                chacha.fill(*simd, &mut *next);
+            Generator::Own(chacha, set) => {
+                with_set!(*set, simd => {
+                    chacha.fill(simd, seeds);
+                    chacha.fill(simd, &mut *next);
+                });
                 *chacha = ChaCha20::new(&next[0]);
             }
-            Generator::Words(chacha) => {
+            #[cfg(target_arch = "x86_64")]
+            Generator::Package(chacha) => {
                 chacha.fill_bytes(seeds.as_flattened_mut());
                 chacha.fill_bytes(next.as_flattened_mut());
                 // This also replaces the buffer, which holds seeds.
@@ -94,34 +103,42 @@ impl Drop for SeedStream {
         // Our own generator wipes itself. rand_chacha's cannot, so a generator without a secret
         // replaces it.
         match &mut *self.0 {
-            Generator::Words(chacha) => {
+            #[cfg(target_arch = "x86_64")]
+            Generator::Package(chacha) => {
                 **chacha = ChaCha20Rng::from_seed([0; 32]);
                 zeroize::optimization_barrier(&**chacha);
             }
-            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-            Generator::Lanes(..) => {}
+            Generator::Own(..) => {}
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #[cfg(not(target_arch = "x86_64"))]
+    use rand_chacha::ChaCha20Rng;
+    #[cfg(not(target_arch = "x86_64"))]
+    use rand_core::{Rng as _, SeedableRng as _};
+
     use super::*;
 
     /// Compares with RFC 8439, appendix A.1, test vector 1: the key stream of the zero key.
     #[test]
     fn the_stream_is_chacha20() {
-        let mut stream = SeedStream::of(&[0; 32]);
-        let mut seeds = [[0; 32]; 2];
-        stream.fill(&mut seeds);
-        assert_eq!(seeds[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
-        assert_eq!(seeds[1][..8], [0xda, 0x41, 0x59, 0x7c, 0x51, 0x57, 0x48, 0x8d]);
+        for set in InstructionSet::every() {
+            let mut stream = SeedStream::of(&[0; 32], set);
+            let mut seeds = [[0; 32]; 2];
+            stream.fill(&mut seeds);
+            assert_eq!(seeds[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
+            assert_eq!(seeds[1][..8], [0xda, 0x41, 0x59, 0x7c, 0x51, 0x57, 0x48, 0x8d]);
+        }
     }
 
     #[test]
     fn the_key_changes_after_every_batch() {
-        for count in [1, 8, 256] {
-            let mut stream = SeedStream::of(&[7; 32]);
+        let each = InstructionSet::every().into_iter().flat_map(|set| [1, 8, 256].map(|count| (set, count)));
+        for (set, count) in each {
+            let mut stream = SeedStream::of(&[7; 32], set);
             let mut whole = vec![[0; 32]; 64 * 8 + 4 * count];
             ChaCha20Rng::from_seed([7; 32]).fill_bytes(whole.as_flattened_mut());
             let mut seeds = vec![[0; 32]; count];

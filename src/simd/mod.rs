@@ -13,10 +13,10 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
-mod best;
 mod cache_line;
 mod detect;
 mod extends;
+mod instruction_set;
 mod scalar;
 #[cfg(target_arch = "aarch64")]
 mod sha512;
@@ -28,10 +28,12 @@ mod x86;
 
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::Neon;
-pub use best::Best;
-pub(crate) use best::with_best;
 pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
 pub use detect::{Missing, WITHOUT, detected};
+#[cfg(target_arch = "x86_64")]
+pub use extends::Extends;
+pub use instruction_set::InstructionSet;
+pub(crate) use instruction_set::with_set;
 pub use scalar::Scalar;
 #[cfg(target_arch = "aarch64")]
 pub use sha512::{Pair, Sha512};

@@ -52,6 +52,7 @@ impl Sha512 {
 
     /// Runs `work` with these instructions. The compiler uses them in all code that is inlined into
     /// `work`.
+    #[inline(always)]
     pub fn run<R>(self, work: impl FnOnce() -> R) -> R {
         // SAFETY: the token was made by detection.
         unsafe { with_sha512(work) }

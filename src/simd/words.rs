@@ -99,10 +99,11 @@ pub trait Words: Copy + Send + Sync + 'static {
     fn or(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns `a ^ b`.
     fn xor(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Returns the value that most of the three have, for each bit.
+    /// Returns the value that most of the three have, for each bit. In a hash, `a ^ b` is the `b ^ c`
+    /// of the next round, and the compiler computes it once.
     #[inline(always)]
     fn majority(self, a: Self::Word, b: Self::Word, c: Self::Word) -> Self::Word {
-        self.or(self.and(a, b), self.and(c, self.or(a, b)))
+        self.xor(b, self.and(self.xor(a, b), self.xor(b, c)))
     }
     /// Returns `a ^ mask` in the lanes where `choice` is odd, and `a` in the others.
     #[inline(always)]

@@ -216,12 +216,18 @@ fn bench_measures_every_engine() {
     assert!(engines.contains(&"reference"), "{engines:?}");
 
     let table = succeed(&mut program(&["--bench", "0.1", "-t", "1", "--table-memory", "1MiB"])).stdout;
-    assert_eq!(table.lines().count(), 1 + engines.len(), "{table}");
+    assert_eq!(table.lines().count(), 3 + 2 * engines.len(), "{table}");
 
-    let one = succeed(&mut program(&["--bench", "0.1", "--engine", "portable", "--json"]));
-    let engines: Vec<String> =
-        self::objects(&one.stdout).iter().map(|object| text(object, "engine").to_owned()).collect();
+    let args = ["--bench", "0.1", "--engine", "portable", "-t", "2", "--table-memory", "1MiB", "--json"];
+    let objects = self::objects(&succeed(&mut program(&args)).stdout);
+    let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
     assert_eq!(engines, ["portable", "reference"]);
+    let tuning = &objects[0]["tuning"];
+    assert!([28, 24].contains(&whole(tuning, "windows")) && whole(tuning, "table_bytes") <= 1 << 20);
+    assert!(whole(tuning, "batch_keys") > 0 && whole(tuning, "prefetch_vectors") > 0);
+    assert!(positive(&objects[0], "keys_per_second_one_thread") > 0.0);
+    let table = succeed(&mut program(&args[..args.len() - 1])).stdout;
+    assert!(table.contains("keys/s a thread") && table.contains("one thread alone"), "{table}");
 }
 
 /// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and
@@ -266,8 +272,16 @@ fn the_version_names_engines_and_processor() {
     let long = succeed(&mut program(&["--version"])).stdout;
     let lines: Vec<&str> = long.lines().collect();
     assert_eq!(lines[0], concat!("vanity-ed25519 ", env!("CARGO_PKG_VERSION")));
-    let engines: Vec<&str> = vanity_ed25519::engine::names().collect();
-    assert_eq!(lines[1], format!("engines: {}", engines.join(" ")));
+    // Engines that this processor cannot run are in parentheses, and others are not there.
+    let engines: Vec<&str> = lines[1].strip_prefix("engines: ").unwrap().split(' ').collect();
+    let named = engines.iter().map(|name| name.trim_matches(['(', ')']));
+    let built = vanity_ed25519::engine::names().filter(|name| vanity_ed25519::engine::is_built(name));
+    assert!(named.eq(built), "{engines:?}");
+    assert_eq!(engines.contains(&"(neon)") || engines.contains(&"neon"), cfg!(target_arch = "aarch64"));
+    let can_run = engines.iter().filter(|name| !name.starts_with('(') && **name != "gpu");
+    let available = require::engines(Sizing::for_attempts(0.0));
+    let available = available.iter().map(|engine| engine.name()).filter(|name| *name != "gpu");
+    assert_eq!(can_run.copied().collect::<Vec<_>>(), available.collect::<Vec<_>>());
     let features = vanity_ed25519::simd::detected().join(" ");
     assert_eq!(lines[2].trim_end(), format!("processor: {} {features}", std::env::consts::ARCH).trim_end());
     assert_eq!(lines.len(), 3);

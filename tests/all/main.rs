@@ -21,7 +21,6 @@ mod faults;
 mod faulty;
 mod files;
 mod gpu;
-mod guide;
 mod holdings;
 mod hooks;
 mod host_key;
@@ -47,7 +46,6 @@ mod remains;
 #[cfg_attr(windows, allow(dead_code, reason = "fewer tests run there"))]
 #[path = "../require/mod.rs"]
 mod require;
-mod results;
 mod rooms;
 mod soak;
 mod ssh_agent;

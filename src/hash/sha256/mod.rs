@@ -12,25 +12,14 @@
 //! before that word, and most of the work for words 16 to 31 of the schedule. The first four rounds
 //! are the same for every key, and the compiler evaluates them.
 //!
-//! Both fingerprints of a key take 14 ns with AVX-512F, 57 ns with AVX2 and 520 ns with one lane.
-//! The sha2 package takes 116 ns, with the processor's instructions for SHA-256 (Zen 5).
+//! Entry 24 of RESULTS.txt has the times. One lane hashes by `one_key`.
 
-use crate::hash::sha2_constants::fractions;
+mod block;
+mod one_key;
+
+use self::block::{BLOCK, INITIAL, ROUND, SIGN};
 use crate::hash::sha2_round;
 use crate::simd::{Halves, unroll};
-use crate::wire::{BLOB_LEN, HEADER};
-
-/// The constants of the rounds (FIPS 180-4, section 4.2.2).
-const ROUND: [u32; 64] = upper_halves(fractions(3));
-
-/// The initial state (FIPS 180-4, section 5.3.3).
-const INITIAL: [u32; 8] = upper_halves(fractions(2));
-
-/// The block of a key of zeros.
-const BLOCK: [u32; 16] = block();
-
-/// The bit of word 12 that is the sign of x, the highest bit of its third byte.
-const SIGN: u32 = 1 << 15;
 
 /// The most keys in a vector.
 const MOST_KEYS: usize = 16;
@@ -46,6 +35,17 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
     assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
     let vector = 2 * S::LANES;
     if keys.is_empty() {
+        return;
+    }
+    if S::LANES == 1 {
+        simd.run(
+            #[inline(always)]
+            || {
+                for (at, key) in keys.iter().enumerate() {
+                    [clear[at], set[at]] = one_key::of_both_signs(key);
+                }
+            },
+        );
         return;
     }
     if keys.len() < vector {
@@ -164,10 +164,10 @@ fn blocks<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [S::Word; 16] {
     let other_bytes = simd.splat_u32(!0xff);
     for pair in 0..4 {
         let words = pair_halves(simd, [simd.swap_bytes(low[pair]), simd.swap_bytes(high[pair])]);
-        for half in 0..2 {
+        for (half, word) in words.iter().enumerate() {
             // The first byte of a key's word is the last byte of a block's word. The other bytes
             // begin the next word.
-            let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(words[half]));
+            let (at, turned) = (4 + 2 * pair + half, simd.rotl_u32::<8>(*word));
             block[at] = simd.or(block[at], simd.and(turned, last_byte));
             block[at + 1] = simd.or(block[at + 1], simd.and(turned, other_bytes));
         }
@@ -260,30 +260,6 @@ fn next_words<S: Halves>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] 
 #[inline(always)]
 fn xor3<S: Halves>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
     simd.xor(simd.xor(a, b), c)
-}
-
-/// Returns the block of a key of zeros.
-const fn block() -> [u32; 16] {
-    let mut block = [0; 16];
-    let mut at = 0;
-    while at < HEADER.len() {
-        block[at / 4] |= (HEADER[at] as u32) << (24 - at % 4 * 8);
-        at += 1;
-    }
-    block[BLOB_LEN / 4] |= 0x80 << (24 - BLOB_LEN % 4 * 8);
-    block[15] = BLOB_LEN as u32 * 8;
-    block
-}
-
-/// Returns the upper 32 bits of each word.
-const fn upper_halves<const N: usize>(words: [u64; N]) -> [u32; N] {
-    let mut halves = [0; N];
-    let mut at = 0;
-    while at < N {
-        halves[at] = (words[at] >> 32) as u32;
-        at += 1;
-    }
-    halves
 }
 
 #[cfg(test)]

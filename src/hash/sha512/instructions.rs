@@ -8,7 +8,8 @@ use crate::sys::wipe;
 const MOST_LANES: usize = 8;
 
 /// Returns the first four words of the digest of a message of four words, in every lane. It hashes
-/// two lanes at a time, because one message alone waits for its own results.
+/// two lanes at a time, because one message alone waits for its own results. The caller must be
+/// inside [`Sha512::run`].
 #[inline(always)]
 pub(super) fn digest<S: Words>(simd: S, sha512: Sha512, message: [S::Word; 4]) -> [S::Word; 4] {
     let mut words = [[0; MOST_LANES]; 4];
@@ -16,10 +17,7 @@ pub(super) fn digest<S: Words>(simd: S, sha512: Sha512, message: [S::Word; 4]) -
         simd.store(message[at], &mut words[at]);
     }
     for lane in (0..S::LANES).step_by(2) {
-        sha512.run(
-            #[inline(always)]
-            || two_digests(sha512, &mut words, lane),
-        );
+        two_digests(sha512, &mut words, lane);
     }
     let digest = [simd.load(&words[0]), simd.load(&words[1]), simd.load(&words[2]), simd.load(&words[3])];
     wipe(words.as_flattened_mut());

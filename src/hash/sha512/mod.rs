@@ -18,6 +18,21 @@ mod instructions;
 pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], mut set: impl FnMut(usize, &[S::Word; 4])) {
     let vectors = seeds.len() / S::LANES;
     let mut next = 0;
+    #[cfg(target_arch = "aarch64")]
+    if let Some(sha512) = simd.sha512() {
+        // Around the whole loop: a function with instructions that its caller lacks stays a call.
+        sha512.run(
+            #[inline(always)]
+            || {
+                while next < vectors {
+                    let message = message(simd, &seeds[next * S::LANES..]);
+                    set(next, &clamped(simd, instructions::digest(simd, sha512, message)));
+                    next += 1;
+                }
+            },
+        );
+        return;
+    }
     // Two functions, because one of both that is not optimised needs a stack of more than 2 MiB.
     if S::HASHES_TWO {
         simd.run(
@@ -48,22 +63,34 @@ pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], mut set: impl FnMut(usize,
 #[inline(always)]
 fn scalars_of_vectors<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]]) -> [[S::Word; 4]; N] {
     let mut messages = [[simd.splat(0); 4]; N];
-    for (vector, message) in messages.iter_mut().enumerate() {
-        let seeds = &seeds[vector * S::LANES..][..S::LANES];
-        let words = simd.transpose_bytes(
-            #[inline(always)]
-            |lane| &seeds[lane],
-        );
-        *message = swap_bytes_of_each(simd, words);
+    for vector in 0..N {
+        messages[vector] = message(simd, &seeds[vector * S::LANES..]);
     }
     let mut digests = digests(simd, messages);
-    for words in &mut digests {
-        let [a, b, c, d] = swap_bytes_of_each(simd, *words);
-        let low = simd.and(a, simd.splat(!7));
-        let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
-        *words = [low, b, c, high];
+    for digest in &mut digests {
+        *digest = clamped(simd, *digest);
     }
     digests
+}
+
+/// Returns the words of the hash for the first vector of seeds.
+#[inline(always)]
+fn message<S: Words>(simd: S, seeds: &[[u8; 32]]) -> [S::Word; 4] {
+    let seeds = &seeds[..S::LANES];
+    let words = simd.transpose_bytes(
+        #[inline(always)]
+        |lane| &seeds[lane],
+    );
+    swap_bytes_of_each(simd, words)
+}
+
+/// Returns the scalars of digests.
+#[inline(always)]
+fn clamped<S: Words>(simd: S, digest: [S::Word; 4]) -> [S::Word; 4] {
+    let [a, b, c, d] = swap_bytes_of_each(simd, digest);
+    let low = simd.and(a, simd.splat(!7));
+    let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
+    [low, b, c, high]
 }
 
 /// Converts between little-endian words and the big-endian words of the hash.
@@ -75,14 +102,6 @@ fn swap_bytes_of_each<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word
 /// Returns the first four words of the digests of messages of four words.
 #[inline(always)]
 fn digests<S: Words, const N: usize>(simd: S, messages: [[S::Word; 4]; N]) -> [[S::Word; 4]; N] {
-    #[cfg(target_arch = "aarch64")]
-    if let Some(sha512) = simd.sha512() {
-        let mut digests = messages;
-        for digest in &mut digests {
-            *digest = instructions::digest(simd, sha512, *digest);
-        }
-        return digests;
-    }
     let zero = simd.splat(0);
     let mut schedules = [[zero; 16]; N];
     let mut states = [[zero; 8]; N];

@@ -145,7 +145,7 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::simd::{Best, Scalar, with_best};
+    use crate::simd::{InstructionSet, Scalar, with_set};
     use crate::wire::{Symbols, with_sign, without_sign};
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                     target.body(&bytes).map(|byte| classes.of(Symbols::of(byte).first().unwrap()))
                 });
                 let all = [
-                    with_best!(Best::detect(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
+                    with_set!(InstructionSet::widest(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
                     Folded::new(Scalar::plain(), classes.of_values(), target, &bytes),
                 ];
                 for folded in all {

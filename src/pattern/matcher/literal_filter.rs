@@ -21,7 +21,7 @@ use super::stage::EachText;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
-use crate::simd::Scalar;
+use crate::simd::{InstructionSet, Scalar};
 use crate::wire::{Bytes, Target};
 
 /// Rejects bytes that show no literal.
@@ -36,6 +36,7 @@ impl LiteralFilter {
     /// Chooses the cheapest filter for literals whose symbols are folded into `classes`. The exact
     /// test makes `look_ups` look-ups at each place, for at most `most` characters.
     pub(super) fn new<'a>(
+        set: InstructionSet,
         target: Target,
         classes: &Classes,
         most: usize,
@@ -43,14 +44,14 @@ impl LiteralFilter {
         literals: impl Iterator<Item = Literal<'a>> + Clone,
     ) -> Self {
         let everywhere = LOOK_UP_EVERYWHERE * look_ups as f64;
-        let quads = QuadFilter::new(target, classes, most, literals.clone());
+        let quads = QuadFilter::new(set, target, classes, most, literals.clone());
         let after_quads =
             quads.as_ref().map_or(f64::INFINITY, |quads| quads.hits() * LOOK_UP_AT_A_PLACE * look_ups as f64);
         let by_quads = quads.as_ref().map_or(f64::INFINITY, QuadFilter::cost);
         let without_runs = everywhere.min(by_quads + after_quads);
         let windows = windows_of(target, literals.clone());
         let each_run = literals.map(|literal| Run::of(&literal));
-        let runs = RunFilter::cheapest(windows, target, each_run, without_runs);
+        let runs = RunFilter::cheapest(windows, set, target, each_run, without_runs);
         let share = runs.share_passing();
         let with_runs = runs.cost() + (share * everywhere).min(share * by_quads + after_quads);
         let (runs, share) = if with_runs < without_runs { (runs, share) } else { (RunFilter::none(), 1.0) };
@@ -119,7 +120,7 @@ mod tests {
     use super::super::sequence_filter::SequenceFilter;
     use super::*;
     use crate::pattern::{Kind, Style};
-    use crate::simd::Best;
+    use crate::simd::InstructionSet;
     use crate::wire::{ALPHABET, SYMBOL_BITS, Symbols, with_sign, without_sign};
 
     fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
@@ -173,7 +174,7 @@ mod tests {
             let literals = || typed.iter().map(|(text, style)| Literal::of(text, *style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
             let rows = || WindowFilter::new(target, literals().map(|literal| Run::of(&literal)));
-            let quads = || QuadFilter::new(target, &classes, 6, literals());
+            let quads = || QuadFilter::new(InstructionSet::widest(), target, &classes, 6, literals());
             let anchored = || literals().filter(|literal| literal.place() != Place::Anywhere);
             let mut common =
                 literals().filter(|literal| literal.place() == Place::End).map(|literal| Run::of(&literal));
@@ -193,9 +194,9 @@ mod tests {
                 LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: None },
                 LiteralFilter { target, runs: RunFilter::none(), quads: quads() },
                 LiteralFilter { target, runs: RunFilter::of_windows(rows()), quads: quads() },
-                LiteralFilter::new(target, &classes, 5, 1, literals()),
+                LiteralFilter::new(InstructionSet::widest(), target, &classes, 5, 1, literals()),
             ];
-            for sequences in SequenceFilter::of_each_length(target, Best::detect(), &each_run) {
+            for sequences in SequenceFilter::of_each_length(target, InstructionSet::widest(), &each_run) {
                 let quads = if filters.len() % 2 == 0 { None } else { quads() };
                 filters.push(LiteralFilter { target, runs: RunFilter::of_sequences(sequences), quads });
             }
@@ -239,7 +240,7 @@ mod tests {
             let filter = LiteralFilter {
                 target: Target::Key,
                 runs: RunFilter::none(),
-                quads: QuadFilter::new(Target::Key, &classes, 6, literals()),
+                quads: QuadFilter::new(InstructionSet::widest(), Target::Key, &classes, 6, literals()),
             };
             for literal in literals() {
                 for start in Run::of(&literal).starts {
@@ -274,7 +275,7 @@ mod tests {
                 let key = showing(Target::Key, &Run::of(&literal), 41, &mut random).unwrap();
                 assert!(literal.stands(&with_sign(key), 41) && !literal.stands(&key, 41), "{text}");
                 let runs = [Run::of(&literal)];
-                let sequences = SequenceFilter::of_each_length(Target::Key, Best::detect(), &runs);
+                let sequences = SequenceFilter::of_each_length(Target::Key, InstructionSet::widest(), &runs);
                 let mut filters = vec![
                     LiteralFilter {
                         target: Target::Key,
@@ -287,7 +288,13 @@ mod tests {
                     LiteralFilter {
                         target: Target::Key,
                         runs: RunFilter::none(),
-                        quads: QuadFilter::new(Target::Key, &classes, 4, std::iter::once(literal)),
+                        quads: QuadFilter::new(
+                            InstructionSet::widest(),
+                            Target::Key,
+                            &classes,
+                            4,
+                            std::iter::once(literal),
+                        ),
                     },
                 ];
                 assert_eq!(sequences.len(), 3);
@@ -332,7 +339,8 @@ mod tests {
             }
             let literals = || words.iter().map(|word: &String| Literal::of(word, style));
             let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
-            let quads = QuadFilter::new(Target::Key, &classes, 6, literals()).unwrap();
+            let quads =
+                QuadFilter::new(InstructionSet::widest(), Target::Key, &classes, 6, literals()).unwrap();
             let mut reported = 0;
             quads.survivors(&batch, &mut |_, _, starts| {
                 reported += starts.iter().map(|starts| starts.each().count()).sum::<usize>();

@@ -12,7 +12,7 @@ use super::stage::EachPlace;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::{Literal, Pattern, PatternId};
-use crate::simd::Scalar;
+use crate::simd::{InstructionSet, Scalar};
 use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
 
 /// The compiled literals of a list.
@@ -30,7 +30,12 @@ pub(super) struct Literals<'a> {
 
 impl<'a> Literals<'a> {
     /// Compiles the literals with these ids. All of them must be literals about `target`.
-    pub(super) fn new(target: Target, patterns: &'a [Pattern], ids: &[PatternId]) -> Self {
+    pub(super) fn new(
+        set: InstructionSet,
+        target: Target,
+        patterns: &'a [Pattern],
+        ids: &[PatternId],
+    ) -> Self {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
         let sets = distinct_sets(each());
@@ -41,7 +46,7 @@ impl<'a> Literals<'a> {
         let by_classes =
             |literal: &Literal| are_exact && literal.delimiters().is_none() && Starts::of(literal) == starts;
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
-        let filter = LiteralFilter::new(target, &classes, most, index.look_ups(), each());
+        let filter = LiteralFilter::new(set, target, &classes, most, index.look_ups(), each());
         let has_words = each().any(|literal| literal.delimiters().is_some());
         Self { patterns, target, classes, filter, index, has_words, starts }
     }

@@ -14,6 +14,7 @@ use super::run_filter::RunFilter;
 use super::window_filter::WindowFilter;
 use crate::pattern::odds::Automaton;
 use crate::pattern::syntax::{Form, Pattern, PatternId, Regex};
+use crate::simd::InstructionSet;
 use crate::wire::{Bytes, Target};
 
 /// The largest share of random bytes that the filter of expressions may let pass. Above it, the
@@ -56,6 +57,21 @@ impl<'a> Matcher<'a> {
     /// Panics if the patterns have different targets, or if `patterns` has no pattern of an id.
     #[must_use]
     pub fn of(patterns: &'a [Pattern], ids: impl IntoIterator<Item = PatternId>) -> Self {
+        Self::with_set(InstructionSet::widest(), patterns, ids)
+    }
+
+    /// Does the same. The matcher uses `set`, and no other instruction set.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the patterns have different targets, or if `patterns` has no pattern of an id.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_set(
+        set: InstructionSet,
+        patterns: &'a [Pattern],
+        ids: impl IntoIterator<Item = PatternId>,
+    ) -> Self {
         let target = patterns.first().map_or(Target::default(), |first| first.style().target);
         let (mut literals, mut with_runs, mut without_runs) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
@@ -70,7 +86,7 @@ impl<'a> Matcher<'a> {
         }
         let each_run = || with_runs.iter().flat_map(|(_, _, runs)| runs.clone());
         let windows = WindowFilter::new(target, each_run());
-        let runs = RunFilter::cheapest(windows, target, each_run(), WALK);
+        let runs = RunFilter::cheapest(windows, set, target, each_run(), WALK);
         // A device that does not walk relies on the windows alone.
         let pays = runs.share_passing() < MOST_PASS
             && (with_runs.len() <= MOST_WALKS || runs.windows().share_passing() < MOST_PASS);
@@ -84,7 +100,7 @@ impl<'a> Matcher<'a> {
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
             target,
-            literals: (!literals.is_empty()).then(|| Literals::new(target, patterns, &literals)),
+            literals: (!literals.is_empty()).then(|| Literals::new(set, target, patterns, &literals)),
             unfiltered: united(&unfiltered).iter().map(scan).collect(),
             regexes: regexes.into_iter().map(|(id, regex)| (id, scan(regex.automaton()))).collect(),
             filter,

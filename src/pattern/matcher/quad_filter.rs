@@ -23,7 +23,7 @@ use super::run::{Run, Starts};
 use super::stage::EachText;
 use crate::pattern::odds::Place;
 use crate::pattern::syntax::Literal;
-use crate::simd::{Best, Bytes64, Words as _, prefetch, with_best};
+use crate::simd::{Bytes64, InstructionSet, Words as _, prefetch, with_set};
 use crate::wire::{Bytes, QUADS, Target};
 
 /// The pairs of characters of a text. The last pair is half empty.
@@ -48,7 +48,7 @@ const LARGE_BATCH: usize = 512;
 pub(super) struct QuadFilter {
     target: Target,
     /// The instruction set that folds texts.
-    best: Best,
+    set: InstructionSet,
     /// The class of each symbol, by its value. The class of symbols that no literal holds has
     /// [`UNUSED`] added, unless quads with such symbols are marked.
     table: [u8; 64],
@@ -72,6 +72,7 @@ impl QuadFilter {
     /// Marks the literals. Returns `None` for a list with a literal of one character, which nearly
     /// every text shows.
     pub(super) fn new<'a>(
+        set: InstructionSet,
         target: Target,
         classes: &Classes,
         most: usize,
@@ -90,7 +91,7 @@ impl QuadFilter {
         let table = classes.of_values().map(|class| if marks_unused { class & !UNUSED } else { class });
         let mut quads = Self {
             target,
-            best: Best::detect(),
+            set,
             classes: count,
             pairs,
             bitmap: None,
@@ -185,7 +186,7 @@ impl QuadFilter {
 
     /// Calls `each` as [`super::literal_filter::LiteralFilter::survivors`] does.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachText) {
-        with_best!(self.best, simd => simd.run(
+        with_set!(self.set, simd => simd.run(
             #[inline(always)]
             || self.survivors_by(simd, batch, each)
         ));

@@ -4,7 +4,7 @@ use super::run::Run;
 use super::sequence_filter::SequenceFilter;
 use super::stage::EachPlace;
 use super::window_filter::WindowFilter;
-use crate::simd::Best;
+use crate::simd::InstructionSet;
 use crate::wire::{Bytes, Target};
 
 /// Rejects bytes that show none of the runs.
@@ -36,12 +36,13 @@ impl RunFilter {
     /// `after` nanoseconds for an element that passes.
     pub(super) fn cheapest(
         windows: WindowFilter,
+        set: InstructionSet,
         target: Target,
         runs: impl Iterator<Item = Run>,
         after: f64,
     ) -> Self {
         let mut cheapest = Self::of_windows(windows);
-        for sequences in SequenceFilter::all(target, Best::detect(), runs) {
+        for sequences in SequenceFilter::all(target, set, runs) {
             if sequences.cost() + sequences.share_passing() * after
                 < cheapest.cost() + cheapest.share_passing() * after
             {

@@ -26,7 +26,7 @@ use super::costs::{LOOK_UP_SEXTETS, LOOK_UP_SYMBOL, LOOK_UP_SYMBOL_OF_WORD, PASS
 use super::folded::{characters, starts_in_words, values, values_in_words};
 use super::run::Run;
 use super::stage::EachPlace;
-use crate::simd::{Best, Bytes64, Words as _, with_best};
+use crate::simd::{Bytes64, InstructionSet, Words as _, with_set};
 use crate::wire::{BODY_LEN, Bytes, Target};
 
 /// The number of buckets: bits of a byte.
@@ -46,7 +46,7 @@ const CHUNK: usize = 64;
 /// Rejects bytes that show no sequence.
 pub(super) struct SequenceFilter {
     target: Target,
-    best: Best,
+    set: InstructionSet,
     tables: Tables,
     /// The share of random bytes that pass.
     share: f64,
@@ -62,50 +62,50 @@ pub(super) enum Tables {
 impl SequenceFilter {
     /// Returns the filters that may pay on a processor, one for each length. There are none for
     /// many runs, and on processors whose look-ups take several instructions.
-    pub(super) fn all(target: Target, best: Best, runs: impl Iterator<Item = Run>) -> Vec<Self> {
-        if !with_best!(best, simd => looks_up_at_once(simd)) {
+    pub(super) fn all(target: Target, set: InstructionSet, runs: impl Iterator<Item = Run>) -> Vec<Self> {
+        if !with_set!(set, simd => looks_up_at_once(simd)) {
             return Vec::new();
         }
         let runs: Vec<Run> = runs.take(MOST_RUNS + 1).collect();
         if runs.is_empty() || runs.len() > MOST_RUNS {
             return Vec::new();
         }
-        Self::of_each_length(target, best, &runs)
+        Self::of_each_length(target, set, &runs)
     }
 
     /// Makes a filter of each length. There is none of the shortest sequences if a run has only one
     /// character, because a sequence would end two characters after the text.
-    pub(super) fn of_each_length(target: Target, best: Best, runs: &[Run]) -> Vec<Self> {
-        let mut filters = vec![Self::short(target, best, runs), Self::long(target, best, runs)];
+    pub(super) fn of_each_length(target: Target, set: InstructionSet, runs: &[Run]) -> Vec<Self> {
+        let mut filters = vec![Self::short(target, set, runs), Self::long(target, set, runs)];
         if runs.iter().all(|run| run.symbols.len() > 1) {
-            filters.push(Self::shortest(target, best, runs));
+            filters.push(Self::shortest(target, set, runs));
         }
         filters
     }
 
     /// Makes a filter of the shortest sequences. Each run must have two characters or more.
-    fn shortest(target: Target, best: Best, runs: &[Run]) -> Self {
-        Self::of(target, best, Tables::Shortest(Box::new(tables(runs))))
+    fn shortest(target: Target, set: InstructionSet, runs: &[Run]) -> Self {
+        Self::of(target, set, Tables::Shortest(Box::new(tables(runs))))
     }
 
     /// Makes a filter of short sequences.
-    fn short(target: Target, best: Best, runs: &[Run]) -> Self {
-        Self::of(target, best, Tables::Short(Box::new(tables(runs))))
+    fn short(target: Target, set: InstructionSet, runs: &[Run]) -> Self {
+        Self::of(target, set, Tables::Short(Box::new(tables(runs))))
     }
 
     /// Makes a filter of long sequences.
-    fn long(target: Target, best: Best, runs: &[Run]) -> Self {
-        Self::of(target, best, Tables::Long(Box::new(tables(runs))))
+    fn long(target: Target, set: InstructionSet, runs: &[Run]) -> Self {
+        Self::of(target, set, Tables::Long(Box::new(tables(runs))))
     }
 
     /// Makes the filter of these tables.
-    pub(super) fn of(target: Target, best: Best, tables: Tables) -> Self {
+    pub(super) fn of(target: Target, set: InstructionSet, tables: Tables) -> Self {
         let share = match &tables {
             Tables::Shortest(tables) => share(tables),
             Tables::Short(tables) => share(tables),
             Tables::Long(tables) => share(tables),
         };
-        Self { target, best, tables, share }
+        Self { target, set, tables, share }
     }
 
     /// Estimates the share of random bytes that pass.
@@ -125,7 +125,7 @@ impl SequenceFilter {
 
     /// Calls `each` with the place of every element that may show a run, in ascending order.
     pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
-        with_best!(self.best, simd => simd.run(
+        with_set!(self.set, simd => simd.run(
             #[inline(always)]
             || match &self.tables {
                 Tables::Shortest(tables) => survivors(simd, self.target, tables, batch, each),
@@ -229,7 +229,7 @@ mod tests {
         for (count, len) in [(1, 2), (1, 3), (8, 3), (20, 4), (20, 6)] {
             let run = |word: &String| Run::of(&Literal::of(&word[..len], Style::default()));
             let runs: Vec<Run> = words[..count].iter().map(run).collect();
-            for filter in SequenceFilter::of_each_length(Target::Key, Best::detect(), &runs) {
+            for filter in SequenceFilter::of_each_length(Target::Key, InstructionSet::widest(), &runs) {
                 let mut passing = 0.0;
                 filter.survivors(&keys, &mut |_| passing += 1.0);
                 let expected = filter.share_passing() * keys.len() as f64;

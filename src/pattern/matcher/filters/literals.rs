@@ -14,7 +14,7 @@ use super::super::run::{Run, Starts};
 use super::super::sequence_filter::SequenceFilter;
 use super::*;
 use crate::pattern::syntax::Literal;
-use crate::simd::{Best, Scalar, with_best};
+use crate::simd::{InstructionSet, Scalar, with_set};
 use crate::wire::Symbols;
 
 /// Returns the values that a typed character stands for, by the definition of the options.
@@ -141,11 +141,11 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
         let mut put = |places: &[usize], _: &[Folded], starts: &[Starts]| {
             places.iter().zip(starts).for_each(|(place, starts)| reported[*place] = *starts);
         };
-        if let Some(quads) = QuadFilter::new(target, &classes, most, literals()) {
+        if let Some(quads) = QuadFilter::new(InstructionSet::widest(), target, &classes, most, literals()) {
             quads.survivors(&batch, &mut put);
             starts_pass("quads", &reported);
         }
-        let filter = LiteralFilter::new(target, &classes, most, 1, literals());
+        let filter = LiteralFilter::new(InstructionSet::widest(), target, &classes, most, 1, literals());
         let mut reported = vec![Starts::default(); all.len()];
         filter.survivors(&classes, &batch, &mut |places, _, starts| {
             places.iter().zip(starts).for_each(|(place, starts)| reported[*place] = *starts);
@@ -153,7 +153,7 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
         starts_pass("the chosen filter", &reported);
     }
     let runs: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
-    for sequences in SequenceFilter::of_each_length(target, Best::detect(), &runs) {
+    for sequences in SequenceFilter::of_each_length(target, InstructionSet::widest(), &runs) {
         let mut passing = 0;
         sequences.survivors(&batch, &mut |place| {
             assert_eq!(place, passing, "a text is rejected by its sequences");
@@ -239,7 +239,7 @@ fn a_folded_text_has_the_class_of_every_symbol() {
             let bytes = passed(target, bytes);
             let signs = if target == Target::Key { [bytes, with_sign(bytes)] } else { [bytes; 2] };
             let all = [
-                with_best!(Best::detect(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
+                with_set!(InstructionSet::widest(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
                 Folded::new(Scalar::plain(), classes.of_values(), target, &bytes),
             ];
             for (folded, sign) in all.iter().flat_map(|folded| [false, true].map(|sign| (folded, sign))) {

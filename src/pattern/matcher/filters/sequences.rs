@@ -5,7 +5,7 @@ use super::super::run::Run;
 use super::super::sequence_filter::{LONG, SHORT, SHORTEST, SequenceFilter, Tables, tables};
 use super::*;
 use crate::pattern::syntax::Literal;
-use crate::simd::{Best, Scalar};
+use crate::simd::{InstructionSet, Scalar};
 
 /// Checks that each run has a bucket that holds, for some of its neighbouring characters, every
 /// symbol of each. The characters after a shorter run may be any.
@@ -62,7 +62,7 @@ fn passes_what_it_says<const N: usize>(target: Target, of: fn(Box<[[u8; 64]; N]>
         either.iter().any(|bytes| shows(&tables, &values(bytes)))
     };
     let batch: Vec<Bytes> = batch.into_iter().map(|bytes| passed(target, bytes)).collect();
-    for best in [Best::detect(), Best::Scalar(Scalar::plain())] {
+    for best in [InstructionSet::widest(), InstructionSet::Scalar(Scalar::plain())] {
         let filter = SequenceFilter::of(target, best, of(Box::new(tables)));
         let mut found = Vec::new();
         filter.survivors(&batch, &mut |place| found.push(place));

@@ -1,0 +1,168 @@
+//! Measures the table that a search finds by itself, beside a program that disturbs it.
+//!
+//! ```text
+//! cargo bench --bench starts -- --rounds 20 --engine avx2
+//! cargo bench --bench starts -- --rounds 20 --engine avx2 --quiet
+//! ```
+//!
+//! In each round a new search starts and chooses its table. What counts is its rate from second 3 to
+//! second 8. Then searches with a fixed table run, each beside the same disturbance as second 3 to 8
+//! of the first search: a thread that computes and reads 64 MiB at random, for random times of 0.1
+//! to 2 s with pauses of the same lengths. The table shows the rate of each start as a part of the
+//! rate of the fixed table that is the fastest in the median. With `--quiet` nothing disturbs.
+//!
+//! One thread searches. Pin the whole program to two processors, or run it where there are two.
+
+#[allow(dead_code, reason = "starts are not interleaved")]
+mod rounds;
+
+use std::convert::Infallible;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{Rng as _, SeedableRng as _};
+use rounds::{Args, median, print_head};
+use vanity_ed25519::engine::{self, Engine, Sizing, Tuning};
+use vanity_ed25519::pattern::{Pattern, Style};
+use vanity_ed25519::search::{Find, Goal, Observer, Progress, Search, Stop};
+
+/// The numbers of windows of the fixed tables: 9, 28, 54 and 112 MiB.
+const FIXED: [usize; 4] = [18, 16, 15, 14];
+
+/// The part of a start that counts.
+const FROM: Duration = Duration::from_secs(3);
+const UNTIL: Duration = Duration::from_secs(8);
+
+/// The time in which a search with a fixed table fills the caches.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+/// Runs `work` beside the disturbance of a round, from `skipped` on.
+fn disturbed<R>(round: u64, skipped: Duration, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| disturb(round, skipped, &done));
+        let result = work();
+        done.store(true, Relaxed);
+        result
+    })
+}
+
+/// Computes and reads memory in bursts until `done`.
+fn disturb(round: u64, skipped: Duration, done: &AtomicBool) {
+    let mut random = ChaCha8Rng::seed_from_u64(round);
+    let memory: Vec<u64> = (0..8 << 20).collect();
+    let (mut at, mut sum) = (1u64, 0u64);
+    let began = Instant::now();
+    let mut end = Duration::ZERO;
+    let mut is_burst = false;
+    while !done.load(Relaxed) {
+        let now = began.elapsed() + skipped;
+        while end <= now {
+            end += Duration::from_millis(100 + u64::from(random.next_u32() % 1900));
+            is_burst = !is_burst;
+        }
+        if is_burst {
+            for _ in 0..10_000 {
+                at = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                sum = sum.wrapping_add(memory[(at >> 41) as usize]).rotate_left(7).wrapping_mul(3);
+            }
+        } else {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    std::hint::black_box(sum);
+}
+
+/// Measures from the first progress after a time to the end.
+struct Meter {
+    from: Duration,
+    since: Option<Progress>,
+}
+
+impl Observer for Meter {
+    type Error = Infallible;
+
+    fn found(&mut self, _: &[Find]) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn progress(&mut self, progress: &Progress) -> Result<(), Infallible> {
+        if self.since.is_none() && progress.elapsed >= self.from {
+            self.since = Some(*progress);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the keys per second of a search between two times.
+fn rate(engine: &dyn Engine, from: Duration, until: Duration) -> f64 {
+    let patterns = [Pattern::new("Ab3dEfGh", Style { case_sensitive: true, ..Style::default() })];
+    let patterns = patterns.map(|pattern| pattern.expect("it can be searched"));
+    let search = Search {
+        engine,
+        patterns: &patterns,
+        threads: NonZeroUsize::MIN,
+        goal: Goal::Measurement,
+        timeout: Some(until),
+        prepare: None,
+    };
+    let mut meter = Meter { from, since: None };
+    let Ok(summary) = search.run(&Stop::new(), &mut meter) else { return f64::NAN };
+    let Some(since) = meter.since else { return f64::NAN };
+    (summary.attempts - since.attempts) as f64 / (summary.elapsed - since.elapsed).as_secs_f64()
+}
+
+fn main() -> Result<(), String> {
+    let args = Args::parse()?;
+    let names: Vec<&str> =
+        engine::available(Sizing::for_attempts(0.0)).iter().map(|one| one.name()).collect();
+    let name = args.engine.as_deref().unwrap_or(names[0]);
+    let auto = Sizing::for_attempts(f64::INFINITY);
+    let build = |sizing: Sizing| engine::select(name, sizing).map_err(|error| error.to_string());
+    if args.test {
+        let engine = build(Sizing { windows: Some(28), ..auto })?;
+        let rate =
+            disturbed(0, FROM, || rate(&*engine, Duration::from_millis(100), Duration::from_millis(250)));
+        assert!(rate > 0.0, "a search tries keys");
+        println!("starts: {name}, {rate:.0} keys/s");
+        return Ok(());
+    }
+    print_head("starts", &args);
+    let is_quiet = std::env::args().any(|word| word == "--quiet");
+    let beside = |round: usize, skipped: Duration, work: &dyn Fn() -> f64| {
+        if is_quiet { work() } else { disturbed(round as u64, skipped, work) }
+    };
+    let (mut starts, mut fixed) = (Vec::new(), vec![Vec::new(); FIXED.len()]);
+    for round in 0..args.rounds {
+        let engine = build(auto)?;
+        starts.push((beside(round, Duration::ZERO, &|| rate(&*engine, FROM, UNTIL)), engine.tuning()));
+        for turn in 0..FIXED.len() {
+            let at = (round + turn) % FIXED.len();
+            let engine = build(Sizing { windows: Some(FIXED[at]), ..auto })?;
+            let time = WARM_UP + (UNTIL - FROM);
+            fixed[at].push(beside(round, FROM - WARM_UP, &|| rate(&*engine, WARM_UP, time)));
+        }
+    }
+    println!("\n{name}, keys/s\n{:<12}{:>12}", "table", "median");
+    for (windows, rates) in FIXED.iter().zip(&fixed) {
+        println!("{:<12}{:>12.0}", format!("{windows} windows"), median(rates));
+    }
+    let rates: Vec<f64> = starts.iter().map(|(rate, _)| *rate).collect();
+    println!("{:<12}{:>12.0}", "found", median(&rates));
+    let best = (0..FIXED.len()).max_by(|a, b| median(&fixed[*a]).total_cmp(&median(&fixed[*b]))).unwrap_or(0);
+    println!(
+        "\n{:<7}{:>9}{:>12}{:>12}   part of {} windows",
+        "start", "windows", "found", "fixed", FIXED[best]
+    );
+    let mut parts = Vec::new();
+    for (round, ((rate, tuning), fixed)) in starts.iter().zip(&fixed[best]).enumerate() {
+        let windows = tuning.map_or(0, |Tuning { windows, .. }| windows);
+        parts.push(rate / fixed);
+        println!("{:<7}{windows:>9}{rate:>12.0}{fixed:>12.0}{:>10.3}", round + 1, rate / fixed);
+    }
+    let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
+    println!("median {:.3}, least {least:.3}", median(&parts));
+    Ok(())
+}
