@@ -74,7 +74,7 @@ def functions(objdump, program):
                 found[int(begins[1], 16)] = (begins[2], body)
             elif is_instruction := line.match(text):
                 address, text = int(is_instruction[1], 16), is_instruction[2]
-                text = text.split("\t//")[0].replace("\t", " ")
+                text = re.split(r"\s+(//|;)", text)[0].replace("\t", " ")
                 to = target.search(text)
                 symbol, place = (to[2], int(to[1], 16)) if to else (None, None)
                 if place in slots and machine.call.match(text):
@@ -252,8 +252,8 @@ def check(objdump, program):
     print(f"{'kind':<7} {'function':<44} {'address':>9} {'instructions':>13} {'vector':>7} {'calls':>6}")
     for kind, name, address, instructions, vectors, called in hot:
         print(f"{kind:<7} {name:<44} {address:>9x} {instructions:>13} {vectors:>7} {called:>6}")
-    if not hot:
-        faults["no hot loop was found: this program has no vectors or no symbols"] = 1
+    if not ours:
+        faults["this program has no functions of this package, or no symbols"] = 1
     for fault, times in faults.items():
         print(f"FAULT: {fault}" + (f" ({times} times)" if times > 1 else ""))
     return len(faults)
