@@ -1,6 +1,8 @@
 //! Instruction sets that add instructions to another set, and have its vectors.
 
 use super::cache_line::CacheLine;
+#[cfg(target_arch = "x86_64")]
+use super::sha256::Sha256;
 #[cfg(target_arch = "aarch64")]
 use super::sha512::Sha512;
 use super::words::{Halves, Words};
@@ -53,6 +55,8 @@ impl<T: Extends> Words for T {
     }
 
     as_base! {
+        #[cfg(target_arch = "x86_64")]
+        sha256() -> Option<Sha256>;
         #[cfg(target_arch = "aarch64")]
         sha512() -> Option<Sha512>;
         splat(word: u64) -> Self::Word;

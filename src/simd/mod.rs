@@ -18,6 +18,8 @@ mod detect;
 mod extends;
 mod instruction_set;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sha256;
 #[cfg(target_arch = "aarch64")]
 mod sha512;
 #[cfg(target_arch = "x86_64")]
@@ -35,6 +37,8 @@ pub use extends::Extends;
 pub use instruction_set::InstructionSet;
 pub(crate) use instruction_set::with_set;
 pub use scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+pub use sha256::{Quad, Sha256};
 #[cfg(target_arch = "aarch64")]
 pub use sha512::{Pair, Sha512};
 #[cfg(target_arch = "x86_64")]

@@ -26,6 +26,7 @@ macro_rules! on_every_set {
             use $crate::simd::tests::on;
             use $crate::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
             on(Avx2::detect(), $check);
+            on(Avx2::detect().map(Avx2::without_sha256), $check);
             on(AvxIfma::detect(), $check);
             on(Avx512f::detect(), $check);
             on(Avx512ifma::detect(), $check);

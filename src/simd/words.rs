@@ -5,6 +5,8 @@
 //! in them can become a call with its operands in memory (`benches/inlined.sh` finds such calls).
 
 use super::cache_line::CacheLine;
+#[cfg(target_arch = "x86_64")]
+use super::sha256::Sha256;
 #[cfg(target_arch = "aarch64")]
 use super::sha512::Sha512;
 
@@ -23,6 +25,14 @@ pub trait Words: Copy + Send + Sync + 'static {
     /// Runs `work` with the instructions of this set. The compiler uses them in all code that is
     /// inlined into `work`.
     fn run<R>(self, work: impl FnOnce() -> R) -> R;
+
+    /// Returns the token of the processor's own instructions for SHA-256, if there are any and they
+    /// are faster than the lanes.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn sha256(self) -> Option<Sha256> {
+        None
+    }
 
     /// Returns the token of the processor's own instructions for SHA-512, if there are any and they
     /// are faster than the lanes.

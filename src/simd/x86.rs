@@ -12,11 +12,12 @@ use std::mem::MaybeUninit;
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
 use super::extends::Extends;
+use super::sha256::Sha256;
 use super::words::{Bytes64, Doubles, Halves, Madd52, Words};
 
 /// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
 #[derive(Clone, Copy, Debug)]
-pub struct Avx2(());
+pub struct Avx2(Option<Sha256>);
 
 /// The token of [`Avx2`] and AVX-IFMA, with 4 lanes and 52-bit products (Sierra Forest, Arrow Lake
 /// and later).
@@ -47,7 +48,13 @@ impl Avx2 {
     ///
     /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
-        need(AVX2).map(|()| Self(()))
+        need(AVX2).map(|()| Self(Sha256::detect().ok()))
+    }
+
+    /// Returns the token without the instructions for SHA-256.
+    #[must_use]
+    pub const fn without_sha256(self) -> Self {
+        Self(None)
     }
 }
 
@@ -58,7 +65,7 @@ impl AvxIfma {
     ///
     /// Returns the names of the instruction sets that the processor lacks.
     pub fn detect() -> Result<Self, Missing> {
-        need(AVXIFMA).map(|()| Self(Avx2(())))
+        need(AVXIFMA).map(|()| Self(Avx2(Sha256::detect().ok())))
     }
 }
 
@@ -266,6 +273,11 @@ impl Words for Avx2 {
     fn run<R>(self, work: impl FnOnce() -> R) -> R {
         // SAFETY: the token was made by detection.
         unsafe { with_avx2(work) }
+    }
+
+    #[inline(always)]
+    fn sha256(self) -> Option<Sha256> {
+        self.0
     }
 
     #[inline(always)]

@@ -12,10 +12,13 @@
 //! before that word, and most of the work for words 16 to 31 of the schedule. The first four rounds
 //! are the same for every key, and the compiler evaluates them.
 //!
-//! Entry 24 of RESULTS.txt has the times. One lane hashes by `one_key`.
+//! Entry 24 of RESULTS.txt has the times. One lane hashes by `arrays`. With AVX2, the processor's own
+//! instructions for SHA-256 are faster, if it has them.
 
+mod arrays;
 mod block;
-mod one_key;
+#[cfg(target_arch = "x86_64")]
+mod instructions;
 
 use self::block::{BLOCK, INITIAL, ROUND, SIGN};
 use crate::hash::sha2_round;
@@ -38,14 +41,12 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
         return;
     }
     if S::LANES == 1 {
-        simd.run(
-            #[inline(always)]
-            || {
-                for (at, key) in keys.iter().enumerate() {
-                    [clear[at], set[at]] = one_key::of_both_signs(key);
-                }
-            },
-        );
+        arrays::of_both_signs(keys, [clear, set]);
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sha256) = simd.sha256() {
+        instructions::of_both_signs(sha256, keys, [clear, set]);
         return;
     }
     if keys.len() < vector {

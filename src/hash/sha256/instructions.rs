@@ -1,0 +1,84 @@
+//! SHA-256 by the processor's own instructions, which hash one message at a time.
+
+use super::block::{BLOCK, INITIAL, ROUND, SIGN};
+use crate::simd::{Quad, Sha256, unroll};
+use crate::wire::HEADER;
+
+/// The vectors abef and cdgh of a state.
+type State = [Quad; 2];
+
+/// Does [`super::of_both_signs`]. The rounds of both signs take turns, because one message alone
+/// waits for its own results.
+pub(super) fn of_both_signs(sha256: Sha256, keys: &[[u8; 32]], [clear, set]: [&mut [[u8; 32]]; 2]) {
+    sha256.run(
+        #[inline(always)]
+        || {
+            let (constants, _) = ROUND.as_chunks::<4>();
+            let [a, b, c, d, e, f, g, h] = INITIAL;
+            let initial = [sha256.quad([f, e, b, a]), sha256.quad([h, g, d, c])];
+            let sign = sha256.quad([SIGN, 0, 0, 0]);
+            let mut block = [0; 64];
+            for at in 0..BLOCK.len() {
+                block[4 * at..4 * at + 4].copy_from_slice(&BLOCK[at].to_be_bytes());
+            }
+            // The first four words are the same for every key.
+            let header = words(sha256, &block, 0);
+            let mut first = initial;
+            four_rounds(sha256, &mut first, header, constants[0]);
+            for at in 0..keys.len() {
+                block[HEADER.len()..HEADER.len() + 32].copy_from_slice(&keys[at]);
+                block[HEADER.len() + 31] &= 0x7f;
+                let schedule =
+                    [header, words(sha256, &block, 1), words(sha256, &block, 2), words(sha256, &block, 3)];
+                let mut common = first;
+                four_rounds(sha256, &mut common, schedule[1], constants[1]);
+                four_rounds(sha256, &mut common, schedule[2], constants[2]);
+                let (mut schedules, mut states) = ([schedule; 2], [common; 2]);
+                schedules[1][3] = sha256.or(schedule[3], sign);
+                unroll!(of of 0 1 => {
+                    four_rounds(sha256, &mut states[of], schedules[of][3], constants[3]);
+                });
+                unroll!(four of 4 5 6 7 8 9 10 11 12 13 14 15 => {
+                    unroll!(of of 0 1 => {
+                        extend(sha256, &mut schedules[of], four % 4);
+                        four_rounds(sha256, &mut states[of], schedules[of][four % 4], constants[four]);
+                    });
+                });
+                write(sha256, states[0], initial, &mut clear[at]);
+                write(sha256, states[1], initial, &mut set[at]);
+            }
+        },
+    );
+}
+
+/// Returns four words of a block.
+#[inline(always)]
+fn words(sha256: Sha256, block: &[u8; 64], quad: usize) -> Quad {
+    sha256.read(&block.as_chunks().0[quad])
+}
+
+/// Does four rounds, with words of the schedule and the constants of the rounds.
+#[inline(always)]
+fn four_rounds(sha256: Sha256, state: &mut State, words: Quad, constants: [u32; 4]) {
+    let input = sha256.add(words, sha256.quad(constants));
+    let [abef, cdgh] = *state;
+    let middle = sha256.two_rounds(abef, cdgh, input);
+    *state = [sha256.two_rounds(middle, abef, sha256.upper_half(input)), middle];
+}
+
+/// Replaces four words of the schedule by the words sixteen places later.
+#[inline(always)]
+fn extend(sha256: Sha256, schedule: &mut [Quad; 4], at: usize) {
+    let quad = |after: usize| schedule[(at + after) % 4];
+    let sum = sha256.add(sha256.schedule_1(quad(0), quad(1)), sha256.next(quad(2), quad(3)));
+    schedule[at] = sha256.schedule_2(sum, quad(3));
+}
+
+/// Writes the digest of a state.
+#[inline(always)]
+fn write(sha256: Sha256, [abef, cdgh]: State, initial: State, digest: &mut [u8; 32]) {
+    let quads = sha256.digest(sha256.add(abef, initial[0]), sha256.add(cdgh, initial[1]));
+    let (halves, _) = digest.as_chunks_mut();
+    sha256.write(quads[0], &mut halves[0]);
+    sha256.write(quads[1], &mut halves[1]);
+}
