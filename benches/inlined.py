@@ -20,8 +20,8 @@ ENTRY = re.compile(r"\bsimd::\w+::with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.
 ROOMS = re.compile(r"\bvanity_ed25519::(simd|hash|curve|engine|pattern::matcher|search::stream)::")
 # Intrinsics and their helpers have no other name in these files.
-INSTRUCTIONS = re.compile(r"^<?vanity_ed25519::simd::(x86|vbmi|aarch64|sha512)::")
-NOT_INSTRUCTIONS = re.compile(r"::(detect|need|too_short|no_such_row|without_sha512)$|::with_\w+$")
+INSTRUCTIONS = re.compile(r"^<?vanity_ed25519::simd::(x86|vbmi|aarch64|sha256|sha512)::")
+NOT_INSTRUCTIONS = re.compile(r"::(detect|need|too_short|no_such_row|without_sha(256|512))$|::with_\w+$")
 NEVER_RETURNS = re.compile(r"panic|_fail\b|_failed\b|too_short|no_such_row|handle_error|handle_alloc_error|unwind_resume|abort")
 
 # A loop is hot if it has at least this number of vector instructions of its own. One that holds
@@ -30,12 +30,12 @@ HOT = 12
 
 
 class X86:
-    vector = re.compile(r"%[yz]mm")
+    vector = re.compile(r"%[yz]mm|^sha256")
     call = re.compile(r"^(?:notrack )?call\s")
     jump = re.compile(r"^(?:notrack |bnd )?(j[a-z]+)\s+(.*)")
     ends = re.compile(r"^(ret|ud2|hlt|int3)")
     multiplies = re.compile(r"^({vex} )?(vfn?m(add|sub)|vpmadd52)")
-    turns = re.compile(r"^vpro[rl]|^vps[lr]l")
+    turns = re.compile(r"^vpro[rl]|^vps[lr]l|^sha256")
     looks_up = re.compile(r"^vpshufb|^vpermb|^vpmaddubsw")
 
     @staticmethod
