@@ -194,9 +194,6 @@ mod tests {
     /// No real search tries so many keys.
     #[test]
     fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
-        let schema: Value =
-            serde_json::from_str(include_str!("../../docs/vanity-ed25519.schema.json")).unwrap();
-        let schema = jsonschema::validator_for(&schema).unwrap();
         let patterns = [Pattern::new("abc", Style::default()).unwrap()];
         let seed = Seed::new([7; 32]);
         let public_key = seed.public_key();
@@ -230,7 +227,6 @@ mod tests {
             let summary = summary(&end, &patterns, "portable", 1);
             for object in [&found, &summary] {
                 assert_eq!(object["attempts"].to_string(), text);
-                schema.validate(object).unwrap_or_else(|error| panic!("{error}: {object}"));
             }
             assert_eq!(summary["found"].to_string(), text);
         }

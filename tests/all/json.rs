@@ -6,12 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use crate::ssh_agent::imitate;
-use crate::{documents, program};
-use jsonschema::Validator;
+use crate::{documents, program, require};
 use program::{check_secret, objects, program, run, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -26,15 +25,52 @@ fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()
 }
 
-fn validator() -> Validator {
-    jsonschema::draft202012::new(&schema()).unwrap()
+/// Checks the schema itself. Then prints for each object why the schema refuses it, or null.
+const VALIDATE: &str = "
+import json, sys
+from jsonschema import Draft202012Validator
+schema, objects = json.load(sys.stdin)
+Draft202012Validator.check_schema(schema)
+validator = Draft202012Validator(schema)
+faults = (next(validator.iter_errors(object), None) for object in objects)
+print(json.dumps([fault and str(fault) for fault in faults]))
+";
+
+/// Returns why the schema refuses each object. `None` if no Python with the package jsonschema is
+/// here.
+fn faults(objects: &[Value]) -> Option<Vec<Option<String>>> {
+    let python = ["/usr/bin/python3", "python3"].into_iter().find(|python| {
+        let mut has_package = Command::new(python);
+        has_package.args(["-c", "import jsonschema"]).stderr(Stdio::null());
+        has_package.status().is_ok_and(|status| status.success())
+    });
+    let Some(python) = python else {
+        require::missing("python3-jsonschema");
+        return None;
+    };
+    let mut validator = Command::new(python);
+    validator.args(["-c", VALIDATE]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut validator = validator.spawn().unwrap();
+    serde_json::to_writer(validator.stdin.take().unwrap(), &json!([schema(), objects])).unwrap();
+    let output = validator.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let faults: Vec<Option<String>> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(faults.len(), objects.len());
+    Some(faults)
 }
 
 /// Checks that objects obey the schema.
 pub fn validate(objects: &[Value]) {
-    let validator = validator();
-    for object in objects {
-        validator.validate(object).unwrap_or_else(|error| panic!("{error}\n{object}"));
+    for (object, fault) in objects.iter().zip(faults(objects).into_iter().flatten()) {
+        assert_eq!(fault, None, "{object}");
+    }
+}
+
+/// Checks that the schema refuses objects, which come with what is wrong with them.
+fn refuse(objects: &[(Value, String)]) {
+    let values: Vec<Value> = objects.iter().map(|(object, _)| object.clone()).collect();
+    for ((object, how), fault) in objects.iter().zip(faults(&values).into_iter().flatten()) {
+        assert!(fault.is_some(), "{how}: {object}");
     }
 }
 
@@ -150,26 +186,26 @@ fn every_object_of_every_run_obeys_the_schema() {
 /// field.
 #[test]
 fn an_object_that_is_changed_anywhere_is_refused() {
-    let validator = validator();
-    let refused = |object: &Value, how: &str| assert!(!validator.is_valid(object), "{how}: {object}");
-    // One object of each set of fields is enough, because it takes long to validate one. The values
-    // that a field can have depend on the type of the object, and not on its other fields.
+    let (mut right, mut wrong) = (Vec::new(), Vec::new());
+    let mut refused = |object: Value, how: String| wrong.push((object, how));
+    // One object of each set of fields is enough. The values that a field can have depend on the
+    // type of the object, and not on its other fields.
     let (mut shapes, mut tried) = (BTreeSet::new(), HashSet::new());
     for object in &*EVERY_OBJECT {
         let fields: Vec<String> = object.as_object().unwrap().keys().cloned().collect();
         if !shapes.insert((text(object, "type"), fields)) {
             continue;
         }
-        assert!(validator.is_valid(object));
+        right.push(object.clone());
         let changed = |name: &str, value: Value| {
             let mut object = object.clone();
             object[name] = value;
             object
         };
-        refused(&changed("more", json!(1)), "a field more");
+        refused(changed("more", json!(1)), "a field more".to_owned());
         for other in ["estimate", "found", "summary", "bench", "progress"] {
             if object["type"] != other {
-                refused(&changed("type", other.into()), "another type");
+                refused(changed("type", other.into()), "another type".to_owned());
             }
         }
         for (name, value) in object.as_object().unwrap() {
@@ -180,7 +216,7 @@ fn an_object_that_is_changed_anywhere_is_refused() {
             let can_miss = ["suggestions", "last_chance_max", "tuning", "keys_per_second_one_thread"];
             let in_files = name == "agent" && object.get("private_key_file").is_some();
             if !in_files && !can_miss.contains(&name.as_str()) {
-                refused(&less, &format!("no {name}"));
+                refused(less, format!("no {name}"));
             }
             if !tried.insert((text(object, "type"), name, std::mem::discriminant(value))) {
                 continue;
@@ -191,28 +227,31 @@ fn an_object_that_is_changed_anywhere_is_refused() {
                 if value.is_boolean() && wrong.is_boolean() || can_be_empty && wrong == json!([]) {
                     continue;
                 }
-                refused(&changed(name, wrong.clone()), &format!("{name} is {wrong}"));
+                let how = format!("{name} is {wrong}");
+                refused(changed(name, wrong), how);
             }
             if value.is_number() {
-                refused(&changed(name, value.to_string().into()), &format!("{name} is text"));
+                refused(changed(name, value.to_string().into()), format!("{name} is text"));
             } else {
-                refused(&changed(name, json!(1.5)), &format!("{name} is a number"));
+                refused(changed(name, json!(1.5)), format!("{name} is a number"));
             }
             if value.is_u64() && name != "threads" {
                 for number in [json!((1_u64 << 53)), json!(u64::MAX), json!(0.5), json!("12"), json!("1e20")]
                 {
-                    refused(&changed(name, number.clone()), &format!("{name} is {number}"));
+                    let how = format!("{name} is {number}");
+                    refused(changed(name, number), how);
                 }
-                assert!(validator.is_valid(&changed(name, json!(u64::MAX.to_string()))), "{name}");
+                right.push(changed(name, json!(u64::MAX.to_string())));
             }
         }
     }
+    validate(&right);
+    refuse(&wrong);
 }
 
 /// An object that names a file has no secret, and the schema allows none there.
 #[test]
 fn a_secret_is_printed_only_without_a_file() {
-    let validator = validator();
     let directory = TempDir::new().unwrap();
     let private = directory.path().join("id_x");
     let ran = run(program(&["--json", "ab", "-o"]).arg(&private));
@@ -220,22 +259,25 @@ fn a_secret_is_printed_only_without_a_file() {
     let in_file = objects(&ran.stdout).remove(1);
     let on_stdout = printed(&["--json", "ab"], 0).remove(1);
     assert!(in_file.get("private_key").is_none());
-    assert!(validator.is_valid(&in_file) && validator.is_valid(&on_stdout));
+    validate(&[in_file.clone(), on_stdout.clone()]);
 
-    let mut both = in_file.clone();
-    both["private_key"] = on_stdout["private_key"].clone();
-    assert!(!validator.is_valid(&both), "{both}");
-    for file in ["private_key_file", "public_key_file"] {
-        let mut both = on_stdout.clone();
-        both[file] = in_file[file].clone();
-        assert!(!validator.is_valid(&both), "{both}");
-    }
+    let both = |object: &Value, field: &str, other: &Value| {
+        let mut both = object.clone();
+        both[field] = other[field].clone();
+        (both, format!("with {field}"))
+    };
+    refuse(&[
+        both(&in_file, "private_key", &on_stdout),
+        both(&on_stdout, "private_key_file", &in_file),
+        both(&on_stdout, "public_key_file", &in_file),
+    ]);
 }
 
 #[test]
 fn the_schema_is_valid_and_describes_every_field() {
     let schema = schema();
-    assert!(jsonschema::draft202012::meta::is_valid(&schema));
+    // It also checks the schema itself.
+    validate(&EVERY_OBJECT[..1]);
     for (name, definition) in schema["$defs"].as_object().unwrap() {
         assert!(definition["description"].is_string(), "{name}");
         if let Some(properties) = definition.get("properties") {

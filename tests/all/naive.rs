@@ -6,7 +6,7 @@
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-use regex_automata::{meta, util::syntax};
+use regex::bytes::{Regex, RegexBuilder};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
 use vanity_ed25519::wire::{self, Target};
 
@@ -23,7 +23,7 @@ const KEYS: usize = 10_000;
 pub enum Naive {
     /// For each character of the pattern, the bytes that it matches.
     Text(Vec<[bool; 256]>, Kind),
-    Regex(Box<meta::Regex>),
+    Regex(Regex),
 }
 
 impl Naive {
@@ -33,13 +33,10 @@ impl Naive {
             let reads = |typed: u8| std::array::from_fn(|seen| reads_as(typed, seen as u8, style));
             return Self::Text(pattern.text().bytes().map(reads).collect(), style.kind);
         }
-        let syntax = syntax::Config::new().unicode(false).utf8(false).case_insensitive(!style.case_sensitive);
+        let mut regex = RegexBuilder::new(pattern.text());
         // Large automata are allowed, because they are the fastest.
-        let config = meta::Config::new().utf8_empty(false).dfa_state_limit(Some(10_000));
-        let config = config.dfa_size_limit(Some(4 << 20)).onepass(false);
-        Self::Regex(Box::new(
-            meta::Builder::new().configure(config).syntax(syntax).build(pattern.text()).unwrap(),
-        ))
+        regex.unicode(false).case_insensitive(!style.case_sensitive).dfa_size_limit(4 << 20);
+        Self::Regex(regex.build().unwrap())
     }
 
     pub fn is_in(&self, body: &[u8]) -> bool {
