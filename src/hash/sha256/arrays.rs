@@ -23,7 +23,9 @@ pub(super) fn of_both_signs(keys: &[[u8; 32]], [clear, set]: [&mut [[u8; 32]]; 2
     }
 }
 
-/// Returns the fingerprints of up to [`KEYS`] keys for both signs of x.
+/// Returns the fingerprints of up to [`KEYS`] keys for both signs of x. It stays a call, so that the
+/// loops of the rounds are the only code with vectors.
+#[inline(never)]
 fn digests(keys: &[[u8; 32]]) -> [[[u8; 32]; KEYS]; 2] {
     let mut schedule = [[0; KEYS]; 64];
     for at in 0..BLOCK.len() {
