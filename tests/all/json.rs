@@ -50,11 +50,11 @@ fn faults(objects: &[Value]) -> Option<Vec<Option<String>>> {
     };
     let mut validator = Command::new(python);
     validator.args(["-c", VALIDATE]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut validator = validator.spawn().unwrap();
+    let mut validator = program::start(&mut validator);
     serde_json::to_writer(validator.stdin.take().unwrap(), &json!([schema(), objects])).unwrap();
-    let output = validator.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let faults: Vec<Option<String>> = serde_json::from_slice(&output.stdout).unwrap();
+    let ran = validator.end();
+    assert_eq!(ran.status, Some(0));
+    let faults: Vec<Option<String>> = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(faults.len(), objects.len());
     Some(faults)
 }
