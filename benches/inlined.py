@@ -10,13 +10,13 @@ import subprocess
 import sys
 
 # The crates whose functions are checked: this package, and its benches, which have no prefix.
-PACKAGE = re.compile(r"\b(vanity_ed25519|engines|patterns|plain|parts|tables|steps|record)::")
+PACKAGE = re.compile(r"\b(vanity_ed25519|engines|patterns|plain|parts|tables|steps|starts|record)::")
 # Generic functions of these crates are compiled in the crate that uses them. They belong to a
 # package if one of its functions calls them.
 GENERIC = re.compile(r"^(<.* as )?(&mut )?<?(core|alloc|std)::|^<&mut |^<\[|^core$")
 INTRINSIC = re.compile(r"\bcore_arch::(?!.*::(_xgetbv|__cpuid))")
 # The functions that `Words::run` calls: everything below them is compiled for the instruction set.
-ENTRY = re.compile(r"\bsimd::\w+::with_\w+")
+ENTRY = re.compile(r"\bsimd::(?:\w+::)+with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.
 ROOMS = re.compile(r"\bvanity_ed25519::(simd|hash|curve|engine|pattern::matcher|search::stream)::")
 # Intrinsics and their helpers have no other name in these files.

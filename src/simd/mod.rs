@@ -22,6 +22,8 @@ mod scalar;
 mod sha256;
 #[cfg(target_arch = "aarch64")]
 mod sha512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod token;
 #[cfg(target_arch = "x86_64")]
 mod vbmi;
 mod words;

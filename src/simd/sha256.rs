@@ -8,18 +8,10 @@
 use std::arch::x86_64::*;
 
 use super::detect::{Missing, need};
-
-/// The token of the instructions for SHA-256 (Zen, Ice Lake and later), together with AVX2.
-#[derive(Clone, Copy, Debug)]
-pub struct Sha256(());
+use super::token::token;
 
 /// Four adjacent words.
 pub type Quad = __m128i;
-
-#[target_feature(enable = "avx2,sha")]
-fn with_sha256<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
 
 /// Reverses the bytes of each word.
 #[target_feature(enable = "avx2,sha")]
@@ -28,82 +20,55 @@ fn swap_bytes(a: Quad) -> Quad {
     _mm_shuffle_epi8(a, _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12))
 }
 
-/// Defines methods that are one expression of intrinsics.
-macro_rules! instructions {
-    ($($(#[$doc:meta])* $method:ident ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
-        $(
-            $(#[$doc])*
-            #[inline(always)]
-            #[must_use]
-            pub fn $method(self, $($arg: $type),*) -> $result {
-                #[target_feature(enable = "avx2,sha")]
-                #[inline]
-                fn instruction($($arg: $type),*) -> $result {
-                    $body
-                }
-                // SAFETY: only detection makes the token, so the processor has the instruction.
-                unsafe { instruction($($arg),*) }
-            }
-        )*
+token! {
+    /// The token of the instructions for SHA-256 (Zen, Ice Lake and later), together with AVX2.
+    Sha256, "avx2,sha", needs ["sha", "avx2"];
+
+    /// Returns four words, the first one lowest.
+    quad(words: [u32; 4]) -> Quad = {
+        let [a, b, c, d] = words;
+        _mm_setr_epi32(a.cast_signed(), b.cast_signed(), c.cast_signed(), d.cast_signed())
     };
-}
-
-impl Sha256 {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(&["sha", "avx2"]).map(|()| Self(()))
-    }
-
-    /// Runs `work` with these instructions. The compiler uses them in all code that is inlined into
-    /// `work`.
-    #[inline(always)]
-    pub fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: the token was made by detection.
-        unsafe { with_sha256(work) }
-    }
-
     /// Writes four big-endian words.
-    #[inline(always)]
-    pub fn write(self, a: Quad, bytes: &mut [u8; 16]) {
-        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is
-        // allowed.
+    write(a: Quad, bytes: &mut [u8; 16]) -> () = {
+        // SAFETY: the array has 16 bytes, and any alignment is allowed.
         unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), swap_bytes(a)) }
-    }
-
-    instructions! {
-        /// Returns four words, the first one lowest.
-        quad(words: [u32; 4]) -> Quad = {
-            let [a, b, c, d] = words;
-            _mm_setr_epi32(a.cast_signed(), b.cast_signed(), c.cast_signed(), d.cast_signed())
-        };
-        /// Reads four big-endian words.
-        read(bytes: &[u8; 16]) -> Quad = {
-            // SAFETY: the array has 16 bytes, and any alignment is allowed.
-            swap_bytes(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
-        };
-        /// Returns `a + b`, word by word.
-        add(a: Quad, b: Quad) -> Quad = _mm_add_epi32(a, b);
-        /// Returns `a | b`.
-        or(a: Quad, b: Quad) -> Quad = _mm_or_si128(a, b);
-        /// Returns the upper three words of `a` and the lowest word of `b`.
-        next(a: Quad, b: Quad) -> Quad = _mm_alignr_epi8::<4>(b, a);
-        /// Returns the upper half of `a` as the lower half.
-        upper_half(a: Quad) -> Quad = _mm_shuffle_epi32::<0b1110>(a);
-        /// Returns the words of a digest from the two vectors of the state.
-        digest(abef: Quad, cdgh: Quad) -> [Quad; 2] = {
-            let (abef, cdgh) = (_mm_shuffle_epi32::<0b00_01_10_11>(abef), _mm_shuffle_epi32::<0b00_01_10_11>(cdgh));
-            [_mm_unpacklo_epi64(abef, cdgh), _mm_unpackhi_epi64(abef, cdgh)]
-        };
-        /// Does two rounds with the lower half of the input (SHA256RNDS2), and returns the new
-        /// `abef`. The old `abef` is the new `cdgh`.
-        two_rounds(abef: Quad, cdgh: Quad, input: Quad) -> Quad = _mm_sha256rnds2_epu32(cdgh, abef, input);
-        /// Does the first part of four words of the schedule (SHA256MSG1).
-        schedule_1(first: Quad, second: Quad) -> Quad = _mm_sha256msg1_epu32(first, second);
-        /// Does the second part of four words of the schedule (SHA256MSG2).
-        schedule_2(sum: Quad, late: Quad) -> Quad = _mm_sha256msg2_epu32(sum, late);
-    }
+    };
+    /// Reads four big-endian words.
+    read(bytes: &[u8; 16]) -> Quad = {
+        // SAFETY: as in `write`.
+        swap_bytes(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+    };
+    /// Reads big-endian words: three zero bytes, and the first thirteen of `bytes`.
+    read_after_three(bytes: &[u8; 16]) -> Quad = {
+        // SAFETY: as in `write`.
+        swap_bytes(_mm_slli_si128::<3>(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }))
+    };
+    /// Reads big-endian words: the last three of `bytes`, and thirteen zero bytes.
+    read_last_three(bytes: &[u8; 16]) -> Quad = {
+        // SAFETY: as in `write`.
+        swap_bytes(_mm_srli_si128::<13>(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }))
+    };
+    /// Returns `a + b`, word by word.
+    add(a: Quad, b: Quad) -> Quad = _mm_add_epi32(a, b);
+    /// Returns `a | b`.
+    or(a: Quad, b: Quad) -> Quad = _mm_or_si128(a, b);
+    /// Returns `a & !b`.
+    and_not(a: Quad, b: Quad) -> Quad = _mm_andnot_si128(b, a);
+    /// Returns the upper three words of `a` and the lowest word of `b`.
+    next(a: Quad, b: Quad) -> Quad = _mm_alignr_epi8::<4>(b, a);
+    /// Returns the upper half of `a` as the lower half.
+    upper_half(a: Quad) -> Quad = _mm_shuffle_epi32::<0b1110>(a);
+    /// Returns the words of a digest from the two vectors of the state.
+    digest(abef: Quad, cdgh: Quad) -> [Quad; 2] = {
+        let (abef, cdgh) = (_mm_shuffle_epi32::<0b00_01_10_11>(abef), _mm_shuffle_epi32::<0b00_01_10_11>(cdgh));
+        [_mm_unpacklo_epi64(abef, cdgh), _mm_unpackhi_epi64(abef, cdgh)]
+    };
+    /// Does two rounds with the lower half of the input (SHA256RNDS2), and returns the new
+    /// `abef`. The old `abef` is the new `cdgh`.
+    two_rounds(abef: Quad, cdgh: Quad, input: Quad) -> Quad = _mm_sha256rnds2_epu32(cdgh, abef, input);
+    /// Does the first part of four words of the schedule (SHA256MSG1).
+    schedule_1(first: Quad, second: Quad) -> Quad = _mm_sha256msg1_epu32(first, second);
+    /// Does the second part of four words of the schedule (SHA256MSG2).
+    schedule_2(sum: Quad, late: Quad) -> Quad = _mm_sha256msg2_epu32(sum, late);
 }

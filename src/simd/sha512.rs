@@ -7,73 +7,30 @@
 use std::arch::aarch64::*;
 
 use super::detect::{Missing, need};
-
-/// The token of the instructions for SHA-512 (Apple M, Neoverse V1 and V2).
-#[derive(Clone, Copy, Debug)]
-pub struct Sha512(());
+use super::token::token;
 
 /// Two adjacent words.
 pub type Pair = uint64x2_t;
 
-#[target_feature(enable = "neon,sha3")]
-fn with_sha512<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
+token! {
+    /// The token of the instructions for SHA-512 (Apple M, Neoverse V1 and V2). Linux and Rust join
+    /// them with those for SHA-3.
+    Sha512, "neon,sha3", needs ["neon", "sha3"];
 
-/// Defines methods that are one intrinsic, without an access to memory.
-macro_rules! instructions {
-    ($($(#[$doc:meta])* $method:ident ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
-        $(
-            $(#[$doc])*
-            #[inline(always)]
-            #[must_use]
-            pub fn $method(self, $($arg: $type),*) -> $result {
-                #[target_feature(enable = "neon,sha3")]
-                #[inline]
-                fn instruction($($arg: $type),*) -> $result {
-                    $body
-                }
-                // SAFETY: only detection makes the token, so the processor has the instruction.
-                unsafe { instruction($($arg),*) }
-            }
-        )*
-    };
-}
-
-impl Sha512 {
-    /// Returns the token. Linux and Rust join these instructions with those for SHA-3.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(&["neon", "sha3"]).map(|()| Self(()))
-    }
-
-    /// Runs `work` with these instructions. The compiler uses them in all code that is inlined into
-    /// `work`.
-    #[inline(always)]
-    pub fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        // SAFETY: the token was made by detection.
-        unsafe { with_sha512(work) }
-    }
-
-    instructions! {
-        /// Returns the pair of two words.
-        pair(words: [u64; 2]) -> Pair = vcombine_u64(vcreate_u64(words[0]), vcreate_u64(words[1]));
-        /// Returns `a + b`, word by word.
-        add(a: Pair, b: Pair) -> Pair = vaddq_u64(a, b);
-        /// Returns the high word of `a` and the low word of `b`.
-        middle(a: Pair, b: Pair) -> Pair = vextq_u64::<1>(a, b);
-        /// Does the first part of two rounds (SHA512H).
-        hash_1(sum: Pair, fg: Pair, de: Pair) -> Pair = vsha512hq_u64(sum, fg, de);
-        /// Does the second part of two rounds (SHA512H2).
-        hash_2(sum: Pair, cd: Pair, ab: Pair) -> Pair = vsha512h2q_u64(sum, cd, ab);
-        /// Does the first part of two words of the schedule (SHA512SU0).
-        schedule_1(first: Pair, second: Pair) -> Pair = vsha512su0q_u64(first, second);
-        /// Does the second part of two words of the schedule (SHA512SU1).
-        schedule_2(sum: Pair, late: Pair, middle: Pair) -> Pair = vsha512su1q_u64(sum, late, middle);
-        /// Returns the words of a pair.
-        words(a: Pair) -> [u64; 2] = [vgetq_lane_u64::<0>(a), vgetq_lane_u64::<1>(a)];
-    }
+    /// Returns the pair of two words.
+    pair(words: [u64; 2]) -> Pair = vcombine_u64(vcreate_u64(words[0]), vcreate_u64(words[1]));
+    /// Returns `a + b`, word by word.
+    add(a: Pair, b: Pair) -> Pair = vaddq_u64(a, b);
+    /// Returns the high word of `a` and the low word of `b`.
+    middle(a: Pair, b: Pair) -> Pair = vextq_u64::<1>(a, b);
+    /// Does the first part of two rounds (SHA512H).
+    hash_1(sum: Pair, fg: Pair, de: Pair) -> Pair = vsha512hq_u64(sum, fg, de);
+    /// Does the second part of two rounds (SHA512H2).
+    hash_2(sum: Pair, cd: Pair, ab: Pair) -> Pair = vsha512h2q_u64(sum, cd, ab);
+    /// Does the first part of two words of the schedule (SHA512SU0).
+    schedule_1(first: Pair, second: Pair) -> Pair = vsha512su0q_u64(first, second);
+    /// Does the second part of two words of the schedule (SHA512SU1).
+    schedule_2(sum: Pair, late: Pair, middle: Pair) -> Pair = vsha512su1q_u64(sum, late, middle);
+    /// Returns the words of a pair.
+    words(a: Pair) -> [u64; 2] = [vgetq_lane_u64::<0>(a), vgetq_lane_u64::<1>(a)];
 }

@@ -2,7 +2,6 @@
 
 use super::block::{BLOCK, INITIAL, ROUND, SIGN};
 use crate::simd::{Quad, Sha256, unroll};
-use crate::wire::HEADER;
 
 /// The vectors abef and cdgh of a state.
 type State = [Quad; 2];
@@ -17,19 +16,19 @@ pub(super) fn of_both_signs(sha256: Sha256, keys: &[[u8; 32]], [clear, set]: [&m
             let [a, b, c, d, e, f, g, h] = INITIAL;
             let initial = [sha256.quad([f, e, b, a]), sha256.quad([h, g, d, c])];
             let sign = sha256.quad([SIGN, 0, 0, 0]);
-            let mut block = [0; 64];
-            for at in 0..BLOCK.len() {
-                block[4 * at..4 * at + 4].copy_from_slice(&BLOCK[at].to_be_bytes());
-            }
+            let (block, _) = BLOCK.as_chunks::<4>();
+            let block = [sha256.quad(block[0]), sha256.quad(block[1]), sha256.quad(block[3])];
             // The first four words are the same for every key.
-            let header = words(sha256, &block, 0);
             let mut first = initial;
-            four_rounds(sha256, &mut first, header, constants[0]);
-            for at in 0..keys.len() {
-                block[HEADER.len()..HEADER.len() + 32].copy_from_slice(&keys[at]);
-                block[HEADER.len() + 31] &= 0x7f;
-                let schedule =
-                    [header, words(sha256, &block, 1), words(sha256, &block, 2), words(sha256, &block, 3)];
+            four_rounds(sha256, &mut first, block[0], constants[0]);
+            for (at, key) in keys.iter().enumerate() {
+                // A key begins with the last byte of word 4 and ends with the third byte of word 12.
+                let schedule = [
+                    block[0],
+                    sha256.or(sha256.read_after_three(half(key, 0)), block[1]),
+                    sha256.read(half(key, 13)),
+                    sha256.and_not(sha256.or(sha256.read_last_three(half(key, 16)), block[2]), sign),
+                ];
                 let mut common = first;
                 four_rounds(sha256, &mut common, schedule[1], constants[1]);
                 four_rounds(sha256, &mut common, schedule[2], constants[2]);
@@ -51,10 +50,10 @@ pub(super) fn of_both_signs(sha256: Sha256, keys: &[[u8; 32]], [clear, set]: [&m
     );
 }
 
-/// Returns four words of a block.
+/// Returns 16 bytes of a key.
 #[inline(always)]
-fn words(sha256: Sha256, block: &[u8; 64], quad: usize) -> Quad {
-    sha256.read(&block.as_chunks().0[quad])
+fn half(key: &[u8; 32], from: usize) -> &[u8; 16] {
+    key[from..].first_chunk().expect("a key has 32 bytes")
 }
 
 /// Does four rounds, with words of the schedule and the constants of the rounds.
