@@ -6,10 +6,11 @@
 //! ```
 //!
 //! In each round a new search starts and chooses its table. What counts is its rate from second 3 to
-//! second 8. Then searches with a fixed table run, each beside the same disturbance as second 3 to 8
-//! of the first search: a thread that computes and reads 64 MiB at random, for random times of 0.1
-//! to 2 s with pauses of the same lengths. The table shows the rate of each start as a part of the
-//! rate of the fixed table that is the fastest in the median. With `--quiet` nothing disturbs.
+//! second 8. These seconds are cut into slices. After each slice, searches with fixed tables run as
+//! long beside the same disturbance, so that what else the machine does falls on all of them: a
+//! thread that computes and reads 64 MiB at random, for random times of 0.1 to 2 s with pauses of
+//! the same lengths. The table shows the rate of each start as a part of the rate of the fixed table
+//! that is the fastest in the median. With `--quiet` nothing disturbs.
 //!
 //! One thread searches. Pin the whole program to two processors, or run it where there are two.
 
@@ -17,6 +18,7 @@
 mod rounds;
 
 use std::convert::Infallible;
+use std::iter;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -26,7 +28,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, median, print_head};
 use vanity_ed25519::engine::{self, Engine, Sizing, Tuning};
 use vanity_ed25519::pattern::{Pattern, Style};
-use vanity_ed25519::search::{Find, Goal, Observer, Progress, Search, Stop};
+use vanity_ed25519::search::{Find, Goal, Observer, Search, Stop};
 
 /// The numbers of windows of the fixed tables: 9, 28, 54 and 112 MiB.
 const FIXED: [usize; 4] = [18, 16, 15, 14];
@@ -35,8 +37,8 @@ const FIXED: [usize; 4] = [18, 16, 15, 14];
 const FROM: Duration = Duration::from_secs(3);
 const UNTIL: Duration = Duration::from_secs(8);
 
-/// The time in which a search with a fixed table fills the caches.
-const WARM_UP: Duration = Duration::from_millis(300);
+/// The length of a slice of that part.
+const SLICE: Duration = Duration::from_millis(500);
 
 /// Runs `work` beside the disturbance of a round, from `skipped` on.
 fn disturbed<R>(round: u64, skipped: Duration, work: impl FnOnce() -> R) -> R {
@@ -75,29 +77,19 @@ fn disturb(round: u64, skipped: Duration, done: &AtomicBool) {
     std::hint::black_box(sum);
 }
 
-/// Measures from the first progress after a time to the end.
-struct Meter {
-    from: Duration,
-    since: Option<Progress>,
-}
+/// An observer of a search that reports nothing.
+struct Nobody;
 
-impl Observer for Meter {
+impl Observer for Nobody {
     type Error = Infallible;
 
     fn found(&mut self, _: &[Find]) -> Result<(), Infallible> {
         Ok(())
     }
-
-    fn progress(&mut self, progress: &Progress) -> Result<(), Infallible> {
-        if self.since.is_none() && progress.elapsed >= self.from {
-            self.since = Some(*progress);
-        }
-        Ok(())
-    }
 }
 
-/// Returns the keys per second of a search between two times.
-fn rate(engine: &dyn Engine, from: Duration, until: Duration) -> f64 {
+/// Returns the keys per second of a search.
+fn rate(engine: &dyn Engine, time: Duration) -> f64 {
     let patterns = [Pattern::new("Ab3dEfGh", Style { case_sensitive: true, ..Style::default() })];
     let patterns = patterns.map(|pattern| pattern.expect("it can be searched"));
     let search = Search {
@@ -105,13 +97,11 @@ fn rate(engine: &dyn Engine, from: Duration, until: Duration) -> f64 {
         patterns: &patterns,
         threads: NonZeroUsize::MIN,
         goal: Goal::Measurement,
-        timeout: Some(until),
+        timeout: Some(time),
         prepare: None,
     };
-    let mut meter = Meter { from, since: None };
-    let Ok(summary) = search.run(&Stop::new(), &mut meter) else { return f64::NAN };
-    let Some(since) = meter.since else { return f64::NAN };
-    (summary.attempts - since.attempts) as f64 / (summary.elapsed - since.elapsed).as_secs_f64()
+    let Ok(summary) = search.run(&Stop::new(), &mut Nobody) else { return f64::NAN };
+    summary.attempts as f64 / summary.elapsed.as_secs_f64()
 }
 
 fn main() -> Result<(), String> {
@@ -123,8 +113,7 @@ fn main() -> Result<(), String> {
     let build = |sizing: Sizing| engine::select(name, sizing).map_err(|error| error.to_string());
     if args.test {
         let engine = build(Sizing { windows: Some(28), ..auto })?;
-        let rate =
-            disturbed(0, FROM, || rate(&*engine, Duration::from_millis(100), Duration::from_millis(250)));
+        let rate = disturbed(0, FROM, || rate(&*engine, Duration::from_millis(150)));
         assert!(rate > 0.0, "a search tries keys");
         println!("starts: {name}, {rate:.0} keys/s");
         return Ok(());
@@ -134,15 +123,23 @@ fn main() -> Result<(), String> {
     let beside = |round: usize, skipped: Duration, work: &dyn Fn() -> f64| {
         if is_quiet { work() } else { disturbed(round as u64, skipped, work) }
     };
+    let tables = FIXED.map(|windows| build(Sizing { windows: Some(windows), ..auto }));
+    let tables: Vec<Box<dyn Engine>> = tables.into_iter().collect::<Result<_, _>>()?;
+    let slices = (UNTIL - FROM).div_duration_f64(SLICE) as u32;
     let (mut starts, mut fixed) = (Vec::new(), vec![Vec::new(); FIXED.len()]);
     for round in 0..args.rounds {
         let engine = build(auto)?;
-        starts.push((beside(round, Duration::ZERO, &|| rate(&*engine, FROM, UNTIL)), engine.tuning()));
-        for turn in 0..FIXED.len() {
-            let at = (round + turn) % FIXED.len();
-            let engine = build(Sizing { windows: Some(FIXED[at]), ..auto })?;
-            let time = WARM_UP + (UNTIL - FROM);
-            fixed[at].push(beside(round, FROM - WARM_UP, &|| rate(&*engine, WARM_UP, time)));
+        beside(round, Duration::ZERO, &|| rate(&*engine, FROM));
+        let mut sums = [0.0; FIXED.len() + 1];
+        for slice in 0..slices {
+            for (sum, engine) in sums.iter_mut().zip(iter::once(&engine).chain(&tables)) {
+                *sum += beside(round, FROM + slice * SLICE, &|| rate(&**engine, SLICE));
+            }
+        }
+        let [found, each_fixed @ ..] = sums.map(|sum| sum / f64::from(slices));
+        starts.push((found, engine.tuning()));
+        for (rates, rate) in fixed.iter_mut().zip(each_fixed) {
+            rates.push(rate);
         }
     }
     println!("\n{name}, keys/s\n{:<12}{:>12}", "table", "median");
