@@ -5,7 +5,7 @@ use std::panic::UnwindSafe;
 use std::process::ExitCode;
 
 use vanity_ed25519::cli;
-use vanity_ed25519::job::{self, JobError, OpenSearch};
+use vanity_ed25519::job::{self, JobError, OpenSearch, Untold};
 use vanity_ed25519::plan::{Plan, Refusal};
 use vanity_ed25519::report::{self, Paint, Report};
 use vanity_ed25519::search::{End, check_randomness};
@@ -43,8 +43,22 @@ fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> Result<End, JobError> {
         Plan::Bench(plan) => report::bench(&job::bench(plan)?),
         Plan::Search(plan) => {
             let search = OpenSearch::open(plan)?;
-            return search.run(&mut Report::new(&search));
+            return search.run(&mut Report::new(&search), abandon);
         }
     };
-    printed.map(|()| End::Complete).map_err(JobError::Stdout)
+    printed.map(|()| End::Complete).map_err(|error| JobError::Stdout(error, Untold::default()))
+}
+
+/// Ends the process without waiting for a reader who does not read. `lost` is the number of keys that
+/// were to be written to stdout.
+fn abandon(ended: &Result<End, JobError>, lost: usize) -> ! {
+    let mut message = String::new();
+    if let Err(error) = ended {
+        message += &report::failure(error, Paint::new(cli::color(), &io::stderr()));
+    }
+    if lost > 0 {
+        message += &report::lost(lost);
+    }
+    report::text_if_read(message);
+    std::process::exit(report::status(ended).into())
 }

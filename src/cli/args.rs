@@ -86,8 +86,12 @@ pub(super) struct Args {
     #[arg(long, help_heading = "What to look for", conflicts_with = "leet")]
     pub regex: bool,
 
+    /// Ignore upper and lower case (default)
+    #[arg(short = 'i', long, help_heading = "What to look for", overrides_with = "case_sensitive")]
+    pub ignore_case: bool,
+
     /// Distinguish upper and lower case
-    #[arg(short = 's', long, help_heading = "What to look for")]
+    #[arg(short = 's', long, help_heading = "What to look for", overrides_with = "ignore_case")]
     pub case_sensitive: bool,
 
     /// Let a letter also match its usual digit
@@ -189,8 +193,8 @@ pub(super) struct Args {
 
     /// Format of the private key: pkcs8, openssh or ppk
     ///
-    /// Without this option, the format is PKCS#8 PEM on stdout and in files named *.pem, PuTTY's in
-    /// files named *.ppk, and the OpenSSH format in all other files. OpenSSH reads PKCS#8 from
+    /// Without this option, the format is PKCS#8 PEM in files named *.pem and on stdout if that is no
+    /// terminal, PuTTY's in files named *.ppk, and the OpenSSH format elsewhere. OpenSSH reads PKCS#8 from
     /// version 9.8 on. PuTTY reads ppk, its version 3, from version 0.75 on.
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
     pub format: Option<String>,

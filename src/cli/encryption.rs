@@ -1,5 +1,6 @@
 //! Options about passphrases.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::key::Format;
@@ -25,6 +26,19 @@ pub(super) fn typed(error: &clap::Error) -> Option<Complaint> {
         Complaint::new("--passphrase takes no value, because other users can see the command line")
             .hint(WHERE_FROM)
     })
+}
+
+/// Refuses a word directly after `--passphrase`. It may be a passphrase, and as a pattern it would be
+/// in names of files and in the ledger. So the complaint does not repeat it.
+pub(super) fn check_typed(typed: &[OsString]) -> Result<(), Complaint> {
+    let options: Vec<&OsString> = typed.iter().take_while(|word| *word != "--").collect();
+    let is_word = |word: &OsString| !word.as_encoded_bytes().starts_with(b"-");
+    let is_followed = options.windows(2).any(|pair| pair[0] == "--passphrase" && is_word(pair[1]));
+    if !is_followed {
+        return Ok(());
+    }
+    Err(Complaint::new("--passphrase takes no value: it asks for the passphrase")
+        .hint("if the word after it is a pattern, put it before --passphrase, or after --"))
 }
 
 /// Returns how private keys in this format are encrypted, or `None` if they are not.

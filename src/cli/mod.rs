@@ -13,6 +13,7 @@ mod line;
 pub mod patterns;
 mod streams;
 mod suggested;
+mod unknown;
 mod usage;
 mod values;
 
@@ -55,6 +56,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),
     };
+    encryption::check_typed(&typed)?;
     if args.man {
         return Ok(Plan::Print(args::man()));
     }
@@ -94,13 +96,18 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     if is_search && !is_agent_alone {
         check_output(&destination, args.json)?;
     }
+    let is_shown = is_search && !is_agent_alone && destination == Destination::Stream;
+    if is_shown && !args.json && format.is_none() && streams::is_terminal() {
+        // People read it there, and copy it. Every OpenSSH reads this format.
+        format = Some(Format::Openssh);
+    }
     let encryption = encryption::encryption(&args, destination.format(format))?;
     // A user who names a device wants to use it.
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
     let engine = EngineChoice::Named { name, table_memory, devices };
-    let Patterns { patterns, notices } = read_patterns(&args, target, bench.is_some(), threads)?;
+    let Patterns { patterns, mut notices } = read_patterns(&args, target, bench.is_some(), threads)?;
     let output = OutputOptions {
         json: args.json,
         quiet: args.quiet,
@@ -110,6 +117,9 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     };
     if let Some(time) = bench {
         return Ok(Plan::Bench(BenchPlan { patterns, notices, engine, threads, time, output }));
+    }
+    if is_shown && encryption.is_none() {
+        notices.extend(streams::warning());
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
     let plan = SearchPlan {
@@ -146,7 +156,7 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
         let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
-    Err(match encryption::typed(error) {
+    Err(match encryption::typed(error).or_else(|| unknown::complaint(error)) {
         Some(complaint) => complaint.into(),
         None => Refusal::Usage(usage::usage(error, typed, Args::read)),
     })

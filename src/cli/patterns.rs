@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::escape::escaped_path;
-use crate::pattern::{Matcher, Pattern, PatternError, Reason, Style};
+use crate::escape::{escaped_path, shell_argument};
+use crate::pattern::{Kind, Matcher, Pattern, PatternError, Reason, Remedy, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
@@ -15,6 +15,7 @@ use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
 use crate::notice::Notice;
 use crate::plan::{Complaint, Refusal};
+use crate::wire::{self, Target};
 
 /// The most bad patterns that are shown. The others are only counted.
 const SHOWN: usize = 10;
@@ -82,6 +83,7 @@ struct List {
     complaints: Vec<Complaint>,
     /// The number of bad patterns.
     bad: usize,
+    notices: Vec<Notice>,
 }
 
 impl List {
@@ -90,11 +92,22 @@ impl List {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
         let place = Place { file: None, number };
+        if let Some(rest) = text.strip_prefix("AAAA").filter(|rest| !rest.is_empty())
+            && style.target == Target::Key
+            && matches!(style.kind, Kind::Anywhere | Kind::Prefix)
+        {
+            self.notices.push(Notice::note(format!(
+                "every key text begins with {}, which needs no pattern; `{rest}` alone is likelier",
+                wire::FIXED
+            )));
+        }
         self.add(place, Pattern::new(text, style), |error| {
-            Complaint::new(format!("pattern {}: {error}", shortened(text)))
-                .place(text, error.at())
-                .hint(hint(text, &error))
-                .hints(spellings(text, style))
+            let complaint =
+                Complaint::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
+            match meant(text, &error, style) {
+                Some(hint) => complaint.hint(hint),
+                None => complaint.hint(hint(text, &error)).hints(spellings(text, style)),
+            }
         });
         Ok(())
     }
@@ -159,7 +172,8 @@ impl List {
         let bad = self.bad;
         if bad == 0 {
             let note = duplicates::remove(&mut self.patterns, &self.places, &self.files);
-            return Ok(Patterns { patterns: self.patterns, notices: note.into_iter().collect() });
+            self.notices.extend(note);
+            return Ok(Patterns { patterns: self.patterns, notices: self.notices });
         }
         Complaint::say_hints_once(&mut self.complaints);
         if bad > SHOWN {
@@ -168,6 +182,31 @@ impl List {
         }
         Err(Refusal::Complaints(self.complaints))
     }
+}
+
+/// Returns a hint about what a person probably meant by an argument that is not a pattern.
+fn meant(text: &str, error: &PatternError, style: Style) -> Option<String> {
+    let is_pattern = |text: &str, kind| Pattern::new(text, Style { kind, ..style }).is_ok();
+    if error.remedy() == Remedy::LeaveOutHeader {
+        let rest: String = text.chars().skip(error.at().end).collect();
+        let rest = rest.split_whitespace().next()?;
+        let is_part = rest.len() < wire::BODY_LEN && is_pattern(rest, style.kind);
+        return is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options)));
+    }
+    if let Some((name, host)) = text.split_once('@') {
+        let is_address = host.contains('.') && !host.contains('@') && is_pattern(name, style.kind);
+        return is_address
+            .then(|| format!("an address can be the comment: -C {} {name}", shell_argument(text)));
+    }
+    if style.kind != Kind::Anywhere || error.remedy() != Remedy::MakeRegex {
+        return None;
+    }
+    let (word, rest, kind) = match (text.strip_prefix('^'), text.strip_suffix('$')) {
+        (Some(rest), None) => ("prefix", rest, Kind::Prefix),
+        (None, Some(rest)) => ("suffix", rest, Kind::Suffix),
+        _ => return None,
+    };
+    is_pattern(rest, kind).then(|| format!("--{word} {rest} searches there; or add --regex"))
 }
 
 /// Returns the hint about an argument that is not a pattern.

@@ -1,7 +1,8 @@
-//! Refuses a search whose private key would be lost.
+//! What stdout is, where the private key may go.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
+use crate::notice::Notice;
 use crate::plan::Complaint;
 #[cfg(windows)]
 use crate::sys::windows::takes_nothing;
@@ -13,6 +14,33 @@ pub(super) fn check() -> Result<(), Complaint> {
     }
     Err(Complaint::new("stdout is closed or the null device: the private key would be lost")
         .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
+}
+
+/// Whether stdout is a terminal.
+pub(super) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Returns a warning if stdout is a file that others can read.
+#[cfg(unix)]
+pub(super) fn warning() -> Option<Notice> {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::MetadataExt as _;
+    let stdout = io::stdout().as_fd().try_clone_to_owned().ok()?;
+    let found = std::fs::File::from(stdout).metadata().ok()?;
+    let is_exposed = found.is_file() && found.mode() & 0o077 != 0;
+    is_exposed.then(|| {
+        Notice::warning(format!(
+            "others can read the file that gets the private key (mode {:04o}); with -o FILE they could not",
+            found.mode() & 0o777
+        ))
+    })
+}
+
+/// Returns nothing: the access list of a file of Windows is its directory's.
+#[cfg(not(unix))]
+pub(super) fn warning() -> Option<Notice> {
+    None
 }
 
 /// Whether `stream` is the null device.

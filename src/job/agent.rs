@@ -1,23 +1,19 @@
-//! Gives finds to the agent, and keeps those that it does not take.
+//! Gives finds to the agent.
 //!
 //! Before the search the agent takes and drops a random key, and a directory is tried for the keys
 //! that the agent does not take in the end. So a find is lost only if both fail later.
 
-use std::path::PathBuf;
-
 use super::error::{JobError, complaint};
 use super::reporter::Added;
+use super::rescue::Rescue;
 use crate::agent::{Agent, AgentError, Constraints};
 use crate::plan::Complaint;
 use crate::search::{Find, Stop};
-use crate::store::{Destination, Kept, NewPair, StoreError};
+use crate::store::Destination;
 
-/// The agent, and where the keys go that it does not take.
+/// The agent that gets the finds.
 pub(super) struct OpenAgent {
     agent: Agent,
-    /// The directories for those keys, in the order in which they are tried. There are none if
-    /// every key has a file of its own.
-    fallback: Vec<Destination>,
 }
 
 /// What the agent has done with the finds so far.
@@ -34,8 +30,10 @@ impl OpenAgent {
     /// Checks that the agent takes keys, and that the keys that it does not take have a place.
     pub(super) fn open(constraints: Constraints, destination: &Destination) -> Result<Self, Complaint> {
         let agent = Agent::open(constraints).map_err(|error| complaint(&error, error.hint()))?;
-        let fallback = if *destination == Destination::Stream { fallback()? } else { Vec::new() };
-        Ok(Self { agent, fallback })
+        if *destination == Destination::Stream {
+            Rescue::new().check()?;
+        }
+        Ok(Self { agent })
     }
 
     /// Returns how the agent holds keys.
@@ -53,31 +51,6 @@ impl OpenAgent {
         log.not_added += u64::from(added.is_err());
         added
     }
-
-    /// Writes a pair that the agent did not take to files in the first directory that takes it.
-    pub(super) fn keep(&self, pair: &NewPair) -> Result<Kept, StoreError> {
-        let mut failed = None;
-        for directory in &self.fallback {
-            match directory.keep(pair) {
-                Ok(Some(kept)) => return Ok(kept),
-                Ok(None) => {}
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        Err(failed.unwrap_or_else(|| StoreError::NoDirectory(PathBuf::new())))
-    }
-}
-
-/// Returns the directories for keys that the agent does not take: the working directory, and then
-/// the user's home. At least one of them takes files.
-fn fallback() -> Result<Vec<Destination>, Complaint> {
-    let here = Destination::Directory(".".into());
-    let home = std::env::home_dir().filter(|home| home.is_dir()).map(Destination::Directory);
-    match (here.prepare(), &home) {
-        (Err(_), Some(home)) if home.prepare().is_ok() => {}
-        (tried, _) => tried.map_err(|error| complaint(&error, error.hint()))?,
-    }
-    Ok([here].into_iter().chain(home).collect())
 }
 
 /// Returns the error at the end of a search of which the agent did not take this number of keys.

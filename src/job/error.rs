@@ -1,7 +1,7 @@
 //! Errors of jobs.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use crate::escape::escaped_path;
@@ -27,29 +27,22 @@ pub enum JobError {
     Panic,
     /// The search itself failed.
     Search(SearchError<Infallible>),
-    /// A find could not be written to its files.
-    Store(StoreError),
+    /// Finds could not be written to their files.
+    Store(StoreError, Fate),
     /// The agent did not take a find, and it could not be written to files either. It is lost.
-    /// The text says why the agent did not take it.
-    Unkept(String, Box<StoreError>),
+    /// The text says why.
+    Unkept(String),
     /// The agent did not take this number of keys. All of them are in files.
     NotAdded(u64),
     /// A find could not be encoded.
     Encode(EncodeError),
     /// A find is kept, but not in the ledger at this path.
     Unentered(io::Error, PathBuf),
-    /// A write to stdout failed.
-    Stdout(io::Error),
-    /// A write to stdout failed; the private key is in this file.
-    Unreported(io::Error, PathBuf),
-    /// A write to stdout failed; this number of private keys is in this directory.
-    SeveralUnreported(io::Error, usize, PathBuf),
-    /// A write to stdout failed; the private key is in the agent.
-    UnreportedInAgent(io::Error),
-    /// A write of the private key to stdout failed, and the key is lost.
-    Lost(io::Error),
-    /// The thread that runs commands after finds cannot be started.
-    Commands(io::Error),
+    /// A write to stdout failed. Some finds were to be told there.
+    Stdout(io::Error, Untold),
+    /// The thread that runs commands after finds, or the one that tells the results, cannot be
+    /// started.
+    Thread(io::Error),
     /// Commands after finds failed. Each failure is already reported.
     CommandsFailed {
         /// The number of those that failed.
@@ -58,6 +51,75 @@ pub enum JobError {
         of: u64,
     },
 }
+
+/// Where the private keys of the finds are that could not be told.
+#[derive(Default, Debug)]
+pub struct Untold {
+    /// The private files.
+    pub files: Vec<PathBuf>,
+    /// The number of keys that only the agent has.
+    pub in_agent: usize,
+    /// The number of keys that were to be written to stdout, and are lost.
+    pub lost: usize,
+}
+
+impl Untold {
+    /// Returns a hint about these keys.
+    fn hint(&self) -> Option<String> {
+        let several = |keys: usize| format!("the {} that were just found are", counted(keys as u64, "key"));
+        let in_files = match &self.files[..] {
+            [] => None,
+            [file] => Some(format!("the key that was just found is kept in '{}'", escaped_path(file))),
+            [file, ..] => {
+                let directory = file.parent().unwrap_or(Path::new("."));
+                Some(format!("{} kept in '{}'", several(self.files.len()), escaped_path(directory)))
+            }
+        };
+        let in_agent = match self.in_agent {
+            0 => None,
+            1 => Some(
+                "the key that was just found is in the agent; ssh-add -L prints its public line".to_owned(),
+            ),
+            keys => Some(format!("{} in the agent; ssh-add -L prints their public lines", several(keys))),
+        };
+        let lost = match self.lost {
+            0 => None,
+            1 => Some(LOST.to_owned()),
+            keys => Some(format!("{} lost; to keep the next ones, write them to files", several(keys))),
+        };
+        let hints: Vec<String> = [in_files, in_agent, lost].into_iter().flatten().collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+}
+
+/// What became of the finds that their destination did not take.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fate {
+    /// The error says it.
+    Said,
+    /// They are in other files, which are reported.
+    Elsewhere,
+    /// At least one was shown on the terminal.
+    Shown,
+    /// At least one is lost.
+    Lost,
+}
+
+impl Fate {
+    fn hint(self, error: &StoreError) -> Option<String> {
+        match self {
+            Self::Said => error.hint(),
+            Self::Elsewhere => Some("the keys that were found are kept in the files named above".to_owned()),
+            Self::Shown => Some(
+                "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
+            ),
+            Self::Lost => Some(LOST.to_owned()),
+        }
+    }
+}
+
+/// The hint about a key that is nowhere.
+const LOST: &str = "the key that was just found is lost; to keep the next one, write it to a file";
 
 impl JobError {
     /// Converts the error of a search whose observer delivers finds.
@@ -76,15 +138,14 @@ impl JobError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error) => return error.hint(),
+            Self::Store(error, fate) => return fate.hint(error),
             Self::Encode(error) => return error.hint(),
             Self::Refused(_)
             | Self::Signal(_)
             | Self::Signals(_)
             | Self::Randomness(_)
             | Self::Panic
-            | Self::Stdout(_)
-            | Self::Commands(_)
+            | Self::Thread(_)
             | Self::Search(_) => return None,
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
             Self::CommandsFailed { .. } => "every reported key is kept".to_owned(),
@@ -92,19 +153,8 @@ impl JobError {
                 "every reported key is kept; the next search into this directory adds the missing lines"
                     .to_owned()
             }
-            Self::Unreported(_, file) => {
-                format!("the key that was just found is kept in '{}'", escaped_path(file))
-            }
-            Self::SeveralUnreported(_, keys, directory) => {
-                let keys = counted(*keys as u64, "key");
-                format!("the {keys} that were just found are kept in '{}'", escaped_path(directory))
-            }
-            Self::UnreportedInAgent(_) => {
-                "the key that was just found is in the agent; ssh-add -L prints its public line".to_owned()
-            }
-            Self::Lost(_) | Self::Unkept(..) => {
-                "the key that was just found is lost; to keep the next one, write it to a file".to_owned()
-            }
+            Self::Stdout(_, untold) => return untold.hint(),
+            Self::Unkept(_) => LOST.to_owned(),
         })
     }
 }
@@ -118,19 +168,13 @@ impl fmt::Display for JobError {
             Self::Randomness(error) => SearchError::<Infallible>::Randomness(*error).fmt(f),
             Self::Panic => f.write_str("the program panicked"),
             Self::Search(error) => error.fmt(f),
-            Self::Store(error) => error.fmt(f),
+            Self::Store(error, _) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Unkept(agent, store) => write!(f, "{agent}, and {store}"),
+            Self::Unkept(why) => f.write_str(why),
             Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
-            Self::Stdout(error)
-            | Self::Unreported(error, _)
-            | Self::SeveralUnreported(error, ..)
-            | Self::UnreportedInAgent(error)
-            | Self::Lost(error) => {
-                write!(f, "cannot write to stdout: {error}")
-            }
-            Self::Commands(error) => write!(f, "cannot start the thread that runs commands: {error}"),
+            Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
+            Self::Thread(error) => write!(f, "cannot start another thread: {error}"),
             Self::CommandsFailed { failed, of } => {
                 write!(f, "{} of {} failed", grouped(*failed), counted(*of, "command"))
             }

@@ -20,12 +20,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
-use super::reporter::Reporter;
+use super::teller::Teller;
 use crate::escape::quoted_start;
 use crate::notice::{Notice, counted};
 #[cfg(unix)]
 use crate::search::Signal;
-use crate::search::{End, Find, Stop};
+use crate::search::{End, PublicFind, Stop};
 use crate::store::Kept;
 use crate::sys::close_files_on_exec;
 
@@ -113,12 +113,12 @@ impl Hooks {
             }
         };
         let thread = std::thread::Builder::new().name("commands".into()).spawn(work);
-        thread.map_err(JobError::Commands)?;
+        thread.map_err(JobError::Thread)?;
         Ok(Self { queue, results, gate, unfinished: VecDeque::new(), finished: 0, failed: 0 })
     }
 
     /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
-    pub(super) fn add(&mut self, find: &Find, pattern: &str, comment: &str, kept: Option<&Kept>) {
+    pub(super) fn add(&mut self, find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) {
         let file = |file: &Path| Some(plain_word(file));
         let variables: Variables = [
             // A variable cannot hold a NUL.
@@ -136,9 +136,9 @@ impl Hooks {
     }
 
     /// Reports the commands that failed since the last call.
-    pub(super) fn report(&mut self, reporter: &mut impl Reporter) {
+    pub(super) fn report(&mut self, teller: &Teller) {
         while let Ok(result) = self.results.try_recv() {
-            self.take(result, reporter);
+            self.take(result, teller);
         }
     }
 
@@ -147,24 +147,24 @@ impl Hooks {
     pub(super) fn finish(
         mut self,
         stop: &Stop,
-        reporter: &mut impl Reporter,
+        teller: &Teller,
         searched: Result<End, JobError>,
     ) -> Result<End, JobError> {
-        self.report(reporter);
+        self.report(teller);
         stop.renew();
         self.gate.is_waiting.store(true, Relaxed);
         let mut quiet_until = Some(Instant::now() + QUIET);
         while !self.unfinished.is_empty() {
             if let Some(signal) = stop.requested() {
-                self.give_up(reporter);
+                self.give_up(teller);
                 return searched.map(|_| End::Signal(signal));
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
                 let commands = counted(self.unfinished.len() as u64, "command");
-                reporter.notice(&Notice::info(format!("waiting for {commands}; Ctrl-C ends the waiting")));
+                teller.notice(Notice::info(format!("waiting for {commands}; Ctrl-C ends the waiting")));
             }
             match self.results.recv_timeout(POLL) {
-                Ok(result) => self.take(result, reporter),
+                Ok(result) => self.take(result, teller),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) if stop.is_signalled() => {}
                 // The thread has panicked.
@@ -179,7 +179,7 @@ impl Hooks {
         }
     }
 
-    fn take(&mut self, result: io::Result<ExitStatus>, reporter: &mut impl Reporter) {
+    fn take(&mut self, result: io::Result<ExitStatus>, teller: &Teller) {
         self.finished += 1;
         let pattern = self.unfinished.pop_front().unwrap_or_default();
         let why = match result {
@@ -188,21 +188,21 @@ impl Hooks {
             Err(error) => format!("cannot run it: {error}"),
         };
         self.failed += 1;
-        reporter.failure(&format!("the command for {pattern} failed: {why}"));
+        teller.failure(format!("the command for {pattern} failed: {why}"));
     }
 
     /// Reports the commands that will not run.
-    fn give_up(&mut self, reporter: &mut impl Reporter) {
-        self.report(reporter);
+    pub(super) fn give_up(&mut self, teller: &Teller) {
+        self.report(teller);
         let is_running = |hooks: &Self| hooks.gate.begun.load(Relaxed) > hooks.finished;
         if is_running(self) {
             // The signal often ends the command, too.
             let ended = self.results.recv_timeout(LATE);
-            ended.into_iter().for_each(|result| self.take(result, reporter));
+            ended.into_iter().for_each(|result| self.take(result, teller));
         }
         if is_running(self) {
             let running = self.unfinished.pop_front().unwrap_or_default();
-            reporter.failure(&format!("did not wait for the command for {running}"));
+            teller.failure(format!("did not wait for the command for {running}"));
         }
         if self.unfinished.is_empty() {
             return;
@@ -212,7 +212,7 @@ impl Hooks {
             patterns.push(format!("{more} more"));
         }
         let commands = counted(self.unfinished.len() as u64, "command");
-        reporter.failure(&format!("did not run {commands}, for {}", patterns.join(", ")));
+        teller.failure(format!("did not run {commands}, for {}", patterns.join(", ")));
     }
 }
 

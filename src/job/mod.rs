@@ -16,10 +16,13 @@ mod passphrase;
 mod prompt;
 mod rate;
 mod reporter;
+mod rescue;
 mod run;
+mod teller;
 
-pub use error::JobError;
+pub use error::{Fate, JobError, Untold};
 pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::OpenSearch;
 pub use rate::Rate;
 pub use reporter::{Added, Delivered, Reporter};
+pub use run::Abandon;

@@ -15,9 +15,9 @@ use crate::engine::Engine;
 use crate::key::{Format, Protection};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, PatternId};
 use crate::plan::{OutputOptions, SearchPlan};
-use crate::search::{Find, Measure, Quota, Stop};
+use crate::search::{Measure, Quota, Stop};
 use crate::store::Destination;
 
 /// What people must know about a key that no file holds.
@@ -124,10 +124,10 @@ impl OpenSearch {
         })
     }
 
-    /// Returns the comment on a find.
+    /// Returns the comment on a find of these patterns.
     #[must_use]
-    pub fn comment(&self, find: &Find) -> &str {
-        self.comment.as_deref().unwrap_or_else(|| self.patterns[find.patterns[0]].text())
+    pub fn comment(&self, matched: &[PatternId]) -> &str {
+        self.comment.as_deref().unwrap_or_else(|| self.patterns[matched[0]].text())
     }
 
     /// Returns how the agent holds the keys, if they go there.

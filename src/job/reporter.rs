@@ -2,18 +2,20 @@
 
 use std::io;
 
+use zeroize::Zeroizing;
+
 use super::rate::Rate;
 use crate::agent::AgentError;
 use crate::notice::Notice;
-use crate::search::{Find, Progress, Summary};
+use crate::search::{Progress, PublicFind, Summary};
 use crate::store::Kept;
 
 /// Where a private key went.
-pub enum Delivered<'a> {
+pub enum Delivered {
     /// To files, which are durable.
     Files(Kept),
     /// To stdout, as part of the report. This is its text.
-    Stdout(&'a str),
+    Stdout(Zeroizing<String>),
     /// To the agent alone.
     Agent,
 }
@@ -27,12 +29,13 @@ pub trait Reporter {
     fn odds(&mut self);
 
     /// Reports how fast this machine is, and with it how long the search takes. The first call
-    /// comes before the first find. If the engine had not settled then, another call follows.
+    /// comes before the first find. If the engine had not settled then, another call follows. A long
+    /// report is cut short if it must not go on.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn rate(&mut self, rate: Rate) -> io::Result<()>;
+    fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()>;
 
     /// Reports that every key exists already.
     ///
@@ -41,19 +44,13 @@ pub trait Reporter {
     /// Returns an error if a result cannot be written.
     fn nothing_missing(&mut self) -> io::Result<()>;
 
-    /// Reports a find, its comment, and where its private key went. `added` is whether the agent
+    /// Reports a find, and where its private key went. `added` is whether the agent
     /// took it, or `None` if the agent was not asked to.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn found(
-        &mut self,
-        find: &Find,
-        comment: &str,
-        delivered: Delivered,
-        added: Option<&Added>,
-    ) -> io::Result<()>;
+    fn found(&mut self, find: &PublicFind, delivered: Delivered, added: Option<&Added>) -> io::Result<()>;
 
     /// Reports the progress of the search.
     fn progress(&mut self, progress: &Progress);
@@ -63,6 +60,9 @@ pub trait Reporter {
 
     /// Reports a failure that does not end the search, even if only errors are reported.
     fn failure(&mut self, text: &str);
+
+    /// Shows a private key to the person at the terminal, because nothing else takes it.
+    fn show(&mut self, private_text: &str);
 
     /// Reports the end of the search.
     ///

@@ -1,29 +1,63 @@
 //! Runs an open search.
 
-use super::agent::{AgentLog, outcome};
+use std::time::Duration;
+
+use super::agent::outcome;
 use super::delivery::{Delivery, prepare};
 use super::error::JobError;
 use super::hooks::Hooks;
 use super::open::OpenSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
-use crate::search::{End, Find, Goal, Search};
+use super::teller::{Close, Teller, Told};
+use crate::search::{End, Find, Goal, Search, Signal};
+
+/// How long results may still be told after a timeout or a signal.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Ends the process with the status of a job whose results nobody reads. It is also passed the number
+/// of keys that were to be written to stdout, and are lost.
+pub type Abandon = fn(&Result<End, JobError>, usize) -> !;
 
 impl OpenSearch {
-    /// Searches, and delivers the finds.
+    /// Searches, and delivers the finds. The reporter works on a thread of its own.
+    ///
+    /// After a timeout or a signal, the results that are not told within 300 ms are not waited for:
+    /// that is left to `abandon`, because the thread may be blocked.
     ///
     /// # Errors
     ///
-    /// Returns an error if the search fails, or if a find cannot be kept or reported.
-    pub fn run(&self, reporter: &mut impl Reporter) -> Result<End, JobError> {
-        for notice in &self.notices {
-            reporter.notice(notice);
-        }
+    /// Returns an error if the search fails, or if a find cannot be kept or told.
+    pub fn run(&self, reporter: &mut (impl Reporter + Send), abandon: Abandon) -> Result<End, JobError> {
+        let teller = Teller::default();
+        std::thread::scope(|scope| {
+            let listener = std::thread::Builder::new().name("report".into());
+            listener.spawn_scoped(scope, || teller.listen(reporter)).map_err(JobError::Thread)?;
+            let _close = Close(&teller);
+            let mut signal = None;
+            let ended = self.search(&teller, &mut signal);
+            if let Told::NotInTime(later) = teller.wait(&self.stop, patience(&ended, signal)) {
+                abandon(&interrupted(ended, signal.or(later)), teller.untold().lost);
+            }
+            // A signal that arrives from now on ends the process at once.
+            self.stop.arm();
+            let mut ended = ended.and_then(|end| teller.check().map(|()| end));
+            if let Err(JobError::Stdout(_, untold)) = &mut ended {
+                *untold = teller.untold();
+            }
+            ended
+        })
+    }
+
+    /// Searches, has the results told, and runs the commands after finds. `signal` becomes the one
+    /// that came during the search, even if the search is complete.
+    fn search(&self, teller: &Teller, signal: &mut Option<Signal>) -> Result<End, JobError> {
+        self.notices.iter().for_each(|notice| teller.notice(notice.clone()));
         if self.patterns.is_empty() {
-            reporter.nothing_missing().map_err(JobError::Stdout)?;
+            teller.nothing_missing();
             return Ok(End::Complete);
         }
-        reporter.odds();
+        teller.odds();
         let preparation = |find: &Find| prepare(self, find);
         let search = Search {
             engine: &*self.engine,
@@ -35,21 +69,46 @@ impl OpenSearch {
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
         let hooks = self.exec.as_deref().map(|command| Hooks::start(command, &self.stop)).transpose()?;
-        let mut delivery = Delivery { search: self, reporter, meter, agent: AgentLog::default(), hooks };
+        let mut delivery = Delivery::new(self, teller, meter, hooks);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
+        *signal = self.stop.requested();
+        if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
+            teller.hurry();
+        }
         let ended = searched.and_then(|summary| {
             let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
-            delivery.report_rate(rate)?;
-            let added = outcome(delivery.agent.not_added);
-            delivery.reporter.summary(&summary).map_err(JobError::Stdout)?;
-            match summary.end {
-                End::Signal(_) => Ok(summary.end),
+            delivery.tell_rate(rate);
+            let (end, added) = (summary.end, outcome(delivery.agent.not_added));
+            teller.summary(summary);
+            match end {
+                End::Signal(_) => Ok(end),
                 end => added.map(|()| end),
             }
         });
-        match delivery.hooks {
-            Some(hooks) => hooks.finish(&self.stop, reporter, ended),
-            None => ended,
+        if delivery.hooks.is_none() {
+            return ended;
+        }
+        let told = teller.wait(&self.stop, patience(&ended, *signal));
+        delivery.add_written_hooks();
+        match (delivery.hooks, told) {
+            (Some(mut hooks), Told::NotInTime(Some(signal))) => {
+                hooks.give_up(teller);
+                interrupted(ended, Some(signal))
+            }
+            (Some(hooks), _) => hooks.finish(&self.stop, teller, ended),
+            (None, _) => ended,
         }
     }
+}
+
+/// Returns how long the results of a job are told at most, unless they have all the time that they
+/// need.
+fn patience(ended: &Result<End, JobError>, signal: Option<Signal>) -> Option<Duration> {
+    let is_over = matches!(ended, Ok(End::Timeout | End::Signal(_))) || signal.is_some();
+    is_over.then_some(GRACE)
+}
+
+/// Returns the end of a job whose results a signal has cut short.
+fn interrupted(ended: Result<End, JobError>, signal: Option<Signal>) -> Result<End, JobError> {
+    ended.map(|end| signal.map_or(end, End::Signal))
 }

@@ -2,6 +2,7 @@
 
 use super::paint::Paint;
 use crate::job::JobError;
+use crate::notice::counted;
 use crate::plan::{Complaint, Refusal};
 use crate::search::End;
 
@@ -25,6 +26,13 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Err(JobError::Refused(Refusal::SelfTest(_))) => FAILURE,
         Err(_) => FAILURE,
     }
+}
+
+/// Returns the message about keys that nobody has read from stdout, with its line ending.
+#[must_use]
+pub fn lost(keys: usize) -> String {
+    let keys = counted(keys as u64, "key");
+    format!("error: nobody read stdout: {keys} lost\nhint: --output and --output-dir write keys to files\n")
 }
 
 /// Returns the message about a failed job, with line endings. It is empty after a signal, because

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::engine::Tuning;
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
-use crate::search::{End, Find, Measured, Summary};
+use crate::search::{End, Measured, PublicFind, Summary};
 use serde_json::{Value, json};
 
 use super::several::{Several, seconds_for};
@@ -77,7 +77,7 @@ pub(super) fn add_suggestions(
 /// Returns the object for a find. `line` is its public line.
 pub(super) fn found(
     patterns: &[Pattern],
-    find: &Find,
+    find: &PublicFind,
     line: &str,
     encrypted: bool,
     delivered: &Delivered,
@@ -100,7 +100,7 @@ pub(super) fn found(
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
-        Delivered::Stdout(private_key) => found["private_key"] = (*private_key).into(),
+        Delivered::Stdout(private_key) => found["private_key"] = private_key.as_str().into(),
         Delivered::Agent => {}
     }
     if let Some(added) = added {
@@ -195,18 +195,10 @@ mod tests {
     #[test]
     fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
         let patterns = [Pattern::new("abc", Style::default()).unwrap()];
-        let seed = Seed::new([7; 32]);
-        let public_key = seed.public_key();
+        let public_key = Seed::new([7; 32]).public_key();
         let line = public_key.line("abc");
-        let mut find = Find {
-            seed,
-            public_key,
-            patterns: vec![0],
-            attempts: 1,
-            tried: 1,
-            elapsed: Duration::from_secs(1),
-            prepared: None,
-        };
+        let mut find =
+            PublicFind { public_key, patterns: vec![0], attempts: 1, elapsed: Duration::from_secs(1) };
         for (attempts, text) in [
             (1, "1"),
             ((1 << 53) - 1, "9007199254740991"),
@@ -216,7 +208,8 @@ mod tests {
         ] {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-            let found = found(&patterns, &find, &line, false, &Delivered::Stdout(private_key), None);
+            let delivered = Delivered::Stdout(private_key.to_owned().into());
+            let found = found(&patterns, &find, &line, false, &delivered, None);
             let end = Summary {
                 found: attempts,
                 given_up: vec![0, 0],

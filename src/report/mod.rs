@@ -22,8 +22,8 @@ mod suggestions;
 mod table;
 
 pub use bench::bench;
-pub use failure::{failure, refusal, status};
+pub use failure::{failure, lost, refusal, status};
 pub use odds::estimate;
 pub use paint::Paint;
 pub use search::Report;
-pub use streams::{print, text};
+pub use streams::{print, text, text_if_read};

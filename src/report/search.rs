@@ -1,7 +1,7 @@
 //! Reports the events of a search.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::several::Several;
 use super::status::{Recent, Status, at_least_percent};
 use super::streams::{self, print};
 use super::suggestions::{Suggestions, fits};
-use crate::escape::{escaped, shell_word};
+use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{OutputOptions, ProgressForm};
-use crate::search::{End, Find, Progress, Summary};
-use crate::store::Kept;
+use crate::search::{End, Progress, PublicFind, Summary};
+use crate::store::{Kept, file_label};
 use crate::wire::{self, Target};
 
 /// The most patterns that are listed by name.
@@ -64,6 +64,7 @@ pub struct Report<'a> {
     kept: Option<Kept>,
     /// Whether the agent took a key.
     is_in_agent: bool,
+    is_on_terminal: bool,
 }
 
 impl Reporter for Report<'_> {
@@ -80,10 +81,10 @@ impl Reporter for Report<'_> {
         }
     }
 
-    fn rate(&mut self, rate: Rate) -> io::Result<()> {
+    fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
         let several = self.several();
         if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
-            for pattern in &self.search.patterns {
+            for pattern in self.search.patterns.iter().take_while(|_| may_go_on()) {
                 self.print_json(&json::estimate(pattern, several.as_ref(), rate))?;
             }
         }
@@ -119,15 +120,9 @@ impl Reporter for Report<'_> {
         Ok(())
     }
 
-    fn found(
-        &mut self,
-        find: &Find,
-        comment: &str,
-        delivered: Delivered,
-        added: Option<&Added>,
-    ) -> io::Result<()> {
+    fn found(&mut self, find: &PublicFind, delivered: Delivered, added: Option<&Added>) -> io::Result<()> {
         self.forecast.count(&find.patterns, find.attempts);
-        let line = find.public_key.line(comment);
+        let line = find.public_key.line(self.search.comment(&find.patterns));
         match &delivered {
             _ if self.search.output.json => {
                 let encrypted = self.search.protection.is_some();
@@ -203,6 +198,10 @@ impl Reporter for Report<'_> {
         self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
     }
 
+    fn show(&mut self, private_text: &str) {
+        self.line(private_text.trim_end());
+    }
+
     fn summary(&mut self, summary: &Summary) -> io::Result<()> {
         if let Some(progress_line) = self.progress_line.take() {
             progress_line.end();
@@ -276,12 +275,13 @@ impl<'a> Report<'a> {
             recent: Recent::new(),
             kept: None,
             is_in_agent: false,
+            is_on_terminal: io::stdout().is_terminal(),
         }
     }
 
     /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes.
     /// The range is empty if that is not the target of the pattern.
-    fn matched(&self, find: &Find, shown: Target) -> Range<usize> {
+    fn matched(&self, find: &PublicFind, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
         if pattern.style().target != shown {
             return 0..0;
@@ -317,6 +317,18 @@ impl<'a> Report<'a> {
         if self.search.protection.is_some() { "encrypted private key" } else { "private key" }
     }
 
+    /// Returns a command that saves such a key.
+    fn next_time(&self) -> String {
+        let pattern = &self.search.patterns[0];
+        if self.search.patterns.len() > 1 || self.forecast.found_of().1 > 1 {
+            return "add -d keys, which writes each key to files of its own".to_owned();
+        }
+        let name = format!("id_{}", file_label(pattern.text()).to_lowercase());
+        let words = (self.search.output.arguments)(pattern);
+        let words: Vec<String> = words.iter().map(|word| shell_argument(word)).collect();
+        format!("vanity-ed25519 -o {name} {}", words.join(" "))
+    }
+
     /// Prints what to do with the last key.
     fn next_steps(&self) {
         let Some(kept) = &self.kept else {
@@ -324,6 +336,8 @@ impl<'a> Report<'a> {
                 self.note(self.err.bold("next steps:"));
                 self.note("  authorize it   append the public line to ~/.ssh/authorized_keys on HOST");
                 self.note("  log in         ssh USER@HOST");
+            } else if self.is_on_terminal && !self.search.output.json {
+                self.note(format_args!("Not saved. Next time: {}", self.next_time()));
             } else if !self.search.output.json {
                 let (reader, program) = match self.search.format {
                     Format::Pkcs8 => ("OpenSSH 9.8 or later", "ssh"),

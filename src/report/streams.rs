@@ -2,10 +2,14 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::plan::OutputOptions;
+
+/// How long a last message waits for its reader.
+const MOMENT: Duration = Duration::from_millis(100);
 
 /// Prints notices to stderr, unless `--quiet` is given.
 pub(super) fn notices(notices: &[Notice], output: OutputOptions) {
@@ -25,6 +29,18 @@ pub fn print(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(bytes)?;
     stdout.flush()
+}
+
+/// Prints text to stderr, but waits for a reader who does not read only for a moment.
+pub fn text_if_read(message: String) {
+    let (sender, written) = std::sync::mpsc::channel::<()>();
+    let write = move || {
+        text(&message);
+        drop(sender);
+    };
+    if std::thread::Builder::new().spawn(write).is_ok() {
+        let _ = written.recv_timeout(MOMENT);
+    }
 }
 
 /// Prints text to stderr. Ignores a failed write.

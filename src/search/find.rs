@@ -34,6 +34,28 @@ pub struct Find {
     pub prepared: Option<Zeroizing<String>>,
 }
 
+/// A find without its secrets.
+#[derive(Clone, Debug)]
+pub struct PublicFind {
+    /// The public key.
+    pub public_key: PublicKey,
+    /// [`Find::patterns`].
+    pub patterns: Vec<PatternId>,
+    /// [`Find::attempts`].
+    pub attempts: u64,
+    /// [`Find::elapsed`].
+    pub elapsed: Duration,
+}
+
+impl Find {
+    /// Returns the find without its secrets.
+    #[must_use]
+    pub fn public(&self) -> PublicFind {
+        let Self { public_key, ref patterns, attempts, elapsed, .. } = *self;
+        PublicFind { public_key, patterns: patterns.clone(), attempts, elapsed }
+    }
+}
+
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -102,6 +124,12 @@ pub trait Observer {
     /// Returns an error to end the search.
     fn progress(&mut self, _: &Progress) -> Result<(), Self::Error> {
         Ok(())
+    }
+
+    /// Whether the observer can take further finds. While it cannot, the workers pause. Finds that
+    /// are made already are passed to it all the same.
+    fn has_room(&self) -> bool {
+        true
     }
 
     /// Takes a notice of the engine for the user.

@@ -32,7 +32,7 @@ mod shared_value;
 mod stop;
 mod stream;
 
-pub use find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
+pub use find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
 pub use measure::{Measure, Measured, ROUNDS, Spread, Unmeasured};
 pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};

@@ -22,6 +22,9 @@ use crate::sys::WipeStack;
 /// The time between two reports of progress, and the longest time until a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How long the workers sleep while the observer has no room, before they look again.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// How long finds may still be prepared after a signal or the timeout. The usual encryption takes
 /// less. With one tick before it and one sync after it, the search ends within a second.
 const GRACE: Duration = Duration::from_millis(400);
@@ -80,6 +83,7 @@ impl Search<'_> {
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
+            is_full: AtomicBool::new(false),
             give_up_at: OnceLock::new(),
             given_up: Mutex::new(Vec::new()),
             remaining: Mutex::new(remaining),
@@ -133,6 +137,8 @@ struct Shared<'a> {
     remaining: Mutex<Remaining>,
     attempts: AtomicU64,
     ended: AtomicBool,
+    /// Whether the observer has no room for further finds.
+    is_full: AtomicBool,
     /// When finds that are not yet prepared are given up.
     give_up_at: OnceLock<Instant>,
     /// The first pattern of each find that was given up.
@@ -166,6 +172,10 @@ impl Shared<'_> {
         let mut hits = Vec::new();
         let mut measured = 0;
         while !self.ended.load(Relaxed) {
+            if self.is_full.load(Relaxed) {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
@@ -266,12 +276,30 @@ impl Shared<'_> {
         self.ended.store(true, Relaxed);
     }
 
-    /// Does the work of the calling thread: takes finds, and watches the clock and `stop`, until
-    /// every worker is gone. Returns the number of finds that the observer has kept, and what ended
-    /// the search early.
+    /// Does the work of the calling thread. After an error of the observer, passes it the finds that
+    /// are made already.
     fn oversee<O: Observer>(
         &self,
         inbox: Receiver<Message>,
+        stop: &Stop,
+        observer: &mut O,
+    ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
+        let outcome = self.watch(&inbox, stop, observer);
+        if matches!(outcome, Err(SearchError::Observer(_))) {
+            self.end(Duration::ZERO);
+            while let Ok(message) = inbox.recv() {
+                // The first error is the one that is reported.
+                let _ = self.accept(message, &inbox, observer);
+            }
+        }
+        outcome
+    }
+
+    /// Takes finds, and watches the clock and `stop`, until every worker is gone. Returns the number
+    /// of finds that the observer has kept, and what ended the search early.
+    fn watch<O: Observer>(
+        &self,
+        inbox: &Receiver<Message>,
         stop: &Stop,
         observer: &mut O,
     ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
@@ -294,11 +322,16 @@ impl Shared<'_> {
                 observer.progress(&progress).map_err(SearchError::Observer)?;
                 self.search.pass_notices(observer);
             }
-            let wake = deadline
+            let is_full = !observer.has_room();
+            self.is_full.store(is_full, Relaxed);
+            let mut wake = deadline
                 .filter(|_| early_end.is_none())
                 .map_or(next_tick, |deadline| deadline.min(next_tick));
+            if is_full {
+                wake = wake.min(now + PAUSE);
+            }
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {
-                Ok(message) => kept += self.accept(message, &inbox, observer)?,
+                Ok(message) => kept += self.accept(message, inbox, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone. If one of them panicked, the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => return Ok((kept, early_end)),

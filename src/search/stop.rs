@@ -183,6 +183,11 @@ impl Stop {
         self.signal.load(Relaxed) != 0
     }
 
+    /// Lets the next signal end the process at once.
+    pub(crate) fn arm(&self) {
+        self.noticed.store(true, Relaxed);
+    }
+
     /// Forgets a request that [`Self::requested`] has returned, so that the next signal is a
     /// request again and does not end the process at once.
     pub(crate) fn renew(&self) {

@@ -66,6 +66,11 @@ impl AppendLog {
             if !found.is_file() {
                 return Err(io::Error::other(NO_FILE));
             }
+            if found.len() == 0 && found.mode() & 0o600 != 0o600 {
+                // A new file, of which the umask has taken the owner's own permissions.
+                let mode = found.mode() & 0o777 | 0o600;
+                let _ = file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+            }
             if found.nlink() > 1 {
                 return Err(io::Error::other("it has other names (hard links)"));
             }

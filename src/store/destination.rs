@@ -109,6 +109,9 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     if !path.file_name().is_some_and(|name| super::name::is_windows_name(&name.to_string_lossy())) {
         return Err(StoreError::NoFileName(path));
     }
+    if path.extension().is_some_and(|end| end == "pub") {
+        return Err(StoreError::PublicName(path));
+    }
     check_directory(parent(&path))?;
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
         return Err(StoreError::IsDirectory(path));

@@ -53,6 +53,9 @@ pub(super) fn create_directory(path: &Path) -> io::Result<()> {
         let mut builder = fs::DirBuilder::new();
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(path)?;
+        // The umask may have taken the owner's own permissions.
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .or_else(|_| fs::metadata(path).map(drop))?;
     }
     #[cfg(windows)]
     crate::sys::windows::create_private_directory(path)?;

@@ -3,11 +3,33 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::escape::escaped_path;
+use crate::escape::{escaped_path, shell_word};
 use crate::key::{COMPUTES_WRONGLY, PublicKey};
 
 /// The hint if no files can be created in a directory.
 const ANOTHER_DIRECTORY: &str = "choose a directory that you can write to, on a disk with free space";
+
+/// The hint if others can read all files of a file system.
+const NO_MODES: &str =
+    "choose a directory of a file system with permissions, or mount this one with umask=077";
+
+/// Returns the hint about a directory that takes no private file.
+fn unusable(source: &io::Error) -> String {
+    let is_exposed = source.get_ref().is_some_and(|error| error.is::<Exposed>());
+    if is_exposed { NO_MODES } else { ANOTHER_DIRECTORY }.to_owned()
+}
+
+/// The error of a private file that others can read, whatever mode it is given.
+#[derive(Debug)]
+pub(super) struct Exposed(pub(super) u32);
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "files there have the mode {:04o}, with which others can read them", self.0)
+    }
+}
+
+impl std::error::Error for Exposed {}
 
 /// Why a file was not written.
 #[derive(Debug)]
@@ -32,7 +54,7 @@ impl FileError {
             Self::Exists(_) => {
                 "choose another name, or move the existing file away; keys are never overwritten".to_owned()
             }
-            Self::Write(..) => ANOTHER_DIRECTORY.to_owned(),
+            Self::Write(_, source) => unusable(source),
             Self::Unsynced(path, _) => {
                 format!(
                     "'{}' is complete, but this disk may lose it: copy it to another disk",
@@ -78,6 +100,8 @@ impl std::error::Error for FileError {
 pub enum StoreError {
     /// The path is empty, or ends in `/`, `.` or `..`, or in a name that Windows keeps for devices.
     NoFileName(PathBuf),
+    /// The name of the private file is that of a public file.
+    PublicName(PathBuf),
     /// The path of the file is that of a directory.
     IsDirectory(PathBuf),
     /// The directory does not exist.
@@ -107,12 +131,23 @@ impl StoreError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoFileName(_) => "give the name of a new file".to_owned(),
+            Self::PublicName(path) => {
+                let private = escaped_path(&path.with_extension(""));
+                format!(
+                    "with -o {private} the private key goes to {private}, and the public line to {private}.pub"
+                )
+            }
             Self::IsDirectory(path) => {
                 format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
             }
-            Self::NoDirectory(_) => "create it first, or choose another directory".to_owned(),
+            Self::NoDirectory(path) if path.is_symlink() => "choose another directory".to_owned(),
+            Self::NoDirectory(path) => {
+                let is_of_ssh = std::env::home_dir().is_some_and(|home| home.join(".ssh") == *path);
+                let mkdir = if is_of_ssh { "mkdir -m 700" } else { "mkdir" };
+                format!("create it first: {mkdir} {}", shell_word(path))
+            }
             Self::NotADirectory(_) => "choose another directory".to_owned(),
-            Self::Unusable(..) => ANOTHER_DIRECTORY.to_owned(),
+            Self::Unusable(_, source) => unusable(source),
             Self::File(error) => return error.hint(),
             Self::PublicFile { private_file, line, .. } => {
                 format!(
@@ -129,6 +164,13 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFileName(path) => write!(f, "'{}' does not name a file", escaped_path(path)),
+            Self::PublicName(path) => {
+                write!(
+                    f,
+                    "'{}' is the name of a public key, and the private key would go there",
+                    escaped_path(path)
+                )
+            }
             Self::IsDirectory(path) => write!(f, "'{}' is a directory", escaped_path(path)),
             Self::NoDirectory(path) => write!(f, "the directory '{}' does not exist", escaped_path(path)),
             Self::NotADirectory(path) => write!(f, "'{}' is not a directory", escaped_path(path)),

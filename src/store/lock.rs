@@ -7,7 +7,8 @@
 use std::fs::TryLockError;
 use std::time::{Duration, Instant};
 
-/// The longest wait for a lock. It is far longer than this program holds one.
+/// The longest wait for a lock. It is far longer than this program holds one, unless it waits for an
+/// agent.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// The time between two tries.

@@ -29,6 +29,8 @@
 //! a file of zeros. So no key is lost because the directory refuses one of them.
 
 use std::fs::File;
+#[cfg(unix)]
+use std::fs::Permissions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -36,6 +38,8 @@ use tempfile::NamedTempFile;
 #[cfg(target_os = "linux")]
 use zeroize::Zeroizing;
 
+#[cfg(unix)]
+use super::error::Exposed;
 use super::error::FileError;
 use super::name::parent;
 use super::sync::sync;
@@ -50,7 +54,8 @@ const SYNCED_AT_ONCE: usize = 8;
 pub(super) enum Access {
     /// Only the owner: mode 0600, or an access list with one entry.
     Owner,
-    /// Everyone whom the umask allows: mode 0644 less its bits, as in ssh-keygen.
+    /// Everyone whom the umask allows: mode 0644 less its bits, as in ssh-keygen, but the owner
+    /// always.
     Everyone,
 }
 
@@ -61,6 +66,30 @@ impl Access {
             Self::Everyone => 0o644,
         }
     }
+}
+
+/// Gives a new file its mode where the umask or the file system has changed it, and checks that of a
+/// private file. On a file system without modes, all files have the same.
+#[cfg(unix)]
+fn set_mode(file: &File, access: Access) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = || Ok::<_, io::Error>(file.metadata()?.permissions().mode() & 0o777);
+    let given = mode()?;
+    let wanted = if access == Access::Owner { access.mode() } else { given | 0o600 };
+    if given == wanted {
+        return Ok(());
+    }
+    let changed = file.set_permissions(Permissions::from_mode(wanted));
+    let given = mode()?;
+    if access == Access::Owner && given & 0o077 != 0 {
+        return Err(io::Error::other(Exposed(given)));
+    }
+    if given & 0o600 == 0o600 { Ok(()) } else { changed }
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: Access) -> io::Result<()> {
+    Ok(())
 }
 
 /// Writes a new file that is complete and durable and has its final mode. Never overwrites a file.
@@ -154,6 +183,9 @@ fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
     let mut content = Zeroizing::new(vec![0; metadata.len() as usize]);
     file.read_exact_at(&mut content, 0)?;
     let mut copy = temporary(parent(path), metadata.permissions().mode() & 0o777)?;
+    if copy.as_file().metadata()?.permissions() != metadata.permissions() {
+        copy.as_file().set_permissions(metadata.permissions())?;
+    }
     copy.write_all(&content)?;
     sync(copy.as_file())?;
     Ok(copy)
@@ -206,6 +238,7 @@ impl<'a> Directory<'a> {
     /// Writes a file without its final name. Does not sync it.
     pub(super) fn temp_file(&self, access: Access, content: &[u8]) -> io::Result<TempKeyFile> {
         let file = self.empty(access.mode())?;
+        set_mode(file.file(), access)?;
         within_size_limit(content)?;
         file.file().write_all(content)?;
         Ok(file)
@@ -287,20 +320,24 @@ mod tests {
 
     #[test]
     fn a_private_file_is_0600_from_the_start_under_any_umask() {
-        for umask in ["000", "022", "077"] {
+        for umask in ["000", "022", "077", "277", "777"] {
             let outer = TempDir::new().unwrap();
             let test = "store::new_file::tests::a_private_file_is_0600_from_the_start_under_any_umask";
             if !inner(test, &format!("umask {umask}"), outer.path()) {
                 assert_eq!(mode(&outer.path().join("private")), 0o600, "umask {umask}");
                 assert_eq!(mode(&outer.path().join("new")), 0o700, "umask {umask}");
                 let umask = u32::from_str_radix(umask, 8).unwrap();
-                assert_eq!(mode(&outer.path().join("public")), 0o644 & !umask, "umask {umask:o}");
+                assert_eq!(mode(&outer.path().join("public")), 0o644 & !umask | 0o600, "umask {umask:o}");
                 continue;
             }
             let here = Directory::open(Path::new(".")).unwrap();
             let file = here.temp_file(Access::Owner, b"").unwrap();
             assert_eq!(file.file().metadata().unwrap().mode() & 0o7777, 0o600);
+            #[cfg(target_os = "linux")]
+            let file = copy(file.file(), Path::new("private")).unwrap();
+            #[cfg(not(target_os = "linux"))]
             let file = temporary(Path::new("."), 0o600).unwrap();
+            set_mode(file.as_file(), Access::Owner).unwrap();
             assert_eq!(mode(file.path()), 0o600);
             let name = file.path().file_name().unwrap().to_str().unwrap().to_owned();
             assert!(name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp"), "{name}");

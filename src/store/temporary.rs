@@ -27,11 +27,18 @@ pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile
     };
     loop {
         // The crate's error names the temporary file, and that name tells the user nothing.
-        let file = create(&mut builder).map_err(|error| io::Error::from(error.kind()))?;
+        let file = create(&mut builder).map_err(without_path)?;
         if is_ours(&file)? {
             return Ok(file);
         }
     }
+}
+
+/// Returns the system's own error.
+fn without_path(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(|error| error.source()?.downcast_ref::<io::Error>());
+    let number = source.unwrap_or(&error).raw_os_error();
+    number.map_or_else(|| io::Error::from(error.kind()), io::Error::from_raw_os_error)
 }
 
 /// Locks a new temporary file. Returns whether it still has its name: before the lock, another

@@ -469,6 +469,7 @@ fn on_small_disk(unshare: &Path, outer: &Path, options: &str, script: &str) -> (
     );
     let mut command: Command = command(unshare);
     command.args(["-rm", "sh", "-c", &script, "sh", executable()]).arg(&disk).arg(&copy);
+    command.current_dir(outer).env("HOME", outer);
     (run(&mut command), copy)
 }
 
@@ -482,13 +483,22 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     let found: BTreeSet<&str> =
         of_type(&found, "found").iter().map(|object| text(object, "private_key_file")).collect();
     assert!(!found.is_empty(), "{ran:?}");
-    let there = privates(copy);
+    let mut there = privates(copy);
     for name in &there {
         check_pair(&copy.join(name));
     }
-    let printed: Vec<String> =
+    // What was found and had no room is beside the disk.
+    let outer = copy.parent().unwrap();
+    for name in names(outer).into_iter().filter(|name| name.starts_with("ab-") && !name.ends_with(".pub")) {
+        check_pair(&outer.join(&name));
+        assert!(ran.stderr.contains(&format!("the key is kept in ./{name} instead")), "{}", ran.stderr);
+        there.push(name);
+    }
+    there.sort();
+    let mut printed: Vec<String> =
         found.iter().map(|path| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned()).collect();
-    assert_eq!(printed, there);
+    printed.sort();
+    assert!(printed == there, "{} printed, {} there", printed.len(), there.len());
 }
 
 #[test]

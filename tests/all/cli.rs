@@ -198,6 +198,18 @@ fn an_estimate_searches_nothing() {
 }
 
 #[test]
+fn the_fixed_beginning_needs_no_pattern() {
+    let ran = succeed(&mut program(&["--estimate", "AAAAalice"]));
+    let note = "which needs no pattern; `alice` alone is likelier";
+    assert!(ran.stderr.starts_with("note: every key text begins with AAAAC3Nza"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
+    // Fingerprints have no such beginning.
+    for args in [&["--estimate", "alice"][..], &["--estimate", "--in", "fingerprint", "AAAAalice"]] {
+        assert_eq!(succeed(&mut program(args)).stderr, "", "{args:?}");
+    }
+}
+
+#[test]
 fn bench_measures_every_engine() {
     let ran =
         succeed(&mut program(&["--bench", "0.5", "--json", "--threads", "1", "--table-memory", "1MiB"]));
@@ -215,18 +227,20 @@ fn bench_measures_every_engine() {
     }
     assert!(engines.contains(&"reference"), "{engines:?}");
 
-    let table = succeed(&mut program(&["--bench", "0.1", "-t", "1", "--table-memory", "1MiB"])).stdout;
-    assert_eq!(table.lines().count(), 3 + 2 * engines.len(), "{table}");
-
     let args = ["--bench", "0.1", "--engine", "portable", "-t", "2", "--table-memory", "1MiB", "--json"];
     let objects = self::objects(&succeed(&mut program(&args)).stdout);
     let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
     assert_eq!(engines, ["portable", "reference"]);
+    // The fastest of the tables that fit is chosen. Smaller ones than the first may win.
     let tuning = &objects[0]["tuning"];
-    assert!([28, 24].contains(&whole(tuning, "windows")) && whole(tuning, "table_bytes") <= 1 << 20);
-    assert!(whole(tuning, "batch_keys") > 0 && whole(tuning, "prefetch_vectors") > 0);
-    assert!(positive(&objects[0], "keys_per_second_one_thread") > 0.0);
+    assert!(
+        whole(tuning, "windows") >= 24 && (1..=1 << 20).contains(&whole(tuning, "table_bytes")),
+        "{tuning}"
+    );
+    assert!(whole(tuning, "batch_keys") > 0 && whole(tuning, "prefetch_vectors") > 0, "{tuning}");
+    positive(&objects[0], "keys_per_second_one_thread");
     let table = succeed(&mut program(&args[..args.len() - 1])).stdout;
+    assert_eq!(table.lines().count(), 3 + 2 * engines.len(), "{table}");
     assert!(table.contains("keys/s a thread") && table.contains("one thread alone"), "{table}");
 }
 

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 #[test]
 fn modes_do_not_depend_on_the_umask() {
-    for umask in ["000", "022", "077"] {
+    for umask in ["000", "022", "077", "277", "777"] {
         let directory = TempDir::new().unwrap();
         let keys = directory.path().join("keys");
         let in_shell = |option: &str, path: &Path| {
@@ -71,6 +71,7 @@ fn existing_files_are_refused_before_the_search_and_stay() {
         ("-o", "missing/key", "/missing' does not exist"),
         ("-o", "private/key", "/private' is not a directory"),
         ("-o", "new/", "does not name a file"),
+        ("-o", "new.pub", "/new.pub' is the name of a public key"),
         ("-d", "private", "/private' is not a directory"),
         ("-d", "missing/keys", "/missing' does not exist"),
         ("-d", "dangling", "/dangling' does not exist"),
@@ -89,6 +90,52 @@ fn existing_files_are_refused_before_the_search_and_stay() {
     assert_eq!(fs::read_link(path("dangling")).unwrap(), Path::new("nowhere"));
     assert_eq!(fs::read_link(path("other.pub")).unwrap(), Path::new("nowhere"));
     assert_eq!(names(&path("directory")), [""; 0]);
+}
+
+/// A library that makes every file look as on a file system without modes, such as FAT.
+const NO_MODES: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+int fchmod(int file, mode_t mode) {
+    errno = EPERM;
+    return -1;
+}
+
+int statx(int directory, const char *path, int flags, unsigned mask, struct statx *found) {
+    int (*real)(int, const char *, int, unsigned, struct statx *) = dlsym(RTLD_NEXT, "statx");
+    int failed = real(directory, path, flags, mask, found);
+    if (!failed && S_ISREG(found->stx_mode))
+        found->stx_mode |= 0777;
+    return failed;
+}
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_system_without_modes_is_refused_before_the_search() {
+    let Some(cc) = crate::require::tool("cc") else { return };
+    let directory = TempDir::new().unwrap();
+    let [source, library] = ["no_modes.c", "no_modes.so"].map(|name| directory.path().join(name));
+    fs::write(&source, NO_MODES).unwrap();
+    succeed(command(cc).args(["-shared", "-fPIC", "-o"]).args([&library, &source]));
+    for option in ["-o", "-d"] {
+        let path = directory.path().join("new");
+        let mut search = program(&["--timeout", "20s", "abcdefghijabcdefghij", option]);
+        let ran = run(search.arg(&path).env("LD_PRELOAD", &library));
+        assert_eq!(ran.status, Some(2), "{option}: {ran:?}");
+        assert!(
+            ran.stderr.contains("files there have the mode 0777, with which others can read them"),
+            "{ran:?}"
+        );
+        assert!(
+            ran.stderr.contains("\nhint: choose a directory of a file system with permissions"),
+            "{ran:?}"
+        );
+        assert!(!path.is_file() && (!path.exists() || names(&path).is_empty()), "{option}");
+    }
 }
 
 /// Not even root can create a file in these directories.

@@ -11,6 +11,7 @@
 mod agent;
 mod bad_input;
 mod batch;
+mod blocked;
 mod cli;
 mod constant_time;
 mod documents;

@@ -322,6 +322,27 @@ fn the_match_stands_out_in_a_terminal() {
 }
 
 #[test]
+fn a_terminal_gets_a_key_that_every_openssh_reads() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--suffix Ab+A", 0);
+    let sent = sent.replace('\r', "");
+    let (begin, end) = ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "-----END OPENSSH PRIVATE KEY-----\n");
+    let at = sent.find(begin).unwrap_or_else(|| panic!("{sent}"));
+    let key = &sent[at..at + sent[at..].find(end).unwrap() + end.len()];
+    let file = directory.path().join("copied");
+    fs::write(&file, key).unwrap();
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    if let Some(keygen) = require::tool("ssh-keygen") {
+        let line = succeed(command(keygen).arg("-yf").arg(&file)).stdout;
+        assert!(program::body(program::public_line(&line)).to_lowercase().ends_with("ab+a"), "{line}");
+    }
+    assert!(sent.contains("Not saved. Next time: vanity-ed25519 -o id_ab_a --suffix Ab+A\n"), "{sent}");
+    let sent = in_terminal(&script, &[], "-n 2 ab", 0);
+    assert!(sent.contains("Not saved. Next time: add -d keys, which"), "{sent}");
+}
+
+#[test]
 fn a_terminal_without_colours_receives_none() {
     let Some(script) = require::tool("script") else { return };
     for (env, option) in [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")] {

@@ -50,7 +50,7 @@ impl<'a> Literal<'a> {
     pub(crate) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
         let literal = Self::of(text, style);
         if literal.repeats_header(text) {
-            return Err(PatternError::new(Reason::Header, 0..text.chars().count()));
+            return Err(PatternError::new(Reason::Header, 0..literal.header_len(text)));
         }
         if let Some((at, char)) = text.chars().enumerate().find(|(_, char)| !is_base64(*char)) {
             return Err(PatternError::new(Reason::NotBase64(char), at..at + 1));
@@ -79,6 +79,17 @@ impl<'a> Literal<'a> {
             Target::Key => wire::FIXED,
         };
         text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
+    }
+
+    /// Returns how many of the characters at the beginning of the text are fixed.
+    fn header_len(&self, text: &str) -> usize {
+        let rest = text.strip_prefix(wire::ALGORITHM).unwrap_or(text).trim_start();
+        let header = match self.style.target {
+            Target::Key => wire::FIXED,
+            Target::Fingerprint => wire::FINGERPRINT_HEADER,
+        };
+        let alike = rest.bytes().zip(header.bytes()).take_while(|(a, b)| a == b).count();
+        text[..text.len() - rest.len()].chars().count() + alike
     }
 
     /// Returns the text.

@@ -253,6 +253,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
         ended: AtomicBool::new(false),
+        is_full: AtomicBool::new(false),
         give_up_at: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
         remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
@@ -362,7 +363,8 @@ fn the_observers_error_ends_a_search() {
     let engine = reference();
     let outcome = search(&*engine, &patterns, 2, Quota::Each(100)).run(&Stop::new(), &mut log);
     assert!(matches!(outcome, Err(SearchError::Observer("disk full"))));
-    assert_eq!(log.finds.len(), 2);
+    // Those that were made already are passed, too.
+    assert!((2..100).contains(&log.finds.len()), "{}", log.finds.len());
 }
 
 #[test]

@@ -257,6 +257,10 @@ pub fn harm(directory: &Path, before: &Snapshot, stdout: &str) -> Result<(), Str
     if let Some(alone) = publics.find(|name| is_new(name) && !belongs(name)) {
         return Err(format!("{alone} is new and belongs to no private key"));
     }
+    // What the directory does not take is kept in the working directory, beside it.
+    let outer = directory.parent().unwrap();
+    let beside = program::names(outer).into_iter().filter_map(|name| open_pair(&outer.join(name)));
+    keys.extend(beside.map(|opened| opened.line));
     let whole_lines = stdout.rsplit_once('\n').map_or("", |(lines, _)| lines);
     match whole_lines.lines().find(|line| !keys.contains(&key_of(line))) {
         Some(lost) => Err(format!("{lost} was printed, but no whole key has this line")),

@@ -61,10 +61,11 @@ pub fn executable() -> &'static str {
     &PATH
 }
 
-/// Returns a command that runs the program with these arguments.
+/// Returns a command that runs the program with these arguments. A key that its destination does not
+/// take goes to a directory that nobody looks at.
 pub fn program(args: &[&str]) -> Command {
     let mut command = command(executable());
-    command.args(args);
+    command.args(args).current_dir(env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -1,0 +1,284 @@
+//! Tells a reporter what happens, on a thread of its own.
+//!
+//! A reader that does not read, or a terminal that is stopped, holds up that thread alone.
+//! Meanwhile finds are stored, and signals and the timeout are noticed. Results wait in a queue, and
+//! while it is full no further keys are searched. Of the progress, only the latest is told.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use zeroize::Zeroizing;
+
+use super::error::{JobError, Untold};
+use super::rate::Rate;
+use super::reporter::{Added, Delivered, Reporter};
+use crate::notice::Notice;
+use crate::search::{MAX_FINDS_AT_ONCE, Progress, PublicFind, Signal, Stop, Summary};
+
+/// How often a signal is looked for while results are told.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long results may still be told after a signal.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// What the reporter is told.
+enum Event {
+    Odds,
+    Rate(Rate),
+    NothingMissing,
+    Found(PublicFind, Delivered, Option<Added>),
+    Notice(Notice),
+    Failure(String),
+    Show(Zeroizing<String>),
+    Summary(Summary),
+}
+
+/// The queue between a job and its reporter.
+#[derive(Default)]
+pub(super) struct Teller {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+    /// Whether the search is over early, so that long results are cut short.
+    is_hurried: AtomicBool,
+}
+
+#[derive(Default)]
+struct Queue {
+    events: VecDeque<Event>,
+    progress: Option<Progress>,
+    /// Where the private keys of the finds are that are not yet told, the oldest first.
+    untold: VecDeque<Place>,
+    /// The number of finds that were told.
+    told: u64,
+    /// Whether an event is being told.
+    is_busy: bool,
+    is_closed: bool,
+    /// Whether the reporter is gone.
+    is_over: bool,
+    /// Whether a write to stdout has failed. Nothing is written there afterwards.
+    has_failed: bool,
+    /// Its error.
+    error: Option<io::Error>,
+}
+
+/// Where a private key is.
+enum Place {
+    File(PathBuf),
+    Agent,
+    /// Nowhere until it is written to stdout.
+    Stdout,
+}
+
+/// How the telling of all results has ended.
+pub(super) enum Told {
+    /// Everything is told, or cannot be.
+    All,
+    /// The reader did not read in time.
+    NotInTime(Option<Signal>),
+}
+
+impl Teller {
+    pub(super) fn odds(&self) {
+        self.tell(Event::Odds);
+    }
+
+    pub(super) fn rate(&self, rate: Rate) {
+        self.tell(Event::Rate(rate));
+    }
+
+    pub(super) fn nothing_missing(&self) {
+        self.tell(Event::NothingMissing);
+    }
+
+    pub(super) fn notice(&self, notice: Notice) {
+        self.tell(Event::Notice(notice));
+    }
+
+    pub(super) fn failure(&self, text: String) {
+        self.tell(Event::Failure(text));
+    }
+
+    pub(super) fn show(&self, private_text: Zeroizing<String>) {
+        self.tell(Event::Show(private_text));
+    }
+
+    pub(super) fn summary(&self, summary: Summary) {
+        self.tell(Event::Summary(summary));
+    }
+
+    pub(super) fn found(&self, find: PublicFind, delivered: Delivered, added: Option<Added>) {
+        let place = match &delivered {
+            Delivered::Files(kept) => Place::File(kept.private_file.clone()),
+            Delivered::Agent => Place::Agent,
+            Delivered::Stdout(_) => Place::Stdout,
+        };
+        self.locked().untold.push_back(place);
+        self.tell(Event::Found(find, delivered, added));
+    }
+
+    pub(super) fn progress(&self, progress: &Progress) {
+        self.locked().progress = Some(*progress);
+        self.changed.notify_all();
+    }
+
+    /// Whether further finds can wait.
+    pub(super) fn has_room(&self) -> bool {
+        let queue = self.locked();
+        queue.untold.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.has_failed
+    }
+
+    /// Returns the number of finds that were told.
+    pub(super) fn told(&self) -> u64 {
+        self.locked().told
+    }
+
+    /// Returns an error once, after a write to stdout has failed. Further finds may be passed.
+    pub(super) fn check(&self) -> Result<(), JobError> {
+        match self.locked().error.take() {
+            Some(error) => Err(JobError::Stdout(error, Untold::default())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns where the private keys of the finds are that were not told.
+    pub(super) fn untold(&self) -> Untold {
+        Untold::of(self.locked().untold.drain(..))
+    }
+
+    /// Cuts long results short.
+    pub(super) fn hurry(&self) {
+        self.is_hurried.store(true, Relaxed);
+    }
+
+    /// Waits until everything is told, for `most` at most. A signal that `stop` has not returned
+    /// before shortens the waiting.
+    pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> Told {
+        let mut until = most.map(|most| Instant::now() + most);
+        let mut signal = None;
+        let mut queue = self.locked();
+        while !queue.is_told() {
+            if most.is_none() && signal.is_none() {
+                signal = stop.requested();
+                until = signal.map(|_| Instant::now() + GRACE);
+            }
+            if until.is_some_and(|until| until <= Instant::now()) {
+                return Told::NotInTime(signal);
+            }
+            queue = self.changed.wait_timeout(queue, POLL).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Told::All
+    }
+
+    /// Ends [`Self::listen`] when everything is told.
+    pub(super) fn close(&self) {
+        self.locked().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Tells `reporter` everything, until the queue is closed.
+    pub(super) fn listen(&self, reporter: &mut impl Reporter) {
+        let _over = Over(self);
+        let mut queue = self.locked();
+        loop {
+            let has_failed = queue.has_failed;
+            if let Some(event) = queue.events.pop_front() {
+                let is_find = matches!(event, Event::Found(..));
+                queue.is_busy = true;
+                drop(queue);
+                let told = self.pass(event, has_failed, reporter);
+                queue = self.locked();
+                queue.is_busy = false;
+                match told {
+                    Ok(is_told) if is_find && is_told => {
+                        queue.untold.pop_front();
+                        queue.told += 1;
+                    }
+                    Ok(_) => {}
+                    Err(error) => (queue.has_failed, queue.error) = (true, Some(error)),
+                }
+                self.changed.notify_all();
+            } else if let Some(progress) = queue.progress.take() {
+                queue.is_busy = true;
+                drop(queue);
+                reporter.progress(&progress);
+                queue = self.locked();
+                queue.is_busy = false;
+                self.changed.notify_all();
+            } else if queue.is_closed {
+                return;
+            } else {
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Tells one event. Returns whether it was told: after a failed write there are no results.
+    fn pass(&self, event: Event, has_failed: bool, reporter: &mut impl Reporter) -> io::Result<bool> {
+        match event {
+            Event::Odds => reporter.odds(),
+            Event::Notice(notice) => reporter.notice(&notice),
+            Event::Failure(text) => reporter.failure(&text),
+            Event::Show(text) => reporter.show(&text),
+            _ if has_failed => return Ok(false),
+            Event::Rate(rate) => reporter.rate(rate, &|| !self.is_hurried.load(Relaxed))?,
+            Event::NothingMissing => reporter.nothing_missing()?,
+            Event::Found(find, delivered, added) => reporter.found(&find, delivered, added.as_ref())?,
+            Event::Summary(summary) => reporter.summary(&summary)?,
+        }
+        Ok(true)
+    }
+
+    fn tell(&self, event: Event) {
+        self.locked().events.push_back(event);
+        self.changed.notify_all();
+    }
+
+    /// Locks the queue. No thread panics while it holds the lock.
+    fn locked(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn is_told(&self) -> bool {
+        self.is_over || self.events.is_empty() && self.progress.is_none() && !self.is_busy
+    }
+}
+
+impl Untold {
+    /// Returns where the keys are that are in these places.
+    fn of(places: impl IntoIterator<Item = Place>) -> Self {
+        let mut untold = Self::default();
+        for place in places {
+            match place {
+                Place::File(file) => untold.files.push(file),
+                Place::Agent => untold.in_agent += 1,
+                Place::Stdout => untold.lost += 1,
+            }
+        }
+        untold
+    }
+}
+
+/// Lets nobody wait for a reporter that is gone.
+struct Over<'a>(&'a Teller);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.locked().is_over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// Closes the queue, so that its thread ends.
+pub(super) struct Close<'a>(pub(super) &'a Teller);
+
+impl Drop for Close<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

@@ -1,0 +1,245 @@
+//! Tests of searches whose output nobody reads, or whose files cannot be written: finds are stored
+//! all the same, and a signal or the timeout ends the program within a second.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _, pipe};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use crate::program::{
+    ENDLESS, LEDGER, Running, body, check_pair, derived, names, objects, of_type, program, public_path,
+    start, within_a_second,
+};
+use crate::require;
+use crate::terminal::Typist;
+
+/// Returns a pipe that takes no further byte until its reader reads.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    for size in [4096, 1] {
+        while writer.write(&vec![b'\n'; size]).is_ok() {}
+    }
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    (reader, writer)
+}
+
+/// Waits until `is_so`, and fails if it never is.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns the private files in a directory of keys.
+fn private_files(directory: &Path) -> Vec<String> {
+    let is_private =
+        |name: &String| !name.starts_with('.') && names(directory).contains(&format!("{name}.pub"));
+    if directory.exists() { names(directory).into_iter().filter(is_private).collect() } else { Vec::new() }
+}
+
+/// Checks that the keys of a directory are whole pairs, and those of the ledger.
+fn check_directory(directory: &Path) -> usize {
+    let files = private_files(directory);
+    files.iter().for_each(|file| drop(check_pair(&directory.join(file))));
+    let ledger = fs::read_to_string(directory.join(LEDGER)).unwrap();
+    assert_eq!(ledger.lines().count(), files.len());
+    files.len()
+}
+
+/// Checks that a search ends within a second. It is given a full pipe and the path of a directory that
+/// does not exist, and returns how long the end took.
+fn unread(search: impl Fn(PipeWriter, &Path) -> Duration) {
+    within_a_second(|| {
+        let (_reader, writer) = full_pipe();
+        let directory = TempDir::new().unwrap();
+        search(writer, &directory.path().join("keys"))
+    });
+}
+
+/// Ends a search by a signal. Returns its status, what it said on stderr if that is a pipe, and how
+/// long it took.
+fn end_by(mut child: Running, signal: Signal) -> (Option<i32>, String, Duration) {
+    let began = Instant::now();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    await_end(&mut child);
+    let took = began.elapsed();
+    let ran = child.end();
+    (ran.status, ran.stderr, took)
+}
+
+/// Waits for the end of a process that says little.
+fn await_end(child: &mut Running) {
+    let mut ended = || child.try_wait().unwrap().is_some();
+    wait_until("the search has ended", &mut ended);
+}
+
+#[test]
+fn a_key_is_stored_and_a_signal_ends_the_program_while_nobody_reads_the_progress() {
+    unread(|writer, file| {
+        let mut search = program(&["-t", "1", "--progress", "json", "abcd", "-o"]);
+        let child = start(search.arg(file).stdout(Stdio::null()).stderr(writer));
+        wait_until("a key is stored", || public_path(file).exists());
+        let (status, _, took) = end_by(child, Signal::TERM);
+        check_pair(file);
+        assert_eq!(status, Some(143));
+        took
+    });
+}
+
+#[test]
+fn keys_of_a_directory_are_stored_while_nobody_reads_stdout() {
+    unread(|writer, keys| {
+        let mut search = program(&["-q", "-n", ENDLESS, "ab", "-d"]);
+        let child = start(search.arg(keys).stdout(writer));
+        wait_until("keys are stored", || private_files(keys).len() > 100);
+        let (status, _, took) = end_by(child, Signal::INT);
+        assert_eq!(status, Some(130));
+        assert!(check_directory(keys) > 100);
+        took
+    });
+}
+
+#[test]
+fn the_timeout_ends_a_search_whose_output_nobody_reads() {
+    unread(|writer, keys| {
+        let mut search = program(&["-n", ENDLESS, "--json", "--timeout", "1s", "ab", "-d"]);
+        search.arg(keys).stdout(writer.try_clone().unwrap()).stderr(writer);
+        let began = Instant::now();
+        let mut child = start(&mut search);
+        await_end(&mut child);
+        assert_eq!(child.end().status, Some(3));
+        assert!(check_directory(keys) > 0);
+        began.elapsed().saturating_sub(Duration::from_secs(1))
+    });
+}
+
+#[test]
+fn keys_that_nobody_reads_are_lost_with_a_word() {
+    unread(|writer, _| {
+        let mut search = program(&["-n", ENDLESS, "-q", "--exec", "echo told >&2", "ab"]);
+        let child = start(search.stdout(writer).stderr(Stdio::piped()));
+        std::thread::sleep(Duration::from_millis(500));
+        let (status, said, took) = end_by(child, Signal::INT);
+        assert_eq!(status, Some(130));
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(lines[0].starts_with("error: nobody read stdout: ") && lines[0].ends_with(" lost"), "{said}");
+        assert_eq!(lines[1..], ["hint: --output and --output-dir write keys to files"]);
+        took
+    });
+}
+
+#[test]
+fn a_signal_ends_the_waiting_for_a_reader_of_the_last_results() {
+    unread(|writer, _| {
+        let mut search = program(&["--json", "-n", "3", "--exec", "true", "ab"]);
+        let child = start(search.stdout(writer).stderr(Stdio::null()));
+        std::thread::sleep(Duration::from_millis(500));
+        let (status, _, took) = end_by(child, Signal::TERM);
+        assert_eq!(status, Some(143));
+        // A command that runs may have half a second of its own.
+        took.saturating_sub(Duration::from_millis(500))
+    });
+}
+
+/// More results wait than the queue takes, and the search goes on when they are read.
+#[test]
+fn a_slow_reader_gets_every_result() {
+    let (mut reader, writer) = full_pipe();
+    let mut search = program(&["--json", "--progress", "json", "-n", "2000", "ab"]);
+    search.stdout(writer).stderr(Stdio::null());
+    let child = start(&mut search);
+    // The command holds the other end of the pipe.
+    drop(search);
+    std::thread::sleep(Duration::from_secs(1));
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(child.end().status, Some(0));
+    let objects = objects(text.trim_start());
+    assert_eq!(of_type(&objects, "found").len(), 2000);
+    assert_eq!(of_type(&objects, "summary").len(), 1);
+}
+
+#[test]
+fn a_key_is_stored_while_the_terminal_is_stopped() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let mut typist = Typist::start(&script, directory.path(), "$P -t 1 -o k abcde");
+    // Ctrl-S stops the terminal, and Ctrl-Q continues it.
+    typist.answer("1 in ", "\x13");
+    wait_until("a key is stored", || directory.path().join("k.pub").exists());
+    typist.answer("", "\x11");
+    let (status, shown) = typist.end();
+    assert_eq!(status, Some(0), "{shown}");
+    assert!(shown.contains("private key in k, public key in k.pub"), "{shown}");
+    check_pair(&directory.path().join("k"));
+}
+
+#[test]
+fn a_stopped_terminal_delays_no_signal() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let line = format!("trap : INT; $P -t 1 -o k {}; echo $? > status", "z".repeat(20));
+    let mut typist = Typist::start(&script, directory.path(), &line);
+    typist.answer("1 in ", "\x13");
+    std::thread::sleep(Duration::from_millis(500));
+    typist.answer("", "\x03");
+    wait_until("the search has ended", || directory.path().join("status").exists());
+    typist.answer("", "\x11");
+    typist.end();
+    assert_eq!(fs::read_to_string(directory.path().join("status")).unwrap(), "130\n");
+}
+
+/// Starts a search whose file is `work/keys/k` from `work`, and takes these directories away as soon
+/// as it has begun. Returns its status and what the terminal has shown.
+fn without(script: &Path, outer: &Path, gone: &[&str]) -> (Option<i32>, String) {
+    for name in ["work", "work/keys", "home"] {
+        fs::create_dir_all(outer.join(name)).unwrap();
+    }
+    let line = format!("cd work; HOME='{}/home' $P -t 1 -o keys/k abcde", outer.display());
+    let mut typist = Typist::start(script, outer, &line);
+    typist.answer("1 in ", "");
+    gone.iter().for_each(|name| fs::remove_dir(outer.join(name)).unwrap());
+    let (status, shown) = typist.end();
+    (status, shown.replace('\r', ""))
+}
+
+#[test]
+fn a_key_whose_directory_is_gone_is_kept_elsewhere() {
+    let Some(script) = require::tool("script") else { return };
+    for (gone, place, named) in [(&["work/keys"][..], "work", "."), (&["work/keys", "work"], "home", "/home")]
+    {
+        let outer = TempDir::new().unwrap();
+        let (status, shown) = without(&script, outer.path(), gone);
+        assert_eq!(status, Some(1), "{shown}");
+        let files = private_files(&outer.path().join(place));
+        assert_eq!(files.len(), 1, "{shown}");
+        check_pair(&outer.path().join(place).join(&files[0]));
+        assert!(shown.contains("cannot write 'keys/k': No such file or directory (os error 2)"), "{shown}");
+        assert!(shown.contains(&format!("{named}/{} instead\n", files[0])), "{shown}");
+        assert!(
+            shown.contains("hint: the keys that were found are kept in the files named above"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_key_that_no_directory_takes_is_shown_on_the_terminal() {
+    let Some(script) = require::tool("script") else { return };
+    let outer = TempDir::new().unwrap();
+    let (status, shown) = without(&script, outer.path(), &["work/keys", "work", "home"]);
+    assert_eq!(status, Some(1), "{shown}");
+    let (begin, end) = ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "-----END OPENSSH PRIVATE KEY-----\n");
+    let key = &shown[shown.find(begin).unwrap()..shown.find(end).unwrap() + end.len()];
+    assert!(body(&derived(key).line("x")).to_lowercase().contains("abcde"), "{shown}");
+    assert!(shown.contains("/home'") && shown.contains("hint: save the key that is shown above"), "{shown}");
+}
