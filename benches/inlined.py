@@ -9,8 +9,8 @@ import re
 import subprocess
 import sys
 
-# The crates whose functions are checked: this package, and its benches, which have no prefix.
-PACKAGE = re.compile(r"\b(vanity_ed25519|engines|patterns|plain|parts|tables|steps|starts|record)::")
+# The crates whose functions are checked: the packages of this repository, and their benches.
+PACKAGE = re.compile(r"\b(vanity_ed25519|ed25519_batch|vanity_pattern|engines|patterns|plain|parts|tables|steps|starts|record)::")
 # Generic functions of these crates are compiled in the crate that uses them. They belong to a
 # package if one of its functions calls them.
 GENERIC = re.compile(r"^(<.* as )?(&mut )?<?(core|alloc|std)::|^<&mut |^<\[|^core$")
@@ -18,9 +18,9 @@ INTRINSIC = re.compile(r"\bcore_arch::(?!.*::(_xgetbv|__cpuid))")
 # The functions that `Words::run` calls: everything below them is compiled for the instruction set.
 ENTRY = re.compile(r"\bsimd::(?:\w+::)+with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.
-ROOMS = re.compile(r"\bvanity_ed25519::(simd|hash|curve|engine|pattern::matcher|search::stream)::")
+ROOMS = re.compile(r"\b((ed25519_batch|parts|tables)::(simd|hash|curve|batch)|vanity_pattern::matcher|vanity_ed25519::(engine|search::stream))::")
 # Intrinsics and their helpers have no other name in these files.
-INSTRUCTIONS = re.compile(r"^<?vanity_ed25519::simd::(x86|vbmi|aarch64|sha256|sha512)::")
+INSTRUCTIONS = re.compile(r"^<?(ed25519_batch|parts|tables)::simd::(x86|vbmi|aarch64|sha256|sha512)::")
 NOT_INSTRUCTIONS = re.compile(r"::(detect|need|too_short|no_such_row|without_sha(256|512))$|::with_\w+$")
 NEVER_RETURNS = re.compile(r"panic|_fail\b|_failed\b|too_short|no_such_row|handle_error|handle_alloc_error|unwind_resume|abort")
 
@@ -192,7 +192,7 @@ def components(nodes, after):
 
 
 def short(name):
-    return re.sub(r"\bvanity_ed25519::", "", name)
+    return re.sub(r"\b(vanity_ed25519|ed25519_batch|vanity_pattern)::", "", name)
 
 
 def check(objdump, program):

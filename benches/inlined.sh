@@ -7,7 +7,7 @@
 #        benches/inlined.sh PROGRAM...     checks these programs, which must have their symbols
 #        benches/inlined.sh --control      checks that a copy of the sources with one `.map` put back fails
 #
-# It names the caller and what it calls: an intrinsic, a function of src/simd, or a closure or an iterator that
+# It names the caller and what it calls: an intrinsic, a function of `simd`, or a closure or an iterator that
 # holds vector instructions. It lists the hot loops (passes, hashes, filters) with the number of their calls,
 # and fails unless that is 0.
 #
@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_QUIET=true CARGO_PROFILE_DIST_STRIP=false
 
 # All but the one of graphics processors, which needs a feature.
-mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml | grep -v gpu)
+mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml crates/*/Cargo.toml | grep -v gpu)
 
 # Checks programs, each with the objdump of its machine.
 check() {
@@ -45,7 +45,8 @@ case ${1:-} in
         copy=$(mktemp -d)
         # The copy shares the built packages, and its program lies where that of these sources lies.
         trap 'rm -rf "$copy"; build --release --bin vanity-ed25519 > /dev/null' EXIT
-        cp -r Cargo.toml Cargo.lock rust-toolchain.toml README.md src tests benches examples "$copy"
+        cp -r Cargo.toml Cargo.lock rust-toolchain.toml README.md src crates tests benches examples "$copy"
+        simd=crates/ed25519-batch/src/simd
         inline='\[look_up_256(table, a\[0\]), look_up_256(table, a\[1\])\]'
         mapped='a.map(|a| {
             let part = |at: usize| {
@@ -58,8 +59,8 @@ case ${1:-} in
             let upper = _mm256_blendv_epi8(of(2), of(3), by_16);
             _mm256_blendv_epi8(lower, upper, by_32)
         })'
-        sed -i "s/$inline/${mapped//$'\n'/}/" "$copy/src/simd/x86.rs"
-        if cmp -s src/simd/x86.rs "$copy/src/simd/x86.rs"; then echo "the control changes nothing" >&2; exit 1; fi
+        sed -i "s/$inline/${mapped//$'\n'/}/" "$copy/$simd/x86.rs"
+        if cmp -s "$simd/x86.rs" "$copy/$simd/x86.rs"; then echo "the control changes nothing" >&2; exit 1; fi
         program=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} \
             build --manifest-path "$copy/Cargo.toml" --release --bin vanity-ed25519)
         if found=$(check "$program"); then echo "the control passes" >&2; exit 1; fi

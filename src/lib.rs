@@ -74,13 +74,14 @@
 //!
 //! Each module uses only modules on lower floors. The first five modules are the library. The
 //! others serve the command; they are here so that tests can use them, and their interface can
-//! change at any time.
+//! change at any time. Two packages below are things of their own: `ed25519-batch` has the vector
+//! arithmetic, from seeds to public keys, and `vanity-pattern` has [`pattern`] and [`wire`].
 //!
 //! | floor | module | its duty |
 //! | --- | --- | --- |
 //! | 5 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 4 | [`engine`] | ways of searching behind two small traits; `engine/registry.rs` lists them |
-//! | 3 | [`pattern`] | makes exact odds (`pattern/odds`) and a matcher from text; `pattern/matcher/mod.rs` draws its stages |
+//! | 3 | [`pattern`] | makes exact odds (`odds`) and a matcher from text; `matcher/mod.rs` draws its stages |
 //! | 2 | [`key`] | seed, public key, the trusted derivation; the text of key files |
 //! | 1 | [`wire`] | the blob, its text, and the key bits of each character |
 //! | 8 | `cli` | makes a plan from the command line, and words all complaints about it |
@@ -90,27 +91,18 @@
 //! | 6 | `ledger` | the keys of a directory, and their patterns |
 //! | 3 | `agent` | gives keys to the running ssh-agent |
 //! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
-//! | 3 | `curve` | computes public keys from scalars, many at a time, with one shared inversion |
 //! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on graphics processors |
-//! | 2 | `hash` | SHA-512, SHA-256 and ChaCha20, one key in each lane |
-//! | 1 | `simd` | instruction sets and their lanes; with `gpu` and `sys/windows`, the only `unsafe` |
-//! | 1 | `sys` | randomness, caches, limits, huge pages, wiping, access lists |
+//! | 1 | `sys` | randomness, core dumps, access lists |
 //! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
 
 #[doc(hidden)]
 pub mod agent;
 #[doc(hidden)]
 pub mod cli;
-#[doc(hidden)]
-pub mod curve;
 pub mod engine;
-#[doc(hidden)]
-pub mod escape;
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub mod gpu;
-#[doc(hidden)]
-pub mod hash;
 #[doc(hidden)]
 pub mod job;
 pub mod key;
@@ -118,19 +110,22 @@ pub mod key;
 pub mod ledger;
 #[doc(hidden)]
 pub mod notice;
-pub mod pattern;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
 pub mod report;
 pub mod search;
 #[doc(hidden)]
-pub mod simd;
-#[doc(hidden)]
 pub mod store;
 #[doc(hidden)]
 pub mod sys;
-pub mod wire;
+
+#[doc(inline)]
+pub use vanity_pattern as pattern;
+#[doc(hidden)]
+pub use vanity_pattern::escape;
+#[doc(inline)]
+pub use vanity_pattern::wire;
 
 // `tests/require` uses this library by its name.
 #[cfg(test)]

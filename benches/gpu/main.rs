@@ -9,22 +9,13 @@
 //! `compare` compares a checksum of the keys of each launch with that of the processor. `rates`
 //! prints keys per second for each number of windows and each depth, with registers and spills.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ed25519_batch::{BackEnd, ChaCha20, Deriver, Table};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
-use vanity_ed25519::curve::{Batch, Field, Table};
 use vanity_ed25519::engine::pipeline;
 use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, digest_of};
-use vanity_ed25519::hash::chacha::ChaCha20;
-use vanity_ed25519::hash::sha512;
-use vanity_ed25519::simd::{Halves, Words};
 use vanity_ed25519::sys::fill_random;
-
-#[path = "../back_ends/mod.rs"]
-mod back_ends;
-
-use back_ends::{BackEnd, each_back_end};
 
 /// Numbers of windows. The digits have from 18 down to 10 bits.
 const WINDOWS: [usize; 7] = [14, 15, 16, 17, 18, 21, 25];
@@ -67,83 +58,39 @@ fn main() {
 /// Compares the checksum of each launch by the device with that by the processor's fastest back
 /// end.
 fn compare(device: &dyn Device, keys: usize, launch: usize) {
-    each_back_end(&mut Compare { device, keys, launch, fastest: fastest() });
-}
-
-/// A comparison of a device with one back end.
-struct Compare<'a> {
-    device: &'a dyn Device,
-    keys: usize,
-    launch: usize,
-    fastest: &'static str,
-}
-
-impl BackEnd for Compare<'_> {
-    fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, field: F) {
-        if name != self.fastest {
-            return;
-        }
-        let (windows, depth) = USUAL;
-        let table = Arc::new(Table::new(field, windows));
-        let pipeline = pipeline(self.device, windows, depth).expect("a device that works");
-        let mut line = pipeline.line(self.launch).expect("a device that works");
-        let mut key = [0; 32];
-        fill_random(&mut key).expect("randomness");
-        println!("seeds: ChaCha20 of {key:02x?}; compared with {name}");
-        let began = Instant::now();
-        let mut compared = 0;
-        while compared < self.keys {
-            let first = compared as u64 / 2;
-            line.draw(&key, first, self.launch).expect("a device that works");
-            // The processor works at the same time.
-            let batches = (0..self.launch).into_par_iter().step_by(BATCH);
-            let expected = batches
-                .map(|at| sum(field, &table, ChaCha20::from_block(&key, first + at as u64 / 2)))
-                .reduce(|| 0, u64::wrapping_add);
-            assert_eq!(
-                line.digest().expect("a device that works"),
-                expected,
-                "keys {compared} and on differ"
-            );
-            compared += self.launch;
-        }
-        println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
+    let back_end = BackEnd::fastest();
+    let sizing = ed25519_batch::Sizing { windows: Some(18), ..ed25519_batch::Sizing::for_keys(1e9) };
+    let deriver = Deriver::new(back_end, sizing).expect("the processor has it");
+    let pipeline = match pipeline(device, USUAL.0, USUAL.1) {
+        Ok(pipeline) => pipeline,
+        Err(error) => return println!("{error}"),
+    };
+    let mut line = pipeline.line(launch).expect("a device that works");
+    let mut key = [0; 32];
+    fill_random(&mut key).expect("randomness");
+    println!("seeds: ChaCha20 of {key:02x?}; compared with {}", back_end.name());
+    let (began, mut compared) = (Instant::now(), 0);
+    while compared < keys {
+        let first = compared as u64 / 2;
+        line.draw(&key, first, launch).expect("a device that works");
+        // The processor works at the same time.
+        let batches = (0..launch).into_par_iter().step_by(BATCH);
+        let expected = batches
+            .map(|at| sum(&deriver, ChaCha20::from_block(&key, first + at as u64 / 2)))
+            .reduce(|| 0, u64::wrapping_add);
+        assert_eq!(line.digest().expect("a device that works"), expected, "keys {compared} and on differ");
+        compared += launch;
     }
+    println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
 }
 
 /// Returns the sum of the digests of the keys in one batch of the processor.
-fn sum<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>, mut stream: ChaCha20) -> u64 {
+fn sum(deriver: &Deriver, mut stream: ChaCha20) -> u64 {
     let mut seeds = vec![[0; 32]; BATCH];
-    stream.fill(field.simd(), &mut seeds);
-    let mut batch = Batch::new(field, Arc::clone(table), BATCH);
-    field.simd().run(
-        #[inline(always)]
-        || {
-            sha512::scalars(
-                field.simd(),
-                &seeds,
-                #[inline(always)]
-                |vector, scalars| batch.set(vector, scalars),
-            );
-        },
-    );
-    let mut keys = seeds.clone();
-    batch.public_keys(&mut keys).expect("a denominator is 0 once in 2^250 keys");
+    stream.fill(deriver.instruction_set(), &mut seeds);
+    let mut keys = vec![[0; 32]; BATCH];
+    deriver.worker().derive(&seeds, &mut keys);
     keys.iter().map(digest_of).fold(0, u64::wrapping_add)
-}
-
-/// Returns the name of the fastest back end.
-fn fastest() -> &'static str {
-    struct Last(&'static str);
-    impl BackEnd for Last {
-        fn measure<F: Field<Simd: Halves>>(&mut self, name: &str, _: F) {
-            let names = ["portable", "neon", "avx2", "avxifma", "avx512f", "avx512ifma"];
-            self.0 = names.into_iter().find(|known| *known == name).unwrap_or(self.0);
-        }
-    }
-    let mut last = Last("portable");
-    each_back_end(&mut last);
-    last.0
 }
 
 /// Prints keys per second by windows with the usual depth, then by depth with the usual windows.

@@ -144,7 +144,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::rfc8032_vectors;
+    use ed25519_batch::rfc8032_vectors;
 
     /// The layout is that of section 3.2.3 (EdDSA keys), put together by hand.
     #[test]

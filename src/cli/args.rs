@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::engine;
 use crate::plan::ColorChoice;
-use crate::{engine, simd};
 use clap::{ArgAction, ArgGroup, CommandFactory as _, Parser};
 
 const NAME: &str = "vanity-ed25519";
@@ -363,7 +363,7 @@ impl From<clap::ColorChoice> for ColorChoice {
 /// Returns the version, the engines of this program, and the features of the processor. An engine in
 /// parentheses cannot run on this processor.
 fn long_version() -> String {
-    let features = simd::detected();
+    let features = ed25519_batch::simd::detected();
     let mark = |name: &str| if engine::check(name).is_ok() { name.to_owned() } else { format!("({name})") };
     let engines: Vec<String> = engine::names().filter(|name| engine::is_built(name)).map(mark).collect();
     format!(

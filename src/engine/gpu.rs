@@ -13,21 +13,23 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use ed25519_batch::memory::wipe;
+use ed25519_batch::simd::{CacheLine, InstructionSet, Scalar};
+use ed25519_batch::{ChaCha20, Table, edwards_constants, rfc8032_vectors};
 use zeroize::Zeroizing;
 
 use super::names::GPU;
 use super::sizing::{Devices, Sizing};
 use super::worker::{Engine, Hit, SeedSource, Worker};
 use super::{batch, reference, self_test};
-use crate::curve::{Portable, Table, numbers_of_edwards};
 use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivors};
-use crate::hash::chacha::ChaCha20;
-use crate::key::{Seed, rfc8032_vectors};
+use crate::key::Seed;
 use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
-use crate::simd::{CacheLine, Scalar};
-use crate::sys::wipe;
 use crate::wire::without_sign;
+
+/// What the host computes with. It tests few keys, and detection would take longer.
+const LANES: InstructionSet = InstructionSet::Scalar(Scalar::plain());
 
 /// The memory for tables unless another size is allowed: digits of 16 bits, which fit into large
 /// second-level caches. A processor that OpenCL offers as a device has smaller caches: digits of 14
@@ -267,7 +269,7 @@ impl Card {
         let first = u64::from(u32::MAX);
         queue.draw(&key, first, queue.most())?;
         let mut seeds = vec![[0; 32]; queue.most()];
-        ChaCha20::from_block(&key, first).fill(Scalar::detect(), &mut seeds);
+        ChaCha20::from_block(&key, first).fill(LANES, &mut seeds);
         compare(&mut queue, &seeds)?;
         let known = rfc8032_vectors::pairs().map(|(seed, _)| seed);
         let seeds: Vec<_> = known.into_iter().cycle().take(self.unit()).collect();
@@ -283,7 +285,7 @@ impl Card {
 ///
 /// Returns an error if the device fails, or has too little memory.
 pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipeline, GpuError> {
-    let table = Table::new(Portable(Scalar::detect()), windows);
+    let table = Table::build(windows);
     let numbers = table.layout().iter().map(|window| [window.start, window.index_bits, window.first]);
     let settings = Settings {
         windows: numbers.map(|numbers| numbers.map(|number| number as u32)).collect(),
@@ -291,7 +293,7 @@ pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipel
         filter_numbers: DeviceFilter::NUMBERS.to_vec(),
     };
     let first = table.layout()[1].first as u32;
-    Pipeline::new(device, &settings, table.rows(), first, numbers_of_edwards().map(|number| number.0))
+    Pipeline::new(device, &settings, table.rows(), first, edwards_constants())
 }
 
 /// Returns the bytes that a table of `windows` windows takes on a device.
@@ -420,7 +422,7 @@ impl GpuWorker<'_> {
 /// Returns the seed at a place of the stream under the key of a batch.
 fn seed_at(key: &[u8; 32], place: usize) -> Seed {
     let mut block = Zeroizing::new([[0; 32]; 2]);
-    ChaCha20::from_block(key, place as u64 / 2).fill(Scalar::plain(), &mut *block);
+    ChaCha20::from_block(key, place as u64 / 2).fill(LANES, &mut *block);
     Seed::new(block[place % 2])
 }
 
@@ -444,7 +446,7 @@ fn prove(
         }
         Survivors::All(keys) => ((0..keys.len()).collect::<Vec<_>>(), keys),
     };
-    for at in batch::candidates(Scalar::detect(), matcher, &keys, &mut Vec::new()) {
+    for at in batch::candidates(LANES, matcher, &keys, &mut Vec::new()) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
         if without_sign(public_key.0) != keys[at] {

@@ -7,7 +7,7 @@ use super::names::HYBRID;
 use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
-use crate::simd::InstructionSet;
+use ed25519_batch::simd::InstructionSet;
 
 /// The fewest expected attempts for which graphics processors are considered. With fewer, the
 /// processor finishes before kernels are compiled, which takes some seconds.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ed25519_batch::BackEnd;
+
 #[cfg(feature = "gpu")]
 use super::hybrid;
 use super::names::{AUTO, GPU};
@@ -13,16 +15,27 @@ use crate::escape::escaped;
 /// The name of the engine that is the oracle and the yardstick of all others.
 pub const YARDSTICK: &str = reference::NAME;
 
+/// Returns the entry of a back end of the batch engine.
+macro_rules! of_back_end {
+    ($back_end:expr) => {
+        Entry {
+            name: $back_end.name(),
+            detect: || $back_end.check().map_err(|why| why.to_string()),
+            build: |sizing| batch::build($back_end, sizing),
+        }
+    };
+}
+
 /// Every engine: the one of graphics processors, then those of the processor, fastest first. The
 /// last one is the [`YARDSTICK`].
 static ENGINES: [Entry; 8] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
-    Entry { name: "avx512ifma", detect: batch::detect_avx512ifma, build: batch::avx512ifma },
-    Entry { name: "avx512f", detect: batch::detect_avx512f, build: batch::avx512f },
-    Entry { name: "avxifma", detect: batch::detect_avxifma, build: batch::avxifma },
-    Entry { name: "avx2", detect: batch::detect_avx2, build: batch::avx2 },
-    Entry { name: "neon", detect: batch::detect_neon, build: batch::neon },
-    Entry { name: "portable", detect: || Ok(()), build: batch::portable },
+    of_back_end!(BackEnd::Avx512ifma),
+    of_back_end!(BackEnd::Avx512f),
+    of_back_end!(BackEnd::AvxIfma),
+    of_back_end!(BackEnd::Avx2),
+    of_back_end!(BackEnd::Neon),
+    of_back_end!(BackEnd::Portable),
     Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
 ];
 
@@ -139,8 +152,7 @@ pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, Eng
 pub fn is_built(name: &str) -> bool {
     match name {
         GPU => cfg!(feature = "gpu"),
-        "neon" => cfg!(target_arch = "aarch64"),
-        name => cfg!(target_arch = "x86_64") || !name.starts_with("avx"),
+        name => BackEnd::by_name(name).is_none_or(BackEnd::is_built),
     }
 }
 

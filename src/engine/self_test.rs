@@ -1,8 +1,8 @@
 //! The self-test: known vectors that every engine must reproduce before it is used.
 
 use super::worker::{Engine, SeedSource};
-use crate::key::rfc8032_vectors;
 use crate::pattern::{Kind, Matcher, Pattern, Style};
+use ed25519_batch::rfc8032_vectors;
 
 /// Runs one batch of the key pairs of RFC 8032. Returns whether every candidate comes back as a
 /// hit, with its key.

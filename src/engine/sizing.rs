@@ -1,5 +1,7 @@
 //! The parameters for which an engine is built.
 
+pub use ed25519_batch::LEAST_TABLE_MEMORY;
+
 /// The parameters for which an engine is built: the size of its tables, and the devices that it may
 /// use.
 #[derive(Clone, Copy, Debug)]
@@ -39,9 +41,6 @@ impl Devices {
         (0..Self::END).filter(move |number| self.0 >> number & 1 == 1)
     }
 }
-
-/// The bytes of the smallest tables.
-pub const LEAST_TABLE_MEMORY: usize = 16 << 10;
 
 impl Sizing {
     /// Returns the sizing of a search of this number of keys, with tables sized by the caches, and

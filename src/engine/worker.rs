@@ -1,12 +1,13 @@
 //! The interface between engines and a search.
 
+pub use ed25519_batch::Tuning;
 use zeroize::Zeroizing;
 
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
-use crate::simd::InstructionSet;
 use crate::wire;
+use ed25519_batch::simd::InstructionSet;
 
 /// A way of searching.
 pub trait Engine: Send + Sync {
@@ -44,20 +45,6 @@ pub trait Engine: Send + Sync {
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
-}
-
-/// What an engine has found out to be the fastest on this machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Tuning {
-    /// The number of windows that a scalar is divided into.
-    pub windows: usize,
-    /// The size of the table of multiples, in bytes.
-    pub table_bytes: usize,
-    /// The number of keys in a batch.
-    pub batch_keys: usize,
-    /// The distance between a prefetch of a table entry and its use, in vectors of keys.
-    pub prefetch_vectors: usize,
 }
 
 /// One thread's part of an engine.

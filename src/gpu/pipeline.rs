@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
 use super::source;
-use crate::simd::CacheLine;
+use ed25519_batch::simd::CacheLine;
 
 /// The number of words of an element, a key, a seed or a scalar.
 const WORDS: usize = 8;

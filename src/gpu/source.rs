@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 
 use super::device::Settings;
 use super::ptx;
-use crate::hash::sha2_constants::fractions;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
+use ed25519_batch::sha2_constants::fractions;
 
 /// The start value and the factor of 64-bit FNV-1a.
 pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];

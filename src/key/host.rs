@@ -32,8 +32,8 @@ impl PublicKey {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rfc8032_vectors;
     use super::*;
+    use ed25519_batch::rfc8032_vectors;
 
     /// Compares with what `ssh-keygen -r` prints for test 1 of RFC 8032.
     #[test]

@@ -24,7 +24,6 @@ mod format;
 mod host;
 mod ppk;
 mod protect;
-pub(crate) mod rfc8032_vectors;
 mod seed;
 
 pub use decode::{DecodeError, PrivateText, Storage};

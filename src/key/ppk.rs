@@ -324,8 +324,8 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rfc8032_vectors;
     use super::*;
+    use ed25519_batch::rfc8032_vectors;
 
     /// The lines of the first key of RFC 8032, section 7.1, as PuTTYgen 0.78 writes them.
     const PUBLIC: &str = "Public-Lines: 2\n\

@@ -115,8 +115,8 @@ impl PublicKey {
 mod tests {
     use curve25519_dalek::EdwardsPoint;
 
-    use super::super::rfc8032_vectors;
     use super::*;
+    use ed25519_batch::rfc8032_vectors;
 
     #[test]
     fn the_rfc_8032_seeds_have_their_public_keys() {

@@ -4,6 +4,8 @@
 //! J. Bernstein, Fast-key-erasure random-number generators, 2017). So the memory of a search
 //! reveals nothing about the keys that it found before. This costs less than a microsecond a batch.
 
+use ed25519_batch::ChaCha20;
+use ed25519_batch::simd::InstructionSet;
 #[cfg(target_arch = "x86_64")]
 use rand_chacha::ChaCha20Rng;
 #[cfg(target_arch = "x86_64")]
@@ -11,8 +13,6 @@ use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
-use crate::hash::chacha::ChaCha20;
-use crate::simd::{InstructionSet, with_set};
 use crate::sys::{RandomnessError, fill_random};
 
 /// Checks that the operating system gives randomness, so that a search can report its absence at
@@ -74,10 +74,8 @@ impl SeedSource for SeedStream {
         let mut next = Zeroizing::new([[0; 32]]);
         match &mut *self.0 {
             Generator::Own(chacha, set) => {
-                with_set!(*set, simd => {
-                    chacha.fill(simd, seeds);
-                    chacha.fill(simd, &mut *next);
-                });
+                chacha.fill(*set, seeds);
+                chacha.fill(*set, &mut *next);
                 *chacha = ChaCha20::new(&next[0]);
             }
             #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Protection of the process's memory, which holds seeds, and its limit.
+//! Protection of the process's memory, which holds seeds.
 
 use std::io;
 
@@ -31,38 +31,11 @@ pub fn close_files_on_exec() {
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
-/// Returns the limit of the process's memory (`RLIMIT_AS`), in bytes, or `None` if there is no
-/// limit.
-#[must_use]
-pub fn memory_limit() -> Option<u64> {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit};
-        getrlimit(Resource::As).current
-    }
-    #[cfg(not(unix))]
-    None
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 
     use super::*;
-    use crate::sys::again::inner;
-
-    #[test]
-    fn the_limit_of_memory_is_the_process_s_own() {
-        let here = std::path::Path::new(".");
-        // This limit is above the address space that AddressSanitizer reserves.
-        if inner(
-            "sys::process::tests::the_limit_of_memory_is_the_process_s_own",
-            "ulimit -v 100000000000",
-            here,
-        ) {
-            assert_eq!(memory_limit(), Some(100_000_000_000 << 10));
-        }
-    }
 
     #[test]
     fn forbid_core_dumps_forbids_core_dumps_and_tracing() {

@@ -296,7 +296,7 @@ fn the_version_names_engines_and_processor() {
     let available = require::engines(Sizing::for_attempts(0.0));
     let available = available.iter().map(|engine| engine.name()).filter(|name| *name != "gpu");
     assert_eq!(can_run.copied().collect::<Vec<_>>(), available.collect::<Vec<_>>());
-    let features = vanity_ed25519::simd::detected().join(" ");
+    let features = ed25519_batch::simd::detected().join(" ");
     assert_eq!(lines[2].trim_end(), format!("processor: {} {features}", std::env::consts::ARCH).trim_end());
     assert_eq!(lines.len(), 3);
     assert_eq!(succeed(&mut program(&["-V"])).stdout, format!("{}\n", lines[0]));

@@ -106,7 +106,7 @@ fn relative(path: &Path) -> String {
 #[test]
 fn every_file_that_is_named_exists() {
     // `.ci` is not packaged.
-    let directories = ["src", "tests", "benches", "docs", "fuzz", "packaging", "examples"];
+    let directories = ["src", "crates", "tests", "benches", "docs", "fuzz", "packaging", "examples"];
     let mut count = 0;
     for name in documents().iter().filter(|name| *name != "docs/PROOF.md") {
         let text = read(name);

@@ -12,22 +12,28 @@ use std::path::{Path, PathBuf};
 /// huge pages, the calls of Windows in the program and in its tests, and the example that tells
 /// Valgrind which bytes are a seed.
 const UNSAFE: [&str; 6] = [
+    "crates/ed25519-batch/src/memory/huge_vec.rs",
+    "crates/ed25519-batch/src/simd",
     "src/gpu",
-    "src/simd",
-    "src/sys/huge_vec.rs",
     "src/sys/windows",
     "tests/all/windows/foreign.rs",
     "examples/constant_time.rs",
 ];
 
 const DOCUMENT: &str = include_str!("../../docs/dependencies.md");
-const MANIFEST: &str = include_str!("../../Cargo.toml");
+/// The manifests of the packages of this repository, the program's first.
+const MANIFESTS: [&str; 3] = [
+    include_str!("../../Cargo.toml"),
+    include_str!("../../crates/ed25519-batch/Cargo.toml"),
+    include_str!("../../crates/vanity-pattern/Cargo.toml"),
+];
 const README: &str = include_str!("../../README.md");
 
-/// Returns the names of the packages in a section of the manifest.
+/// Returns the names of the packages in a section of the manifests, without those of this repository.
 fn direct(section: &str) -> BTreeSet<&'static str> {
-    let text = MANIFEST.split("\n[").find_map(|text| text.strip_prefix(section)).unwrap_or_default();
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let texts = MANIFESTS.iter().flat_map(|manifest| manifest.split("\n["));
+    let lines = texts.filter_map(|text| text.strip_prefix(section)).flat_map(str::lines);
+    let lines = lines.filter(|line| !line.starts_with('#') && !line.contains("path = "));
     lines.filter_map(|line| Some(line.split_once(" = ")?.0)).collect()
 }
 
@@ -71,10 +77,10 @@ fn rooms(package: &str) -> String {
         code.flat_map(|line| line.match_indices(&path).map(move |(at, _)| line[..at].chars().next_back()))
             .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':'))
     };
-    let own = own_sources("src");
+    let own = [own_sources("src"), own_sources("crates")].concat();
     // The models of words and the checks of formulas are only for tests.
     let is_test = |name: &str| {
-        ["src/simd/model/", "src/curve/formulas"].iter().any(|beginning| name.starts_with(beginning))
+        ["/simd/model/", "/curve/formulas", "/benches/"].iter().any(|part| name.contains(part))
             || name.ends_with("tests.rs")
     };
     let using = own.iter().filter(|(name, text)| !is_test(name) && names_it(text));
@@ -99,7 +105,7 @@ fn every_dependency_has_a_reason() {
     assert_eq!(tests.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_tests);
     assert!(tests.iter().all(|row| row[1].len() > 10));
     // No other section asks for packages.
-    let sections = MANIFEST.lines().filter(|line| line.starts_with('[') && line.contains("dependencies"));
+    let sections = MANIFESTS[0].lines().filter(|line| line.starts_with('[') && line.contains("dependencies"));
     assert_eq!(
         sections.collect::<Vec<_>>(),
         [
@@ -115,11 +121,11 @@ fn every_dependency_has_a_reason() {
 #[test]
 fn unsafe_code_is_only_where_it_is_allowed() {
     // Because of this lint, every place with `unsafe` code must name the lint.
-    let lints = MANIFEST.split("[lints.rust]\n").nth(1).unwrap();
+    let lints = MANIFESTS[0].split("[workspace.lints.rust]\n").nth(1).unwrap();
     assert!(lints.lines().take_while(|line| !line.is_empty()).any(|line| line == "unsafe_code = \"deny\""));
     let lint = ["unsafe", "code"].join("_");
     let mut places = BTreeSet::new();
-    for directory in ["src", "tests", "benches", "examples", "fuzz"] {
+    for directory in ["src", "crates", "tests", "benches", "examples", "fuzz"] {
         for (name, text) in own_sources(directory) {
             // The manifest of the fuzzers has no such lint.
             let word = if directory == "fuzz" { "unsafe" } else { &lint };

@@ -1,10 +1,12 @@
-//! Finds the tools and engines that tests need. A test without them says what is missing and skips,
-//! or fails if `VANITY_REQUIRE` names it.
+//! Finds the tools and engines that tests need.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
+
+mod missing;
+
+pub use missing::missing;
 
 /// Returns the path of the program `name`, from `PATH` or from the directories of system programs.
 ///
@@ -38,20 +40,4 @@ pub fn engines(sizing: Sizing) -> Vec<Box<dyn Engine>> {
         Err(error) => panic!("{error}"),
     };
     engine::every(sizing).filter_map(there).collect()
-}
-
-/// Prints to stderr that a test, or a part of one, is skipped because `name` is missing here.
-///
-/// # Panics
-///
-/// Panics if `VANITY_REQUIRE`, a list with commas, contains `name`.
-pub fn missing(name: &str) {
-    let required = std::env::var("VANITY_REQUIRE").unwrap_or_default();
-    let required = required.split(',').any(|entry| entry.trim() == name);
-    assert!(!required, "{name} is missing, and VANITY_REQUIRE names it");
-    // The test harness holds back the output of `eprintln!` when a test passes. One write keeps the
-    // notice in one piece. It begins a new line, because with one thread the harness has already
-    // printed the test's name on the line.
-    let notice = format!("\nskipped: {name} is missing\n");
-    let _ = std::io::stderr().write_all(notice.as_bytes());
 }

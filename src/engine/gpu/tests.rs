@@ -35,7 +35,7 @@ impl SeedSource for OneKey {
 /// Returns the first seeds of a key, and their public keys.
 fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
     let mut seeds = vec![[0; 32]; count];
-    ChaCha20::from_block(key, 0).fill(Scalar::detect(), &mut seeds);
+    ChaCha20::from_block(key, 0).fill(LANES, &mut seeds);
     seeds.into_iter().map(|seed| (seed, reference::public_key(&seed).0)).collect()
 }
 
@@ -181,7 +181,7 @@ struct Random([u8; 32]);
 
 impl SeedSource for Random {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        ChaCha20::new(&self.0).fill(Scalar::detect(), seeds);
+        ChaCha20::new(&self.0).fill(LANES, seeds);
         self.0 = *crate::key::scalar_bytes(&self.0);
     }
 

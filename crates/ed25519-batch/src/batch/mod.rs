@@ -1,0 +1,300 @@
+//! Batches: many seeds at once, by affine additions from large tables that share their inversions.
+//!
+//! `curve` does the arithmetic and leaves one bit of each key unknown, the sign of x. The tuner
+//! finds the fastest table while the batches of all workers run.
+
+mod choice;
+mod duel;
+#[cfg(test)]
+mod simulation;
+mod sizes;
+mod tuner;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ed25519_dalek::SigningKey;
+
+use self::duel::Timing;
+use self::sizes::Sizes;
+use self::tuner::{Tuner, Turn};
+use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, ZeroProduct};
+use crate::hash::sha512;
+use crate::memory::{HugePages, HugeVec, thread_time, wipe};
+use crate::rfc8032_vectors;
+use crate::simd::{Halves, Words};
+use crate::{Sizing, Tuning, without_sign};
+
+/// What the workers of one back end share: a [`Deriver`](crate::Deriver) without the types of its
+/// lanes.
+pub(crate) trait Shared: Send + Sync {
+    fn worker(&self) -> Box<dyn Batches + '_>;
+    fn is_settled(&self) -> bool;
+    fn tuning(&self) -> Tuning;
+    fn take_wrong_table(&self) -> bool;
+}
+
+/// One thread's batches: a [`Worker`](crate::Worker) without the types of its lanes.
+pub(crate) trait Batches {
+    fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize;
+}
+
+/// Overwrites every seed of a batch with a fresh one.
+pub type Fill<'a> = &'a mut dyn FnMut(&mut [[u8; 32]]);
+
+/// Takes the seeds of a batch and their public keys.
+pub type Look<'a> = &'a mut dyn FnMut(&[[u8; 32]], &[[u8; 32]]);
+
+/// The tables and the buffers of one back end.
+struct BackEnd<F> {
+    field: F,
+    tuner: Tuner<F>,
+    /// The memory of all workers' buffers.
+    pages: HugePages,
+}
+
+/// Returns what workers with this back end share, or `None` if it computes wrong keys.
+pub(crate) fn shared<F: Field<Simd: Halves>>(field: F, sizing: Sizing) -> Option<Box<dyn Shared>> {
+    let tuner = Tuner::new(field, Sizes::new(sizing), reproduces_known_vectors);
+    let is_right = reproduces_known_vectors(field, &tuner.turn().table);
+    is_right.then(|| Box::new(BackEnd { field, tuner, pages: HugePages::default() }) as Box<dyn Shared>)
+}
+
+impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
+    fn worker(&self) -> Box<dyn Batches + '_> {
+        Box::new(self.batch_worker())
+    }
+
+    fn is_settled(&self) -> bool {
+        self.tuner.is_settled()
+    }
+
+    fn tuning(&self) -> Tuning {
+        let (windows, batch_keys) = self.tuner.best();
+        let table_bytes = Table::bytes(windows);
+        Tuning { windows, table_bytes, batch_keys, prefetch_vectors: VECTORS_AHEAD }
+    }
+
+    fn take_wrong_table(&self) -> bool {
+        self.tuner.take_wrong_table()
+    }
+}
+
+impl<F: Field> BackEnd<F> {
+    fn batch_worker(&self) -> BatchWorker<'_, F> {
+        let turn = self.tuner.turn();
+        BatchWorker { back_end: self, buffers: Buffers::new(&self.pages, self.field, &turn), turn }
+    }
+}
+
+struct BatchWorker<'a, F: Field> {
+    back_end: &'a BackEnd<F>,
+    turn: Turn,
+    buffers: Buffers<F>,
+}
+
+/// The buffers of one batch.
+struct Buffers<F: Field> {
+    field: F,
+    batch: Batch<F>,
+    seeds: HugeVec<[u8; 32]>,
+    /// The public keys, with the sign of x cleared.
+    keys: HugeVec<[u8; 32]>,
+}
+
+impl<F: Field> Buffers<F> {
+    /// Allocates buffers for a turn.
+    fn new(pages: &HugePages, field: F, turn: &Turn) -> Self {
+        let keys = turn.keys;
+        let mut buffers = Self {
+            field,
+            batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys),
+            seeds: pages.vec(keys),
+            keys: pages.vec(keys),
+        };
+        buffers.set_len(keys);
+        buffers
+    }
+
+    /// Changes the table and the number of keys to those of a turn. All seeds must be wiped.
+    fn change(&mut self, pages: &HugePages, turn: &Turn) {
+        let keys = turn.keys;
+        if self.batch.has_room(&turn.table, keys) && keys <= self.seeds.capacity() {
+            self.batch.change(Arc::clone(&turn.table), keys);
+            self.set_len(keys);
+        } else {
+            *self = Self::new(pages, self.field, turn);
+        }
+    }
+
+    fn set_len(&mut self, keys: usize) {
+        self.seeds.resize(keys, [0; 32]);
+        self.keys.resize(keys, [0; 32]);
+    }
+
+    /// Measures a fixed piece of work that needs no table: the hashes of some seeds.
+    fn yardstick(&self) -> Duration {
+        let simd = self.field.simd();
+        let lanes = <F::Simd as Words>::LANES;
+        let mut last = [0; 8];
+        let mut hash = |vectors: usize| {
+            let began = thread_time();
+            simd.run(
+                #[inline(always)]
+                || {
+                    sha512::scalars(
+                        simd,
+                        &self.seeds[..vectors * lanes],
+                        #[inline(always)]
+                        |_, scalars| simd.store(scalars[0], &mut last),
+                    );
+                },
+            );
+            thread_time().saturating_sub(began)
+        };
+        // The first one brings the code into the cache.
+        hash(YARDSTICK / 8);
+        let time = hash(YARDSTICK);
+        wipe(&mut last);
+        time
+    }
+
+    /// Derives the public keys of the seeds, with the sign of x cleared.
+    fn derive(&mut self) {
+        let simd = self.field.simd();
+        let Self { seeds, batch, .. } = self;
+        simd.run(
+            #[inline(always)]
+            || {
+                sha512::scalars(
+                    simd,
+                    seeds,
+                    #[inline(always)]
+                    |vector, scalars| batch.set(vector, scalars),
+                );
+            },
+        );
+        if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
+            for (key, seed) in self.keys.iter_mut().zip(self.seeds.iter()) {
+                *key = without_sign(SigningKey::from_bytes(seed).verifying_key().to_bytes());
+            }
+        }
+    }
+}
+
+/// The vectors of seeds that are hashed to measure the speed of the processor.
+const YARDSTICK: usize = 64;
+
+/// Returns whether a batch with this table derives the key pairs of RFC 8032, each in every lane.
+fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
+    let pairs = rfc8032_vectors::pairs();
+    let keys = pairs.len() * <F::Simd as Words>::LANES;
+    let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(keys, Arc::clone(table)));
+    for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
+        *seed = *known;
+    }
+    buffers.derive();
+    buffers.keys.iter().zip(pairs.iter().cycle()).all(|(key, (_, known))| *key == without_sign(*known))
+}
+
+impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
+    fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize {
+        if let Some(turn) = self.back_end.tuner.renewed(&self.turn) {
+            self.buffers.change(&self.back_end.pages, &turn);
+            self.turn = turn;
+        }
+        let buffers = &mut self.buffers;
+        let began = thread_time();
+        fill(&mut buffers.seeds);
+        let filled = thread_time();
+        let yardstick = self.back_end.tuner.is_due().then(|| buffers.yardstick());
+        let measured = thread_time();
+        buffers.derive();
+        look(&buffers.seeds, &buffers.keys);
+        wipe(&mut buffers.seeds);
+        let keys = buffers.seeds.len();
+        if let Some(yardstick) = yardstick {
+            let time = (thread_time() + filled).saturating_sub(began + measured);
+            self.back_end.tuner.report(&self.turn, Timing { keys, time, yardstick });
+        }
+        keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::{Multiples, Portable};
+    use crate::simd::Scalar;
+
+    /// Returns a back end that keeps this table.
+    fn fixed<F: Field>(field: F, table: Table, keys: usize) -> BackEnd<F> {
+        let sizes = Sizes::only(table.layout().len(), keys);
+        let tuner = Tuner::with_table(field, sizes, Arc::new(table), Multiples::compute(), |_, _| true);
+        BackEnd { field, tuner, pages: HugePages::default() }
+    }
+
+    #[test]
+    fn every_table_passes() {
+        for windows in sizes::WINDOWS {
+            let field = Portable(Scalar::detect());
+            let table = Arc::new(Table::new(field, windows));
+            assert!(reproduces_known_vectors(field, &table), "{windows} windows");
+        }
+    }
+
+    /// Derives the keys of a batch, with the sign of x cleared.
+    type Derive = Box<dyn FnMut(&[[u8; 32]]) -> Vec<[u8; 32]>>;
+
+    const KEYS: usize = 4096;
+
+    fn deriver<F: Field>(field: F) -> Derive {
+        let mut worker = Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
+        Box::new(move |seeds| {
+            worker.buffers.seeds.copy_from_slice(seeds);
+            worker.buffers.derive();
+            worker.buffers.keys.to_vec()
+        })
+    }
+
+    /// `VANITY_SEEDS` sets the number of random seeds.
+    #[test]
+    fn every_back_end_derives_dalek_s_keys() {
+        use rand_core::{Rng as _, SeedableRng as _};
+        use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+        let mut derivers = Vec::new();
+        crate::curve::on_every_back_end!(|field| derivers.push(deriver(field)));
+        let count = std::env::var("VANITY_SEEDS").map_or(20_000, |count| count.parse().unwrap());
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).unwrap();
+        println!("random seeds: ChaCha20 of {key:02x?}");
+        let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
+        let mut seeds = vec![[0; 32]; KEYS];
+        for _ in 0..usize::div_ceil(count, seeds.len()) {
+            random.fill_bytes(seeds.as_flattened_mut());
+            let derive = |seed| without_sign(SigningKey::from_bytes(seed).verifying_key().to_bytes());
+            let expected: Vec<[u8; 32]> = seeds.par_iter().map(derive).collect();
+            for (at, derive) in derivers.iter_mut().enumerate() {
+                assert!(derive(&seeds) == expected, "back end {at} of {}", expected.len());
+            }
+        }
+        println!("{} back ends, {count} seeds, no difference", derivers.len());
+    }
+
+    /// Spoils a table, so that one digit of the first window gives a denominator of 0.
+    #[test]
+    fn a_batch_with_a_zero_product_is_done_again() {
+        let spoilt = |digit| {
+            let field = Portable(Scalar::plain());
+            let mut table = Table::new(field, 63);
+            table.spoil(digit);
+            reproduces_known_vectors(field, &Arc::new(table))
+        };
+        let digits = crate::rfc8032_vectors::pairs()
+            .map(|(seed, _)| usize::from(SigningKey::from_bytes(&seed).to_scalar_bytes()[0] >> 3 & 7));
+        let unused = (0..8).find(|digit| !digits.contains(digit)).unwrap();
+        assert!(!spoilt(unused), "the spoilt window is used, and no denominator is 0");
+        assert!(spoilt(digits[0]));
+    }
+}

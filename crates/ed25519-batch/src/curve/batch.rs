@@ -1,0 +1,275 @@
+//! The public keys of a batch of scalars.
+//!
+//! All keys of a batch pass through the windows together, so all additions of a window share one
+//! inversion. One pass closes the additions of a window and opens those of the next. It visits the
+//! keys in the reverse order of the pass before. The time depends on the scalars.
+//!
+//! A pass works on blocks of a few vectors. Within a block it does the first step of all additions,
+//! then the second step of all, and so on. So consecutive products do not wait for each other, and
+//! the vectors stay in the first-level cache. The code of each step is a short loop that the
+//! processor keeps decoded. The code of a whole addition (1,600 instructions, 10 KB) would be too
+//! long for that. The module `pass` has what a pass reads, and when it asks for that.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::addition::{Addition, Division};
+use super::field::{Field, Word, invert};
+use super::last_addition::{LastAddition, Numbers};
+use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
+use super::table::Table;
+use crate::memory::{HugePages, HugeVec, wipe, wipe_vec};
+use crate::simd::{Cache, Words, prefetch_at};
+
+/// The distance, in vectors, between a prefetch of table entries and their use in [`Batch::begin`].
+const AHEAD: usize = 4;
+
+/// The buffers of one batch of keys.
+pub struct Batch<F: Field> {
+    field: F,
+    table: Arc<Table>,
+    /// The number of vectors of keys.
+    groups: usize,
+    /// The digits of all keys, ordered by window.
+    digits: HugeVec<u32>,
+    /// The additions of a window. After the last window each holds the division for the Edwards y.
+    additions: HugeVec<Addition<F>>,
+    /// What the last additions need.
+    numbers: Numbers<F>,
+}
+
+/// The error of a batch with a denominator of 0. Its probability is about 2^-250 for each key. The
+/// whole batch is lost, because its keys share the inversion.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ZeroProduct;
+
+impl<F: Field> Drop for Batch<F> {
+    /// Wipes the buffers, because intermediate sums reveal the scalars.
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl<F: Field> Batch<F> {
+    /// Allocates buffers for `keys` keys, rounded up to whole vectors.
+    #[must_use]
+    pub fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
+        Self::in_pages(&HugePages::default(), field, table, keys)
+    }
+
+    /// Allocates buffers for `keys` keys, rounded up to whole vectors, in `pages`.
+    #[must_use]
+    pub fn in_pages(pages: &HugePages, field: F, table: Arc<Table>, keys: usize) -> Self {
+        let mut batch = Self {
+            field,
+            groups: 0,
+            additions: pages.vec(Self::groups(keys)),
+            digits: pages.vec(Self::digits(&table, keys)),
+            table: Arc::clone(&table),
+            numbers: Numbers::new(field),
+        };
+        batch.change(table, keys);
+        batch
+    }
+
+    /// Returns whether the buffers are large enough for a table and `keys` keys.
+    #[must_use]
+    pub fn has_room(&self, table: &Table, keys: usize) -> bool {
+        Self::groups(keys) <= self.additions.capacity() && Self::digits(table, keys) <= self.digits.capacity()
+    }
+
+    /// Changes the table and the number of keys.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless the batch has room for them.
+    pub fn change(&mut self, table: Arc<Table>, keys: usize) {
+        assert!(self.has_room(&table, keys), "no room for {keys} keys");
+        self.digits.resize(Self::digits(&table, keys), 0);
+        (self.table, self.groups) = (table, Self::groups(keys));
+    }
+
+    /// Returns the number of vectors for this number of keys.
+    fn groups(keys: usize) -> usize {
+        keys.div_ceil(<F::Simd as Words>::LANES)
+    }
+
+    /// Returns the number of digits, for a table and `keys` keys.
+    fn digits(table: &Table, keys: usize) -> usize {
+        table.windows() * stride(Self::groups(keys) * <F::Simd as Words>::LANES)
+    }
+
+    fn wipe(&mut self) {
+        self.additions.wipe();
+        self.digits.wipe();
+    }
+
+    /// Sets the scalars of vector `group`, as little-endian words. Only the 251 bits that clamping
+    /// leaves free count.
+    #[inline(always)]
+    pub fn set(&mut self, group: usize, scalars: &[Word<F>; 4]) {
+        let lanes = <F::Simd as Words>::LANES;
+        let (simd, stride) = (self.field.simd(), stride(self.groups * lanes));
+        let (table, digits) = (&self.table, &mut *self.digits);
+        table.digits(
+            simd,
+            scalars,
+            #[inline(always)]
+            |window, digit| {
+                let place = &mut digits[window * stride + group * lanes..][..lanes];
+                simd.store_u32(digit, place);
+                // `begin` uses both windows as soon as the last scalar is set.
+                if window < 2 {
+                    prefetch_at(table.window(window), place, Cache::Second);
+                }
+            },
+        );
+    }
+
+    /// Computes the public keys of the scalars that were set, and wipes their digits. The sign of
+    /// x, the highest bit of a key, is left 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a denominator is 0. The keys then have no meaning.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the number of keys is not that of the batch, rounded up to whole vectors.
+    pub fn public_keys(&mut self, keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
+        assert!(keys.len() == self.groups * <F::Simd as Words>::LANES, "a batch is full");
+        let outcome = self.all_windows(keys);
+        wipe(&mut self.digits);
+        outcome
+    }
+
+    fn all_windows(&mut self, keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
+        let simd = self.field.simd();
+        let last = self.table.windows() - 1;
+        let mut inverse = simd.run(
+            #[inline(always)]
+            || self.begin(),
+        )?;
+        for window in 2..last {
+            inverse = simd.run(
+                #[inline(always)]
+                || self.advance(window, inverse),
+            )?;
+        }
+        inverse = simd.run(
+            #[inline(always)]
+            || self.last_window(last, inverse),
+        )?;
+        simd.run(
+            #[inline(always)]
+            || self.divide(inverse, keys),
+        );
+        Ok(())
+    }
+
+    /// Opens the additions of the points of window 1 to those of window 0.
+    #[inline(always)]
+    fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
+        let low = Pass::new(field, table, digits, groups, 0);
+        let high = Pass::new(field, table, digits, groups, 1);
+        let mut product = field.one();
+        additions.clear();
+        for group in 0..groups {
+            if group + AHEAD < groups {
+                low.prefetch(group + AHEAD);
+                high.prefetch(group + AHEAD);
+            }
+            let (a, b) = (low.fetch(group), high.fetch(group));
+            additions.push(Addition::open(field, &a, &b, &mut product));
+        }
+        invert(field, &product).ok_or(ZeroProduct)
+    }
+
+    /// Closes the additions of the window before, and opens those of `window`.
+    #[inline(always)]
+    fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
+        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
+        let mut product = field.one();
+        for block in pass.blocks() {
+            let ahead = pass.ahead(block.start);
+            close(&pass, additions, block.clone(), &ahead, &mut inverse);
+            for step in block {
+                ahead.prefetch_part(Loop::Open, step);
+                let group = pass.group(step);
+                let addition = &mut additions[group];
+                let (sum, point) = (addition.negative_sum(), pass.fetch(group));
+                *addition = Addition::open(field, &sum, &point, &mut product);
+            }
+        }
+        invert(field, &product).ok_or(ZeroProduct)
+    }
+
+    /// Closes the additions of the window before, and opens the divisions for the Edwards y.
+    #[inline(always)]
+    fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
+        let Self { field, ref table, groups, ref numbers, ref digits, ref mut additions } = *self;
+        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
+        let mut product = field.one();
+        let mut last_additions = Vec::with_capacity(BLOCK);
+        for block in pass.blocks() {
+            close(&pass, additions, block.clone(), &pass.ahead(block.start), &mut inverse);
+            for step in block.clone() {
+                let group = pass.group(step);
+                let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
+                let last = LastAddition::new(field, &a, &b, numbers);
+                // So the push never asks for more memory, which would be a call.
+                assert!(last_additions.len() < last_additions.capacity(), "there is room for a block");
+                last_additions.push(last);
+            }
+            for step in block.clone() {
+                let [numerator, denominator] = last_additions[step - block.start].y(field, numbers);
+                *additions[pass.group(step)].division() =
+                    Division::open(field, &numerator, denominator, &mut product);
+            }
+            last_additions.clear();
+        }
+        wipe_vec(&mut last_additions);
+        invert(field, &product).ok_or(ZeroProduct)
+    }
+
+    /// Computes the Edwards y of each key.
+    #[inline(always)]
+    fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
+        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
+        let lanes = <F::Simd as Words>::LANES;
+        let last = table.windows() - 1;
+        let (pass, additions) = (Pass::new(field, table, digits, groups, last), &mut additions[..]);
+        for group in (0..groups).rev().map(|step| pass.group(step)) {
+            let words = field.words(additions[group].division().close(field, &mut inverse));
+            field.simd().store_rows(words, &mut keys[group * lanes..]);
+        }
+    }
+}
+
+/// Closes the additions of a block, and prefetches the entries that are added next.
+#[inline(always)]
+fn close<F: Field>(
+    pass: &Pass<'_, F>,
+    additions: &mut [Addition<F>],
+    block: Range<usize>,
+    ahead: &Ahead<'_, F>,
+    inverse: &mut F::Product,
+) {
+    let field = pass.field;
+    for step in block.clone() {
+        let group = pass.group(step);
+        pass.prefetch(group);
+        ahead.prefetch_part(Loop::Slope, step);
+        additions[group].find_slope(field, inverse);
+    }
+    for step in block.clone() {
+        ahead.prefetch_part(Loop::X, step);
+        additions[pass.group(step)].find_x(field);
+    }
+    for step in block {
+        ahead.prefetch_part(Loop::Y, step);
+        additions[pass.group(step)].find_y(field);
+    }
+}

@@ -1,0 +1,32 @@
+//! The curve: public keys from scalars, many at a time.
+//!
+//! The additions are not done on edwards25519, but on the birationally equivalent Montgomery curve,
+//! shifted to short Weierstrass form. There an affine addition costs five products and one square,
+//! if about a thousand additions share one inversion.
+//!
+//! `table` has the points, `addition` and `last_addition` have the formulas, `batch` runs them for
+//! a batch of keys, `pass` reads the points in time, and `field` has one back end for each kind of
+//! instruction set.
+
+mod addition;
+mod batch;
+mod edwards;
+mod field;
+mod last_addition;
+mod pass;
+mod table;
+
+pub use batch::{Batch, ZeroProduct};
+pub use edwards::edwards_constants;
+pub use field::{Field, Fma, Ifma, Portable, invert};
+pub use pass::VECTORS_AHEAD;
+pub use table::{Multiples, Table, TableBuilder, fetch};
+
+#[cfg(test)]
+mod formulas;
+#[cfg(test)]
+mod ranges;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::on_every_back_end;

@@ -1,0 +1,71 @@
+//! Instruction sets, detected at run time, and vector operations for each of them.
+//!
+//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`,
+//! `Avx512vbmi`) stands for an instruction set. Only detection makes a token, so its holder can use
+//! its instructions, and everything above this module is safe Rust.
+//!
+//! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
+//! products of [`Madd52`], the 128-bit products of [`Wide`], and the characters of [`Bytes64`]. It
+//! is written once, with `#[inline(always)]` on every function. [`Words::run`] compiles it for an
+//! instruction set.
+//!
+//! Only this module, and `gpu` and `sys::windows` with their foreign calls, contain `unsafe`.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+mod cache_line;
+mod detect;
+mod extends;
+mod instruction_set;
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sha256;
+#[cfg(target_arch = "aarch64")]
+mod sha512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod token;
+#[cfg(target_arch = "x86_64")]
+mod vbmi;
+mod words;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::Neon;
+pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
+pub use detect::{Missing, WITHOUT, detected};
+#[cfg(target_arch = "x86_64")]
+pub use extends::Extends;
+pub use instruction_set::InstructionSet;
+pub use instruction_set::with_set;
+pub use scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+pub use sha256::{Quad, Sha256};
+#[cfg(target_arch = "aarch64")]
+pub use sha512::{Pair, Sha512};
+#[cfg(target_arch = "x86_64")]
+pub use vbmi::Avx512vbmi;
+pub use words::{Bytes64, Doubles, Halves, Madd52, Wide, Words};
+#[cfg(target_arch = "x86_64")]
+pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
+
+/// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
+/// keeps an array in registers.
+macro_rules! unroll {
+    ($at:ident of $($number:literal)* => $block:block) => {
+        $({
+            let $at: usize = $number;
+            $block
+        })*
+    };
+}
+pub(crate) use unroll;
+
+#[cfg(test)]
+pub(crate) mod model;
+#[cfg(test)]
+pub(crate) mod tests;
+#[cfg(test)]
+pub(crate) use tests::on_every_set;
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use x86::compiled_splits;

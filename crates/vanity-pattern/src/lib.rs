@@ -1,0 +1,31 @@
+//! Patterns. Typed text becomes a [`Pattern`] with exact [`Odds`], and a list of patterns becomes a
+//! [`Matcher`].
+//!
+//! A pattern is matched against the 43 characters that show a [`Target`](wire::Target): the
+//! body of a key's text, or the fingerprint.
+//!
+//! | folder | what it does |
+//! | --- | --- |
+//! | `odds` | computes exact chances, by dynamic programming over prefixes or automata |
+//! | `syntax` | turns text into a pattern, or into an error that names the place and the reason |
+//! | `matcher` | compiles a list of patterns and tests whole batches with it |
+
+mod any;
+pub mod escape;
+mod matcher;
+mod odds;
+mod syntax;
+mod variants;
+pub mod wire;
+
+pub use any::any_of;
+pub use matcher::{DeviceFilter, Matcher};
+pub use odds::{Bounds, Odds};
+pub use syntax::nearest;
+pub use syntax::{
+    Identity, KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters,
+};
+pub use variants::{Change, Variant, fitting, likelier};
+
+#[cfg(test)]
+mod tests;

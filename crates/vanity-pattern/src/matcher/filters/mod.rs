@@ -1,0 +1,128 @@
+//! Checks that each stage of the matcher lets everything pass that shows a pattern, without random
+//! texts.
+//!
+//! | file | what it checks | how |
+//! | --- | --- | --- |
+//! | `windows` | `window_filter` | for each run and place, some tested window has all its possible values marked |
+//! | `sequences` | `sequence_filter` | for each run, its bucket holds all its symbols; texts for each symbol at each place |
+//! | `literals` | `classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbours that count |
+//! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
+//!
+//! [`Pattern::find`](crate::Pattern::find), which shares no code with the stages, decides
+//! what shows a pattern.
+
+mod expressions;
+mod literals;
+mod sequences;
+mod windows;
+
+use super::bloom::SPREAD;
+use super::window_filter::{ROW_WORDS, WINDOWS};
+use crate::wire::{ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign};
+use crate::{Kind, Pattern, Style};
+
+/// The values of the characters of a text.
+type Values = [u8; BODY_LEN];
+
+const TARGETS: [Target; 2] = [Target::Key, Target::Fingerprint];
+
+fn style(kind: Kind, reading: usize, target: Target) -> Style {
+    Style { kind, case_sensitive: reading & 1 == 1, leet: reading & 2 == 2, target }
+}
+
+/// Returns the bytes that a text shows. `None` if no bytes show it.
+fn bytes_of(target: Target, values: &Values) -> Option<Bytes> {
+    let mut bytes = [0; KEY_LEN];
+    for (position, value) in values.iter().enumerate() {
+        for bit in (0..SYMBOL_BITS).filter(|bit| value >> (SYMBOL_BITS - 1 - bit) & 1 == 1) {
+            let place = (SYMBOL_BITS * position + bit).checked_sub(target.lead())?;
+            *bytes.get_mut(place / 8)? |= 0x80 >> (place % 8);
+        }
+    }
+    let body = values.map(|value| ALPHABET[usize::from(value)]);
+    assert_eq!(target.body(&bytes), body);
+    Some(bytes)
+}
+
+/// Returns bytes as an engine passes them: a key has no sign.
+fn passed(target: Target, bytes: Bytes) -> Bytes {
+    if target == Target::Key { without_sign(bytes) } else { bytes }
+}
+
+/// Returns whether a device's filter lets a key pass, by the layout in `device_filter` and in the
+/// files that write its parts.
+fn device_passes(words: &[u32], target: Target, bytes: &Bytes) -> bool {
+    let signs: &[Bytes] = match target {
+        Target::Key => &[*bytes, with_sign(*bytes)],
+        Target::Fingerprint => &[*bytes],
+    };
+    let texts: Vec<Values> = signs
+        .iter()
+        .map(|bytes| std::array::from_fn(|position| target.window(bytes, position, 1) as u8))
+        .collect();
+    assert_eq!(words[0] as usize, target.lead());
+    (0..words[1] as usize).any(|sieve| {
+        let [rows, first_row, bloom, walk] = [0, 1, 2, 3].map(|at| words[2 + 4 * sieve + at] as usize);
+        let rows = (0..rows).all(|row| row_passes(&words[first_row + row * ROW_WORDS..], bytes));
+        rows && (bloom == 0 || texts.iter().any(|text| bloom_passes(&words[bloom..], text)))
+            && (walk == 0 || texts.iter().any(|text| walk_passes(&words[walk..], text)))
+    })
+}
+
+/// Returns whether one of the windows of a row has a marked value.
+fn row_passes(row: &[u32], bytes: &Bytes) -> bool {
+    let bitmap = &row[1 + WINDOWS..ROW_WORDS];
+    row[1..1 + row[0] as usize].iter().any(|byte| {
+        let byte = *byte as usize;
+        let value = usize::from(bytes[byte]) | usize::from(bytes[byte + 1]) << 8;
+        bitmap[value / 32] >> (value % 32) & 1 == 1
+    })
+}
+
+fn bloom_passes(words: &[u32], text: &Values) -> bool {
+    let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    let (starts, counts, shift) = (pair(0), words[2], words[3]);
+    let class = |value: u8| u64::from(words[4 + usize::from(value / 4)] >> (8 * (value % 4)) & 0xff);
+    (0..BODY_LEN).filter(|start| starts >> start & 1 == 1).any(|start| {
+        (1..=7).filter(|count| counts >> count & 1 == 1 && start + count <= BODY_LEN).any(|count| {
+            let classes = text[start..start + count].iter().rev();
+            let window = classes.fold(0, |window, value| window << 8 | class(*value));
+            let product = u128::from(window | (count as u64) << 56) * u128::from(SPREAD);
+            let hash = (product >> 64) as u64 ^ product as u64;
+            let word = pair(20 + 2 * (hash >> shift) as usize);
+            [16, 24, 32].into_iter().all(|at| word >> (hash >> at & 63) & 1 == 1)
+        })
+    })
+}
+
+fn walk_passes(words: &[u32], text: &Values) -> bool {
+    let (start, len) = (words[0], words[1] as usize);
+    let next = &words[2..2 + len];
+    let last = text.iter().fold(start, |state, value| next[state as usize + usize::from(*value)]) / 64;
+    words[2 + len + last as usize / 32] >> (last % 32) & 1 == 1
+}
+
+/// The most texts of a list whose patterns are compared one by one.
+const EXACT: usize = 200;
+
+/// Asserts that a text which shows a pattern passes the whole matcher and a device's filter.
+fn assert_all_found(patterns: &[Pattern], texts: &[Values], target: Target) {
+    let matcher = super::Matcher::new(patterns);
+    let words = matcher.device_filter().words();
+    let keys: Vec<Bytes> = texts.iter().map(|values| bytes_of(target, values).unwrap()).collect();
+    let batch: Vec<Bytes> = keys.iter().map(|bytes| passed(target, *bytes)).collect();
+    let names = || patterns.iter().map(Pattern::text).take(5).collect::<Vec<_>>().join(" ");
+    let body = |at: usize| String::from_utf8_lossy(&target.body(&keys[at])).into_owned();
+    let found = matcher.candidates(&batch);
+    let lost = (0..keys.len()).find(|at| found.binary_search(at).is_err());
+    assert_eq!(lost.map(body), None, "no candidate of {}", names());
+    // The exact answers, for some of the texts.
+    for at in (0..keys.len()).step_by(keys.len().div_ceil(EXACT)) {
+        let shown: Vec<usize> =
+            (0..patterns.len()).filter(|id| patterns[*id].find(&target.body(&keys[at])).is_some()).collect();
+        assert!(!shown.is_empty(), "{} does not show {}", body(at), names());
+        assert_eq!(matcher.find(&keys[at]), shown, "{} in {}", names(), body(at));
+        assert!(matcher.is_match(&keys[at]), "{} in {}", names(), body(at));
+        assert!(device_passes(&words, target, &batch[at]), "a device rejects {} of {}", body(at), names());
+    }
+}

@@ -1,0 +1,161 @@
+//! The window filter, by a decision for each run and place.
+//!
+//! Bytes pass a row if one of its windows has a marked value. So a row loses nothing if for each
+//! run and each place of it one window is tested whose every possible value is marked, whatever is
+//! next to the run. The values of a window are few enough to look at all of them.
+
+use std::collections::BTreeSet;
+
+use super::super::literal_filter::windows_of;
+use super::super::run::Run;
+use super::super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
+use super::*;
+use crate::syntax::Literal;
+use crate::wire::Symbols;
+
+/// Returns what each character adds to the values of the window of 16 bits at `byte`, if each
+/// position shows one of its symbols. A value of the window is a sum, with one part of each
+/// character.
+fn parts(target: Target, byte: usize, symbols: &[Symbols]) -> Vec<BTreeSet<u16>> {
+    let start = 8 * byte + target.lead();
+    let parts = |position: usize| {
+        let bits_of = |symbol: u8| -> u16 {
+            let place =
+                |bit: usize| (SYMBOL_BITS * position + bit).checked_sub(start).filter(|place| *place < 16);
+            let is_set = |bit: &usize| symbol >> (SYMBOL_BITS - 1 - bit) & 1 == 1;
+            (0..SYMBOL_BITS).filter(is_set).filter_map(place).map(|place| 0x8000 >> place).sum()
+        };
+        (0..64).filter(|symbol| symbols[position].has(*symbol)).map(bits_of).collect()
+    };
+    (start / SYMBOL_BITS..=(start + 15) / SYMBOL_BITS).map(parts).collect()
+}
+
+/// Returns whether all sums with one number of each set are marked in a row.
+fn all_marked(row: &[u32], sum: u16, parts: &[BTreeSet<u16>]) -> bool {
+    match parts {
+        [] => is_marked(row, sum),
+        [first, others @ ..] => first.iter().all(|part| all_marked(row, sum + part, others)),
+    }
+}
+
+/// Returns whether a value of the window at `byte` is marked in a row.
+fn is_marked(row: &[u32], value: u16) -> bool {
+    let value = usize::from(value.swap_bytes());
+    row[1 + WINDOWS + value / 32] >> (value % 32) & 1 == 1
+}
+
+/// Checks a filter of `runs`. Returns the number of places that were decided.
+fn check(target: Target, filter: &WindowFilter, runs: &[Run]) -> usize {
+    let mut words = Vec::new();
+    filter.write(&mut words);
+    let mut decided = 0;
+    for row in words.chunks(ROW_WORDS) {
+        let windows: Vec<usize> = row[1..1 + row[0] as usize].iter().map(|byte| *byte as usize).collect();
+        assert!(windows.iter().all(|byte| byte + 1 < KEY_LEN - 1), "a window holds the sign");
+        for (run, start) in runs.iter().flat_map(|run| run.starts.clone().map(move |start| (run, start))) {
+            let mut symbols = target.positions();
+            for (symbols, of_run) in symbols[start..].iter_mut().zip(&run.symbols) {
+                *symbols = symbols.and(*of_run);
+            }
+            if symbols.iter().any(|symbols| symbols.is_empty()) {
+                continue;
+            }
+            let touches = |byte: &&usize| {
+                let first = 8 * **byte + target.lead();
+                first < SYMBOL_BITS * (start + run.symbols.len()) && SYMBOL_BITS * start < first + 16
+            };
+            let passes = |byte: &usize| all_marked(row, 0, &parts(target, *byte, &symbols));
+            assert!(windows.iter().filter(touches).any(passes), "{:?} at {start}", run.symbols);
+            decided += 1;
+        }
+    }
+    decided
+}
+
+/// Checks that a filter tests just the windows and marks that it writes for a device: every value
+/// of every window, with two kinds of other bytes.
+fn equals_its_words(filter: &WindowFilter) {
+    let mut words = Vec::new();
+    filter.write(&mut words);
+    for (byte, fill) in (0..KEY_LEN - 1).flat_map(|byte| [0u8, 0xa5].map(|fill| (byte, fill))) {
+        let of_value = |value: u16| {
+            let mut bytes = [fill; KEY_LEN];
+            bytes[byte..byte + 2].copy_from_slice(&value.to_be_bytes());
+            bytes
+        };
+        let batch: Vec<Bytes> = (0..=u16::MAX).map(of_value).collect();
+        let expected = batch
+            .iter()
+            .enumerate()
+            .filter(|(_, bytes)| words.chunks(ROW_WORDS).all(|row| row_passes(row, bytes)));
+        let mut places = Vec::new();
+        filter.survivors(&batch, &mut |place| places.push(place));
+        assert!(expected.map(|(place, _)| place).eq(places), "byte {byte}");
+    }
+}
+
+const TEXTS: [&str; 8] = ["kett", "zebra", "A7", "+x/9", "ILoveIt", "Qqqq4", "abcdefghijklm", "0ol1iz"];
+
+const KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
+
+#[test]
+fn every_value_of_some_window_is_marked_for_each_run_and_place() {
+    let mut decided = 0;
+    for target in TARGETS {
+        for (number, (kind, reading)) in
+            KINDS.iter().flat_map(|kind| (0..4).map(move |reading| (*kind, reading))).enumerate()
+        {
+            let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(kind, reading, target))));
+            for run in &runs {
+                let filter = WindowFilter::new(target, std::iter::once(run.clone()));
+                decided += check(target, &filter, std::slice::from_ref(run));
+            }
+            let filter = WindowFilter::new(target, runs.iter().cloned());
+            decided += check(target, &filter, &runs);
+            if number % 8 == 1 {
+                equals_its_words(&filter);
+            }
+        }
+    }
+    assert!(decided > 15_000, "{decided}");
+}
+
+/// Runs of expressions may begin in any range.
+#[test]
+fn runs_in_any_range_of_places_pass() {
+    for (target, len) in TARGETS.into_iter().flat_map(|target| (2..=8).map(move |len| (target, len))) {
+        for first in 0..=BODY_LEN - len {
+            let symbols = vec![Symbols::of(b'k').or(Symbols::of(b'K')); len];
+            let run = Run { symbols, starts: first..=(first + first % 3).min(BODY_LEN - len) };
+            let filter = WindowFilter::new(target, std::iter::once(run.clone()));
+            check(target, &filter, std::slice::from_ref(&run));
+            if len == 5 && first % 14 == 0 {
+                equals_its_words(&filter);
+            }
+        }
+    }
+}
+
+/// A list that is too long to mark each literal is marked by what its ends have in common.
+#[test]
+fn what_many_literals_have_in_common_is_marked() {
+    for target in TARGETS {
+        for kinds in [&[Kind::Prefix][..], &[Kind::Suffix], &[Kind::Prefix, Kind::Suffix]] {
+            let symbol = |number: usize| char::from(ALPHABET[number % 64]);
+            let words: Vec<String> = (0..5000)
+                .map(|number| match number % 3 {
+                    0 => format!("Ab{}cd{}Q", symbol(number), symbol(number / 64)),
+                    1 => format!("AB{}c{}Q", symbol(number), symbol(number / 64)),
+                    _ => format!("Abx{}{}cwQ", symbol(number), symbol(number / 64)),
+                })
+                .collect();
+            let literals = words.iter().enumerate().map(|(number, word)| {
+                Literal::of(word, style(kinds[number % kinds.len()], number % 4, target))
+            });
+            let filter = windows_of(target, literals.clone());
+            let runs: Vec<Run> = literals.step_by(37).map(|literal| Run::of(&literal)).collect();
+            let decided = check(target, &filter, &runs);
+            assert!(decided > 0, "{decided}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! All literals of a list against batches of bytes.
+
+use std::ops::ControlFlow;
+
+use super::bloom::Bloom;
+use super::classes::Classes;
+use super::folded::{Folded, literal_window};
+use super::literal_filter::{LiteralFilter, windows_of};
+use super::lookup::{Lookup, prefix_hash};
+use super::run::Starts;
+use super::stage::EachPlace;
+use super::window_filter::WindowFilter;
+use crate::odds::Place;
+use crate::syntax::{Literal, Pattern, PatternId};
+use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
+use ed25519_batch::simd::{InstructionSet, Scalar};
+
+/// The compiled literals of a list.
+pub(super) struct Literals<'a> {
+    patterns: &'a [Pattern],
+    target: Target,
+    classes: Classes,
+    filter: LiteralFilter,
+    index: Lookup,
+    /// Whether the list has words, whose runs begin one character earlier, at the delimiter.
+    has_words: bool,
+    /// The positions where a literal may begin.
+    starts: Starts,
+}
+
+impl<'a> Literals<'a> {
+    /// Compiles the literals with these ids. All of them must be literals about `target`.
+    pub(super) fn new(
+        set: InstructionSet,
+        target: Target,
+        patterns: &'a [Pattern],
+        ids: &[PatternId],
+    ) -> Self {
+        let literal = |id: PatternId| patterns[id].literal();
+        let each = || ids.iter().map(|id| literal(*id));
+        let sets = distinct_sets(each());
+        let classes = Classes::new(sets.iter().copied());
+        let most = most_characters(each(), BY_CHANCE);
+        let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
+        let are_exact = sets.iter().all(|set| classes.has(*set));
+        let by_classes =
+            |literal: &Literal| are_exact && literal.delimiters().is_none() && Starts::of(literal) == starts;
+        let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
+        let filter = LiteralFilter::new(set, target, &classes, most, index.look_ups(), each());
+        let has_words = each().any(|literal| literal.delimiters().is_some());
+        Self { patterns, target, classes, filter, index, has_words, starts }
+    }
+
+    /// Calls `each` with the place of every element of `batch` that shows a literal. Tests keys
+    /// with either sign.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+        let (either_sign, hashes, has_words) =
+            (self.target == Target::Key, self.index.prefix_hashes(), self.has_words);
+        let allowed = self.starts;
+        self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
+            for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
+                let mut starts = if has_words { starts.and_next() } else { *starts }.and(allowed).each();
+                let shown = starts.any(|start| {
+                    hashes.any_at(text, start, either_sign, |hash| {
+                        self.is_shown(&batch[place], text, start, hash)
+                    })
+                });
+                if shown {
+                    each(place);
+                }
+            }
+        });
+    }
+
+    /// Returns whether a literal with this prefix hash begins at `start`. Tests a key with either
+    /// sign. Reads the literals themselves only where their first characters do not decide, because
+    /// their memory is rarely in a cache.
+    #[inline(never)]
+    fn is_shown(&self, bytes: &Bytes, text: &Folded, start: usize, hash: u64) -> bool {
+        let is_shown_with = |sign: bool| {
+            self.index.ids_at(hash, text, start, sign).any(|(id, is_decided)| {
+                let with = if sign { with_sign(*bytes) } else { *bytes };
+                is_decided || self.patterns[id].literal().stands(&with, start)
+            })
+        };
+        is_shown_with(false) || self.target == Target::Key && is_shown_with(true)
+    }
+
+    /// Returns the rows that a device tests first. The filter has no rows if they do not pay.
+    pub(super) fn rows(&self) -> WindowFilter {
+        windows_of(self.target, self.each())
+    }
+
+    /// Appends the words for a device: the positions where literals may begin, one bit for each
+    /// number of characters that is looked up, the shift of the Bloom filter, the class of every
+    /// symbol, and the words of the Bloom filter.
+    pub(super) fn write(&self, words: &mut Vec<u32>) {
+        let most = most_characters(self.each(), BY_CHANCE_ON_A_DEVICE);
+        let mut bloom = Bloom::new(self.each().count().max(LEAST_ON_A_DEVICE));
+        let mut counts = 0;
+        for literal in self.each() {
+            let count = literal.len().min(most);
+            counts |= 1 << count;
+            bloom.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
+        }
+        let mut bitmap = Vec::new();
+        let shift = bloom.write(&mut bitmap);
+        words.extend([self.starts.halves(), [counts, shift]].concat());
+        words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
+        words.append(&mut bitmap);
+    }
+
+    fn each(&self) -> impl Iterator<Item = Literal<'a>> + Clone {
+        self.index.ids().map(|id| self.patterns[id].literal())
+    }
+
+    /// Calls `each` with every literal that `bytes` show, once for every place.
+    pub(super) fn all_shown(
+        &self,
+        bytes: &Bytes,
+        mut each: impl FnMut(PatternId) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
+        for start in self.starts.each() {
+            let mut flow = ControlFlow::Continue(());
+            self.index.prefix_hashes().any_at(&text, start, false, |hash| {
+                let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
+                let ids = self.index.ids_at(hash, &text, start, false).map(|(id, _)| id);
+                flow = ids.filter(shown).try_for_each(&mut each);
+                flow.is_break()
+            });
+            flow?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Returns how many characters of a literal are looked up at most: 4 to 6. It is the least number
+/// with which fewer than `few` literals are found by chance in a random text. A smaller number
+/// needs fewer look-ups, because all longer literals share one.
+fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>, few: f64) -> usize {
+    // Where case is ignored, one of 32 characters fits.
+    let mut by_chance = [0.0; MOST_CHARACTERS + 1];
+    for literal in literals {
+        let places = if literal.place() == Place::Anywhere { BODY_LEN as f64 } else { 1.0 };
+        for (count, by_chance) in by_chance.iter_mut().enumerate().take(literal.len() + 1) {
+            *by_chance += places / 32f64.powi(count as i32);
+        }
+    }
+    (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < few).unwrap_or(MOST_CHARACTERS)
+}
+
+/// The bounds of [`most_characters`], and the most literals that may be found by chance.
+const LEAST_CHARACTERS: usize = 4;
+const MOST_CHARACTERS: usize = 6;
+const BY_CHANCE: f64 = 0.02;
+
+/// The same for a device. It tries a hundred times as many keys, and its host tests every key that
+/// is found.
+const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
+
+/// The fewest numbers for which a device's Bloom filter has room: 512 bytes, so that few other
+/// numbers are found.
+const LEAST_ON_A_DEVICE: usize = 256;
+
+/// The most characters that are looked up.
+pub(super) const MOST_COUNT: usize = MOST_CHARACTERS;
+
+/// Returns every set of symbols that a character of the literals matches, each once.
+fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {
+    let mut sets = std::collections::HashSet::new();
+    let mut seen = [[false; 256]; 4];
+    for literal in literals {
+        let seen = &mut seen[literal.reading()];
+        for &byte in literal.text() {
+            if !std::mem::replace(&mut seen[usize::from(byte)], true) {
+                sets.insert(literal.accepts(byte));
+            }
+        }
+        sets.extend(literal.delimiters());
+    }
+    sets.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+
+    #[test]
+    fn the_sets_of_every_reading_are_distinct() {
+        let readings = (0..4).map(|reading| Style {
+            case_sensitive: reading & 1 == 1,
+            leet: reading & 2 == 2,
+            ..Style::default()
+        });
+        let readings: Vec<Style> = readings.collect();
+        let literals = readings.iter().flat_map(|style| ["aa", "a+"].map(|text| Literal::of(text, *style)));
+        let mut sets: Vec<String> =
+            distinct_sets(literals).iter().map(|set| set.bytes().map(char::from).collect()).collect();
+        sets.sort();
+        assert_eq!(sets, ["+", "Aa", "Aa4", "a", "a4"]);
+    }
+}

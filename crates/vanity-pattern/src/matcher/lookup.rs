@@ -1,0 +1,204 @@
+//! One look-up for the first characters of a text: the literals that may begin with them.
+
+use super::bloom::{Bloom, BloomView, spread};
+use super::classes::Classes;
+use super::folded::{Folded, literal_window};
+use crate::syntax::{Literal, PatternId};
+use crate::wire::{BODY_LEN, SIGN_POSITION};
+use ed25519_batch::memory::Zeros;
+
+/// The lowest bit of the count in a number to hash, above up to 7 classes.
+const COUNT: u32 = 56;
+
+/// The literals of a list, by the hash of their first characters, folded into classes.
+pub(super) struct Lookup {
+    /// The numbers of characters that are looked up, in ascending order.
+    counts: Vec<usize>,
+    /// The hashes of all literals. Most look-ups end here.
+    bloom: Bloom,
+    /// The index of the first entry for each value of a hash's highest bits, and the number of
+    /// entries at the end.
+    directory: Zeros<u32>,
+    /// The shift that leaves the highest bits of a hash: its index in the directory.
+    shift: u32,
+    /// The literals in ascending order of their hashes: the two halves of the window, and the id,
+    /// with [`DECIDED`] added.
+    entries: Zeros<[u32; 3]>,
+}
+
+/// The bit of an entry whose literal stands wherever its window is found.
+const DECIDED: u32 = 1 << 31;
+
+/// The most characters in a window.
+const WINDOW: usize = 8;
+
+/// The highest bit of every byte. No class of a literal has it, and the bytes after a literal's end
+/// have all bits.
+const HIGH_BITS: u64 = u64::from_le_bytes([0x80; WINDOW]);
+
+impl Lookup {
+    /// Indexes the literals by their first `most` characters, up to 7. A literal of up to 8
+    /// characters is decided by its window, if `by_classes` says that its classes and its place
+    /// decide it.
+    pub(super) fn new<'a>(
+        classes: &Classes,
+        most: usize,
+        literals: impl ExactSizeIterator<Item = (PatternId, Literal<'a>)>,
+        by_classes: impl Fn(&Literal) -> bool,
+    ) -> Self {
+        let mut present = vec![false; most + 1];
+        // The index has at most one bit more than the number of literals needs.
+        let shift = 63 - literals.len().max(1).ilog2().min(30);
+        let mut entries: Vec<(u64, u64, u32)> = literals
+            .map(|(id, literal)| {
+                let (count, len) = (literal.len().min(most), literal.len());
+                present[count] = true;
+                assert!(id < DECIDED as usize, "a list is shorter than 2^31");
+                let decided = len <= WINDOW && by_classes(&literal);
+                let mut window = literal_window(&literal, classes, 0, len.min(WINDOW));
+                if len < WINDOW {
+                    window |= u64::MAX << (8 * len);
+                }
+                let hash = prefix_hash(literal_window(&literal, classes, 0, count), count);
+                (hash, window, id as u32 | if decided { DECIDED } else { 0 })
+            })
+            .collect();
+        entries.sort_unstable();
+        let mut directory = Zeros::<u32>::new((u64::MAX >> shift) as usize + 2);
+        let mut bloom = Bloom::new(entries.len());
+        for (hash, ..) in &entries {
+            bloom.put(*hash);
+            directory[(hash >> shift) as usize + 1] += 1;
+        }
+        for at in 1..directory.len() {
+            directory[at] += directory[at - 1];
+        }
+        let mut in_order = Zeros::<[u32; 3]>::new(entries.len());
+        for (entry, (_, window, id)) in in_order.iter_mut().zip(entries) {
+            *entry = [window as u32, (window >> 32) as u32, id];
+        }
+        let counts = (1..=most).filter(|&count| present[count]).collect();
+        Self { counts, bloom, directory, shift, entries: in_order }
+    }
+
+    /// Returns the number of look-ups for each place.
+    pub(super) fn look_ups(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Borrows the hashes for look-ups.
+    #[inline(always)]
+    pub(super) fn prefix_hashes(&self) -> PrefixHashes<'_> {
+        PrefixHashes { counts: &self.counts, bloom: self.bloom.view() }
+    }
+
+    /// Returns the ids of all literals.
+    pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
+        self.entries.iter().map(|[.., id]| (*id & !DECIDED) as usize)
+    }
+
+    /// Returns the ids of the literals with this hash whose first characters are at `start`, and
+    /// whether that decides that they stand there.
+    pub(super) fn ids_at(
+        &self,
+        hash: u64,
+        text: &Folded,
+        start: usize,
+        sign: bool,
+    ) -> impl Iterator<Item = (PatternId, bool)> {
+        let slot = (hash >> self.shift) as usize;
+        let (from, to) = (self.directory[slot] as usize, self.directory[slot + 1] as usize);
+        let mut shown = text.window(start, WINDOW, sign);
+        if start + WINDOW > BODY_LEN {
+            // No class equals what comes after the end of the text.
+            shown |= u64::MAX << (8 * (BODY_LEN - start));
+        }
+        self.entries[from..to].iter().filter_map(move |[low, high, id]| {
+            let window = u64::from(*low) | u64::from(*high) << 32;
+            let ignored = ((window & HIGH_BITS) >> 7) * 0xff;
+            ((window ^ shown) & !ignored == 0).then_some(((*id & !DECIDED) as usize, *id & DECIDED != 0))
+        })
+    }
+}
+
+/// The hashes of a [`Lookup`], borrowed for many look-ups.
+#[derive(Clone, Copy)]
+pub(super) struct PrefixHashes<'a> {
+    counts: &'a [usize],
+    bloom: BloomView<'a>,
+}
+
+impl PrefixHashes<'_> {
+    /// Returns whether `does` accepts a hash of the characters from `start` on for which literals
+    /// may exist. Hashes a key with either sign if `either_sign`.
+    #[inline(always)]
+    pub(super) fn any_at(
+        self,
+        text: &Folded,
+        start: usize,
+        either_sign: bool,
+        mut does: impl FnMut(u64) -> bool,
+    ) -> bool {
+        self.counts.iter().take_while(|count| start + **count <= BODY_LEN).any(|&count| {
+            let has_sign = either_sign && (start..start + count).contains(&SIGN_POSITION);
+            self.ask(text.window(start, count, false), count, &mut does)
+                || has_sign && self.ask(text.window(start, count, true), count, &mut does)
+        })
+    }
+
+    #[inline(always)]
+    fn ask(self, window: u64, count: usize, does: &mut impl FnMut(u64) -> bool) -> bool {
+        let hash = prefix_hash(window, count);
+        self.bloom.may_have(hash) && does(hash)
+    }
+}
+
+/// Hashes the classes of `count` characters. Windows of different counts have different hashes.
+#[inline(always)]
+pub(super) fn prefix_hash(window: u64, count: usize) -> u64 {
+    spread(window | (count as u64) << COUNT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Style;
+    use crate::wire::Symbols;
+
+    #[test]
+    fn literals_are_looked_up_by_their_first_characters() {
+        let words = ["ab", "cd", "abcd", "abcdef", "xbcdefg"];
+        let literals = || words.iter().map(|word| Literal::of(word, Style::default()));
+        let classes = Classes::new(literals().flat_map(|literal| literal.characters()));
+        let index = Lookup::new(&classes, 4, literals().enumerate(), |literal| literal.len() != 4);
+        assert_eq!(index.look_ups(), 2, "one for two characters, one for four");
+        let mut ids: Vec<PatternId> = index.ids().collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [0, 1, 2, 3, 4]);
+        for (shown, start, expected) in [
+            ("ab", 0, vec![0]),
+            ("CD", 30, vec![1]),
+            ("ab", 41, vec![0]),
+            ("abcd", 3, vec![0, 2]),
+            ("abcdefg", 7, vec![0, 2, 3]),
+            ("abcd", 39, vec![0, 2]),
+            ("xbcdefG", 0, vec![4]),
+            ("xbcdefG", 36, vec![4]),
+            ("xbcdefh", 0, vec![]),
+            ("xbcdef", 37, vec![]),
+        ] {
+            let mut body = [b'+'; BODY_LEN];
+            body[start..start + shown.len()].copy_from_slice(shown.as_bytes());
+            let values = body.map(|byte| Symbols::of(byte).first().unwrap());
+            let text = Folded::of_classes(values.map(|value| classes.of(value)));
+            let mut found = Vec::new();
+            index.prefix_hashes().any_at(&text, start, false, |hash| {
+                found.extend(index.ids_at(hash, &text, start, false));
+                false
+            });
+            found.sort_unstable();
+            let expected: Vec<_> = expected.into_iter().map(|id| (id, words[id].len() != 4)).collect();
+            assert_eq!(found, expected, "{shown} at {start}");
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! A filter for long lists of literals: four characters at a time, folded into classes.
+//!
+//! The characters are read in pairs: 0 and 1, 2 and 3, and so on. Two neighbouring pairs are a
+//! *quad*, so quads begin at all even places. Every literal of five characters or more holds a
+//! whole quad, wherever it begins: from its first character at an even place, from its second at an
+//! odd one. Shorter literals fill a quad only in part. They are marked with every class that the
+//! other characters of the quad may have. One bitmap holds the marks of all places. A list of
+//! letters, with case ignored (26 classes), uses 112 KiB of it, and the most is 512 KiB.
+//!
+//! Literals at one end are not marked here but looked up by `anchored_filter`.
+//!
+//! A text is folded in one vector of bytes, or in two. Weighted sums of neighbouring bytes are the
+//! numbers of its quads. That leaves 23 look-ups for a key with both signs. Quads with a symbol
+//! that no literal holds are skipped, usually more than half.
+
+use std::collections::BTreeMap;
+
+use super::anchored_filter::{AnchoredFilter, GROUP};
+use super::classes::{Classes, UNUSED};
+use super::costs::{FOLD_TEXT, LOOK_AT_QUADS};
+use super::folded::Folded;
+use super::run::{Run, Starts};
+use super::stage::EachText;
+use crate::odds::Place;
+use crate::syntax::Literal;
+use crate::wire::{Bytes, QUADS, Target};
+use ed25519_batch::simd::{Bytes64, InstructionSet, Words as _, prefetch, with_set};
+
+/// The pairs of characters of a text. The last pair is half empty.
+const PAIRS: usize = 2 * QUADS;
+
+/// The number of quads in the bitmap, as a power of two: 512 KiB. Lists with fewer different quads
+/// use only its beginning.
+const MOST_QUADS: u32 = 21;
+
+/// The bitmap, with two bits for each quad: whether a literal that shows it may begin there, and
+/// whether one may begin beside it. Its type holds the size, so that no look-up needs a bounds
+/// check.
+type Bitmap = [u32; 1 << (MOST_QUADS - 4)];
+
+/// The most words of the bitmap that are prefetched before a batch: 128 KiB.
+const MOST_FETCHED: usize = 1 << 15;
+
+/// The smallest batch for which the prefetch pays.
+const LARGE_BATCH: usize = 512;
+
+/// The marks of all quads that show a literal.
+pub(super) struct QuadFilter {
+    target: Target,
+    /// The instruction set that folds texts.
+    set: InstructionSet,
+    /// The class of each symbol, by its value. The class of symbols that no literal holds has
+    /// [`UNUSED`] added, unless quads with such symbols are marked.
+    table: [u8; 64],
+    /// The number of classes that may be marked, and the number of their pairs. The number of a
+    /// pair is `classes` times the first class, plus the second. The number of a quad is `pairs`
+    /// times the first pair, plus the second, modulo the size of the bitmap.
+    classes: u8,
+    pairs: u16,
+    /// `None` if every literal is at one end.
+    bitmap: Option<Box<Bitmap>>,
+    /// Whether a literal that shows a quad and begins beside it may begin one place before it, and
+    /// one place after it.
+    beside: [bool; 2],
+    /// The mean number of places that pass in random bytes.
+    hits: f64,
+    /// The filters of literals at one end.
+    anchored: Vec<AnchoredFilter>,
+}
+
+impl QuadFilter {
+    /// Marks the literals. Returns `None` for a list with a literal of one character, which nearly
+    /// every text shows.
+    pub(super) fn new<'a>(
+        set: InstructionSet,
+        target: Target,
+        classes: &Classes,
+        most: usize,
+        literals: impl Iterator<Item = Literal<'a>> + Clone,
+    ) -> Option<Self> {
+        let movable = literals.clone().filter(|literal| literal.place() == Place::Anywhere);
+        let movable = movable.map(|literal| Run::of(&literal));
+        if movable.clone().any(|run| run.symbols.len() == 1) {
+            return None;
+        }
+        let anchored = anchored(target, classes, most, literals);
+        let hits = anchored.iter().map(AnchoredFilter::hits).sum();
+        let marks_unused = movable.clone().any(|run| run.symbols.len() < 5) && classes.has_unused();
+        let count = classes.count() - u8::from(classes.has_unused() && !marks_unused);
+        let pairs = u16::from(count) * u16::from(count);
+        let table = classes.of_values().map(|class| if marks_unused { class & !UNUSED } else { class });
+        let mut quads = Self {
+            target,
+            set,
+            classes: count,
+            pairs,
+            bitmap: None,
+            table,
+            beside: [false; 2],
+            hits,
+            anchored,
+        };
+        if movable.clone().next().is_some() {
+            quads.mark_all(classes, movable);
+        }
+        Some(quads)
+    }
+
+    /// Returns the mean number of places that must be looked up in random bytes.
+    pub(super) fn hits(&self) -> f64 {
+        self.hits
+    }
+
+    /// Returns the cost of this test in nanoseconds a text.
+    pub(super) fn cost(&self) -> f64 {
+        let of_quads = if self.bitmap.is_none() { 0.0 } else { LOOK_AT_QUADS };
+        FOLD_TEXT + of_quads + self.anchored.iter().map(AnchoredFilter::cost).sum::<f64>()
+    }
+
+    fn mark_all(&mut self, classes: &Classes, runs: impl Iterator<Item = Run>) {
+        let fits = u32::from(self.pairs).pow(2) <= 1 << MOST_QUADS;
+        let Ok(mut bitmap) = Box::<Bitmap>::try_from(vec![0; 1 << (MOST_QUADS - 4)].into_boxed_slice())
+        else {
+            unreachable!("it has the size of its type")
+        };
+        // The shares of the quads at which a literal may begin, and beside which one may begin.
+        let mut shares = [0.0; 2];
+        for run in runs {
+            for odd in [false, true] {
+                let Some(shift) = shift(&run, odd) else { continue };
+                match shift {
+                    1 => self.beside[0] = true,
+                    -1 => self.beside[1] = true,
+                    _ => {}
+                }
+                let kind = usize::from(shift != 0);
+                shares[kind] += self.mark(&mut bitmap, classes, &run, shift, kind);
+            }
+        }
+        if !fits {
+            // Where several quads share their bits, other quads hit the marked bits by chance.
+            for (kind, share) in shares.iter_mut().enumerate() {
+                let marked = |word: &u32| (word >> kind & LOW_BITS).count_ones();
+                let marked = bitmap.iter().map(marked).sum::<u32>();
+                *share += f64::from(marked) / 2f64.powi(MOST_QUADS as i32);
+            }
+        }
+        let beside = self.beside.iter().filter(|is| **is).count() as f64;
+        self.hits += (shares[0] + shares[1] * beside) * (PAIRS - 1) as f64;
+        self.bitmap = Some(bitmap);
+    }
+
+    /// Marks the quad that begins `shift` characters after the run, with the bit of a `kind`.
+    /// Returns the share of all quads that this adds to the kind.
+    fn mark(&self, bitmap: &mut Bitmap, classes: &Classes, run: &Run, shift: isize, kind: usize) -> f64 {
+        let mut all = vec![(0u32, 1.0)];
+        for at in shift..shift + 4 {
+            let symbols = usize::try_from(at).ok().and_then(|at| run.symbols.get(at));
+            let these = match symbols {
+                Some(symbols) => symbols.first().map_or(0..0, |first| {
+                    let class = classes.of(first) & !UNUSED;
+                    class..class + 1
+                }),
+                // A literal of five characters or more fills its quad, so it never comes here.
+                None => 0..self.classes,
+            };
+            all = all
+                .into_iter()
+                .flat_map(|(quad, share)| {
+                    these.clone().map(move |class| {
+                        (quad * u32::from(self.classes) + u32::from(class), share * classes.share(class))
+                    })
+                })
+                .collect();
+        }
+        let mut added = 0.0;
+        for (quad, share) in all {
+            let (word, bit) = ((quad / 16) as usize % bitmap.len(), 2 * (quad % 16) + kind as u32);
+            if bitmap[word] >> bit & 1 == 0 {
+                bitmap[word] |= 1 << bit;
+                added += share;
+            }
+        }
+        added
+    }
+
+    /// Calls `each` as [`super::literal_filter::LiteralFilter::survivors`] does.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachText) {
+        with_set!(self.set, simd => simd.run(
+            #[inline(always)]
+            || self.survivors_by(simd, batch, each)
+        ));
+    }
+
+    #[inline(always)]
+    fn survivors_by<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachText) {
+        if batch.len() >= LARGE_BATCH {
+            self.prefetch_bitmap();
+        }
+        let (mut texts, mut all_starts) = ([Folded::NONE; GROUP], [Starts::default(); GROUP]);
+        let (mut marked, mut places) = ([[0; 2]; GROUP], [0; GROUP]);
+        for (number, some) in batch.chunks(GROUP).enumerate() {
+            let (texts, starts) = (&mut texts[..some.len()], &mut all_starts[..some.len()]);
+            for (bytes, text) in some.iter().zip(&mut *texts) {
+                text.set(simd, Folded::vector(simd, &self.table, self.target, bytes));
+            }
+            starts.fill(Starts::default());
+            if let Some(bitmap) = &self.bitmap {
+                // Without branches first, so that the look-ups of one text do not wait for those of
+                // another.
+                let weights = (self.classes, self.pairs);
+                simd.bit_pairs_of_each(
+                    bitmap,
+                    #[inline(always)]
+                    |text| quads(simd, weights, texts[text].get(simd)),
+                    &mut marked[..texts.len()],
+                );
+                // Marks come at random: a list of the marked texts spares a branch for each text.
+                let mut kept = 0;
+                for (at, marked) in marked[..some.len()].iter().enumerate() {
+                    places[kept] = at;
+                    kept += usize::from(*marked != [0; 2]);
+                }
+                for &at in &places[..kept] {
+                    starts[at] = self.around(marked[at]);
+                }
+            }
+            for anchored in &self.anchored {
+                anchored.starts(texts, starts);
+            }
+            // Drops texts without a place, again without branches.
+            let mut kept = 0;
+            for at in 0..some.len() {
+                (places[kept], starts[kept]) = (at, starts[at]);
+                kept += usize::from(starts[kept] != Starts::default());
+            }
+            for to in 0..kept {
+                texts[to] = texts[places[to]];
+                places[to] += GROUP * number;
+            }
+            each(&places[..kept], &texts[..kept], &starts[..kept]);
+        }
+    }
+
+    /// Prefetches the used part of the bitmap. Deriving the keys has evicted it from the cache.
+    fn prefetch_bitmap(&self) {
+        let len = (u32::from(self.pairs).pow(2) / 16 + 1) as usize;
+        let used = self.bitmap.as_ref().map_or(&[][..], |bitmap| &bitmap[..len.min(bitmap.len())]);
+        if used.len() <= MOST_FETCHED {
+            used.iter().step_by(16).for_each(prefetch);
+        }
+    }
+
+    /// Returns the positions where a literal that shows one of these quads may begin. For each kind
+    /// there are the quads that begin with an even pair, and above them those that begin with an
+    /// odd pair.
+    #[inline(always)]
+    fn around(&self, marked: [u32; 2]) -> Starts {
+        let (at, beside) = (characters(marked[0]), characters(marked[1]));
+        let before = if self.beside[0] { beside } else { 0 };
+        let after = if self.beside[1] { beside } else { 0 };
+        Starts::of_bits(before >> 1 | at | after << 1)
+    }
+}
+
+/// Returns the numbers of the quads of a folded text, and which of them count: those that begin
+/// with the first half of a word, and those that begin with its second half. The weights are the
+/// numbers of classes and of their pairs.
+#[inline(always)]
+fn quads<S: Bytes64>(
+    simd: S,
+    (classes, pairs): (u8, u16),
+    text: S::Vector64,
+) -> ([S::Vector64; 2], [u16; 2]) {
+    let next = simd.next_u16(text);
+    let numbers = [
+        simd.weigh_u16(simd.weigh_bytes(text, classes), pairs),
+        simd.weigh_u16(simd.weigh_bytes(next, classes), pairs),
+    ];
+    (numbers, [EVEN & !simd.high_bits(text), ODD & !simd.high_bits(next)])
+}
+
+/// The words of a folded text that begin a quad: 0 to 10, and the words of the copy with the sign.
+/// For quads that begin with the first half of a word, word 12 repeats word 10. For those that
+/// begin with the second half, word 11 repeats word 9.
+const EVEN: u16 = 0x17ff;
+const ODD: u16 = 0x0bff;
+
+/// The low bit of every pair of bits.
+const LOW_BITS: u32 = 0x5555_5555;
+
+/// Returns the positions at which the quads begin whose numbers are the bits of `marked`.
+#[inline(always)]
+fn characters(marked: u32) -> u64 {
+    let (even, odd) = (marked as u16, (marked >> 16) as u16);
+    let (even, odd) = (even | even >> 2 & 1 << 10, odd | odd >> 2 & 1 << 9);
+    every_fourth(even) | every_fourth(odd) << 2
+}
+
+/// Moves bit i to bit 4i.
+#[inline(always)]
+fn every_fourth(bits: u16) -> u64 {
+    let mut spread = u64::from(bits);
+    for (shift, mask) in [
+        (24, 0x0000_00ff_0000_00ff),
+        (12, 0x000f_000f_000f_000f),
+        (6, 0x0303_0303_0303_0303),
+        (3, 0x1111_1111_1111_1111),
+    ] {
+        spread = (spread | spread << shift) & mask;
+    }
+    spread
+}
+
+/// Returns where the quad of a run begins, in characters after the beginning of the run, for runs
+/// that begin at odd or at even places. It is the quad that holds most of the run. `None` if the
+/// run never begins there.
+fn shift(run: &Run, odd: bool) -> Option<isize> {
+    let begins_there = run.starts.clone().any(|start| start % 2 == usize::from(odd));
+    let first_odd_shift = if run.symbols.len() > 4 { 1 } else { -1 };
+    begins_there.then_some(if odd { first_odd_shift } else { 0 })
+}
+
+/// Returns the filters of the literals at one end, one filter for each window.
+fn anchored<'a>(
+    target: Target,
+    classes: &Classes,
+    most: usize,
+    literals: impl Iterator<Item = Literal<'a>> + Clone,
+) -> Vec<AnchoredFilter> {
+    let mut groups = BTreeMap::<_, usize>::new();
+    for window in literals.clone().filter_map(|literal| AnchoredFilter::window_of(&literal, most)) {
+        *groups.entry(window).or_default() += 1;
+    }
+    let mut groups: BTreeMap<_, _> = groups
+        .into_iter()
+        .map(|(window, count)| (window, AnchoredFilter::new(target, window, count)))
+        .collect();
+    for literal in literals {
+        let group = AnchoredFilter::window_of(&literal, most).and_then(|window| groups.get_mut(&window));
+        if let Some(group) = group {
+            group.mark(classes, &literal);
+        }
+    }
+    groups.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{BODY_LEN, Symbols};
+
+    #[test]
+    fn bits_are_spread() {
+        for bits in 0..=u16::MAX {
+            let expected: u64 = (0..16).map(|bit| u64::from(bits >> bit & 1) << (4 * bit)).sum();
+            assert_eq!(every_fourth(bits), expected);
+        }
+    }
+
+    /// Tests that a quad at an even place is marked wherever a run may begin. All its characters
+    /// belong to the run, or all characters of the run but one lie in it.
+    #[test]
+    fn a_quad_is_marked_for_every_place() {
+        for len in 2..=BODY_LEN {
+            let run = Run { symbols: vec![Symbols::of(b'a'); len], starts: 0..=BODY_LEN - len };
+            for start in run.starts.clone() {
+                let shift = shift(&run, start % 2 == 1).unwrap();
+                assert_eq!((start as isize + shift) % 2, 0, "{len} characters at {start}");
+                let held = (shift..shift + 4).filter(|at| (0..len as isize).contains(at)).count();
+                assert!(held >= (len - 1).min(4), "{len} characters at {start}");
+            }
+        }
+        let whole = Run { symbols: vec![Symbols::of(b'a'); BODY_LEN], starts: 0..=0 };
+        assert_eq!(shift(&whole, true), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! Runs of characters that every match of a regular expression shows, for the filter.
+
+use std::ops::RangeInclusive;
+
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use super::run::Run;
+use crate::wire::{BODY_LEN, Symbols};
+
+/// The most copies of a repetition that are written out.
+const MOST_COPIES: u32 = BODY_LEN as u32;
+
+/// One part of an expression.
+enum Item<'a> {
+    /// One character.
+    One(Symbols),
+    /// Characters of unknown symbols.
+    Gap(Length),
+    /// One of several branches.
+    Choice(&'a [Hir], Length),
+    /// The beginning of the text.
+    Start,
+    /// The end of the text.
+    End,
+}
+
+/// The least number of characters and, if it is bounded, the largest.
+#[derive(Clone, Copy)]
+struct Length(usize, Option<usize>);
+
+impl Length {
+    fn of(hir: &Hir) -> Self {
+        let properties = hir.properties();
+        Self(properties.minimum_len().unwrap_or(0), properties.maximum_len())
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 + other.0, self.1.zip(other.1).map(|(a, b)| a + b))
+    }
+
+    fn times(self, least: u32, most: Option<u32>) -> Self {
+        let times = |len: usize, count: u32| len.saturating_mul(count as usize);
+        Self(times(self.0, least), self.1.zip(most).map(|(len, count)| times(len, count)))
+    }
+}
+
+impl Item<'_> {
+    fn length(&self) -> Length {
+        match self {
+            Self::One(_) => Length(1, Some(1)),
+            Self::Gap(length) | Self::Choice(_, length) => *length,
+            Self::Start | Self::End => Length(0, Some(0)),
+        }
+    }
+}
+
+/// Returns the rarest runs found such that every text that matches shows at least one of them.
+/// `None` if no such runs are known.
+pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
+    let mut items = Vec::new();
+    flatten(hir, &mut items);
+    let mut best: Option<Vec<Run>> = None;
+    let mut from = 0;
+    while from < items.len() {
+        let mut to = from + 1;
+        let candidate = match &items[from] {
+            Item::One(_) => {
+                while matches!(items.get(to), Some(Item::One(_))) {
+                    to += 1;
+                }
+                run(&items, from..=to - 1).map(|run| vec![run])
+            }
+            Item::Choice(branches, _) => choice(branches, starts(&items, from..=from)),
+            Item::Gap(_) | Item::Start | Item::End => None,
+        };
+        let rarer =
+            |candidate: &Vec<Run>| best.as_ref().is_none_or(|best| frequency(candidate) < frequency(best));
+        if let Some(candidate) = candidate.filter(rarer) {
+            best = Some(candidate);
+        }
+        from = to;
+    }
+    best
+}
+
+/// Estimates how many places of a random text show one of the runs, on average.
+fn frequency(runs: &[Run]) -> f64 {
+    let of = |run: &Run| {
+        let share: f64 = run.symbols.iter().map(|symbols| f64::from(symbols.len()) / 64.0).product();
+        share * run.starts.clone().count() as f64
+    };
+    runs.iter().map(of).sum()
+}
+
+/// Returns the run of neighbouring characters, without characters at the ends that may be any
+/// symbol.
+fn run(items: &[Item], of: RangeInclusive<usize>) -> Option<Run> {
+    let symbols: Vec<Symbols> = items[of.clone()]
+        .iter()
+        .map(|item| if let Item::One(symbols) = item { *symbols } else { Symbols::ALL })
+        .collect();
+    let first = symbols.iter().position(|symbols| *symbols != Symbols::ALL)?;
+    let last = symbols.iter().rposition(|symbols| *symbols != Symbols::ALL)?;
+    let starts = starts(items, of.start() + first..=of.start() + last);
+    Some(Run { symbols: symbols[first..=last].to_vec(), starts })
+}
+
+/// Returns the runs of every branch. They begin where the choice may begin, or later.
+fn choice(branches: &[Hir], starts: RangeInclusive<usize>) -> Option<Vec<Run>> {
+    let mut all = Vec::new();
+    for branch in branches {
+        for run in runs(branch)? {
+            let last = BODY_LEN.checked_sub(run.symbols.len());
+            let first = (*starts.start()).max(*run.starts.start());
+            if let Some(last) = last.filter(|last| first <= *last) {
+                all.push(Run { starts: first..=last, ..run });
+            }
+        }
+    }
+    Some(all)
+}
+
+/// Returns the range where the items `of` may begin, as far as the other items determine it.
+fn starts(items: &[Item], of: RangeInclusive<usize>) -> RangeInclusive<usize> {
+    let length = |items: &[Item]| items.iter().map(Item::length).fold(Length(0, Some(0)), Length::and);
+    let (before, after) = (&items[..*of.start()], &items[of.end() + 1..]);
+    let (to, own, rest) = (length(before), length(&items[of]), length(after));
+    let at_start =
+        before.iter().take_while(|item| item.length().1 == Some(0)).any(|item| matches!(item, Item::Start));
+    let at_end = after
+        .iter()
+        .rev()
+        .take_while(|item| item.length().1 == Some(0))
+        .any(|item| matches!(item, Item::End));
+    // The range is empty if the items do not fit.
+    let mut first = to.0;
+    let mut last = BODY_LEN.saturating_sub(own.0 + rest.0);
+    if let (true, Some(most)) = (at_start, to.1) {
+        last = last.min(most);
+    }
+    if let (true, Some(own), Some(rest)) = (at_end, own.1, rest.1) {
+        first = first.max(BODY_LEN.saturating_sub(own + rest));
+    }
+    first..=last
+}
+
+/// Appends the items of an expression.
+fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
+    match hir.kind() {
+        HirKind::Empty => {}
+        HirKind::Literal(literal) => items.extend(literal.0.iter().map(|byte| Item::One(Symbols::of(*byte)))),
+        HirKind::Class(Class::Bytes(class)) => {
+            let bytes = class.ranges().iter().flat_map(|range| range.start()..=range.end());
+            items.push(Item::One(bytes.fold(Symbols::default(), |set, byte| set.or(Symbols::of(byte)))));
+        }
+        HirKind::Class(Class::Unicode(_)) => items.push(Item::Gap(Length::of(hir))),
+        HirKind::Look(Look::Start) => items.push(Item::Start),
+        HirKind::Look(Look::End) => items.push(Item::End),
+        HirKind::Look(_) => {}
+        HirKind::Capture(capture) => flatten(&capture.sub, items),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| flatten(part, items)),
+        HirKind::Alternation(branches) => items.push(Item::Choice(branches, Length::of(hir))),
+        HirKind::Repetition(repetition) => {
+            let copies = repetition.min.min(MOST_COPIES);
+            for _ in 0..copies {
+                flatten(&repetition.sub, items);
+            }
+            let more = repetition.max.map(|most| most - copies);
+            if more != Some(0) {
+                items.push(Item::Gap(Length::of(&repetition.sub).times(repetition.min - copies, more)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::{Form, Kind, Pattern, Style};
+
+    /// Returns the runs of an expression: each character, or the number of its symbols, and the
+    /// first and last place.
+    fn runs_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
+        let style = Style { kind: Kind::Regex, case_sensitive: true, ..Style::default() };
+        let pattern = Pattern::new(expression, style).unwrap();
+        let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
+        let character = |symbols: &Symbols| match symbols.bytes().collect::<Vec<_>>()[..] {
+            [one] => char::from(one).to_string(),
+            ref some => format!("<{}>", some.len()),
+        };
+        let shown =
+            |run: Run| (run.symbols.iter().map(character).collect(), *run.starts.start(), *run.starts.end());
+        runs(regex.hir()).map(|runs| runs.into_iter().map(shown).collect())
+    }
+
+    #[test]
+    fn the_rarest_runs_have_their_places() {
+        for (expression, text, first, last) in [
+            ("abc", "abc", 0, 40),
+            ("^Abc", "Abc", 0, 0),
+            ("abc$", "abc", 40, 40),
+            ("^..[a-d].b", "<4><64>b", 2, 2),
+            ("[a-d].b..$", "<4><64>b", 38, 38),
+            ("^.?abc", "abc", 0, 1),
+            ("abc.{2,3}$", "abc", 37, 38),
+            ("^.*abc.{5}", "abc", 0, 35),
+            (".{7}abc.*$", "abc", 7, 40),
+            ("ab.*cde", "cde", 2, 40),
+            ("cde.*ab", "cde", 0, 38),
+            ("^A.*kett.*9", "kett", 1, 38),
+            ("[0-9]{3}x*b", "<10><10><10>", 0, 39),
+            ("ab{2,3}c", "abb", 0, 39),
+            ("(?:ab)+", "ab", 0, 41),
+            ("^(?:Ab){2}.{3,5}cd[a-z]", "AbAb", 0, 0),
+            ("x(?:a|b*)yz", "yz", 1, 41),
+            // A run with fewer places is rarer, and so is one with fewer symbols.
+            ("[c-d]ef.*[a-b]gh$", "<2>gh", 40, 40),
+            ("^A[c-d]e.*[a-b]gh", "A<2>e", 0, 0),
+            ("[c-d]ef.*[a-g]gh", "<2>ef", 0, 37),
+        ] {
+            assert_eq!(runs_of(expression), Some(vec![(text.into(), first, last)]), "{expression}");
+        }
+        for (expression, runs) in [
+            ("(?:kett|bass)[0-9]", vec![("kett", 0, 39), ("bass", 0, 39)]),
+            ("^.{2}(?:abc|def$)", vec![("abc", 2, 40), ("def", 40, 40)]),
+            ("(?:.abc|defg).{3}", vec![("abc", 1, 40), ("defg", 0, 39)]),
+        ] {
+            let runs = runs.into_iter().map(|(text, first, last)| (text.to_string(), first, last));
+            assert_eq!(runs_of(expression), Some(runs.collect()), "{expression}");
+        }
+        for expression in ["a*", "...", "a?b?", "(?:abc|d*)"] {
+            assert_eq!(runs_of(expression), None, "{expression}");
+        }
+    }
+}

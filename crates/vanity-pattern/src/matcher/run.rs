@@ -1,0 +1,115 @@
+//! Runs of characters that a match shows, and the positions where they may begin.
+
+use std::ops::RangeInclusive;
+
+use crate::odds::Place;
+use crate::syntax::Literal;
+use crate::wire::{BODY_LEN, Symbols};
+
+/// Characters to search for: the symbols of each, and the positions where the first may be.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) symbols: Vec<Symbols>,
+    pub(super) starts: RangeInclusive<usize>,
+}
+
+impl Run {
+    /// Returns the characters of a literal, and where they may begin. The run of a word includes
+    /// its delimiters.
+    pub(super) fn of(literal: &Literal) -> Self {
+        let symbols = literal.characters();
+        let last = BODY_LEN - symbols.len();
+        let starts = match literal.place() {
+            Place::Start => 0..=0,
+            Place::End => last..=last,
+            Place::Anywhere => 0..=last,
+        };
+        Self { symbols, starts }
+    }
+
+    /// Widens the run, so that a text that shows either shows the run: as long as the shorter one,
+    /// with the symbols of both. Both must be at the start, or, with `at_end`, at the end.
+    pub(super) fn widen(&mut self, literal: &Literal, at_end: bool) {
+        let len = literal.len().min(self.symbols.len());
+        if at_end {
+            self.symbols.drain(..self.symbols.len() - len);
+            self.starts = BODY_LEN - len..=BODY_LEN - len;
+        } else {
+            self.symbols.truncate(len);
+        }
+        let from = if at_end { literal.len() - len } else { 0 };
+        for (at, symbols) in self.symbols.iter_mut().enumerate() {
+            *symbols = symbols.or(literal.symbols(from + at));
+        }
+    }
+}
+
+/// A set of positions: bit p stands for position p.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Starts(u64);
+
+impl Starts {
+    pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
+
+    /// Returns the positions where the first character of a literal may be.
+    pub(super) fn of(literal: &Literal) -> Self {
+        match literal.place() {
+            Place::Anywhere => Self::ALL,
+            Place::Start => Self::only(0),
+            Place::End => Self::only(BODY_LEN - literal.len()),
+        }
+    }
+
+    /// Returns the positions whose bits are set. Ignores bits from [`BODY_LEN`] on.
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    /// Returns the set of `first` alone.
+    pub(super) fn only(first: usize) -> Self {
+        Self(1 << first)
+    }
+
+    pub(super) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Returns these positions and the position after each.
+    pub(super) fn and_next(self) -> Self {
+        Self((self.0 | self.0 << 1) & Self::ALL.0)
+    }
+
+    /// Returns the bits, the low half first.
+    pub(super) fn halves(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> 32) as u32]
+    }
+
+    /// Returns the positions in ascending order.
+    pub(super) fn each(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let next = (left != 0).then(|| left.trailing_zeros() as usize);
+            left &= left.wrapping_sub(1);
+            next
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_a_set_of_positions() {
+        assert_eq!(Starts::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
+        let last = Starts::only(41).or(Starts::only(42));
+        assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
+        assert_eq!(Starts(0b101).and_next(), Starts(0b1111));
+        assert_eq!(last.and_next(), last);
+        assert_eq!(last.and(Starts::only(42).or(Starts::only(7))), Starts::only(42));
+    }
+}

@@ -1,0 +1,357 @@
+//! A filter on windows of two bytes, by the values that they have where a run is shown.
+//!
+//! A *window* is two neighbouring bytes, that is, parts of three or four characters. A run may
+//! begin at several places, and at each place it touches some windows. For each place the filter
+//! chooses one of these windows, and marks every value that the window can have there, whatever
+//! characters are next to the run. Bytes show no run if no window has a marked value. All windows
+//! share one bitmap of 2^16 bits. Its 8 KiB fit into the first-level cache; a bitmap for each
+//! window would not.
+//!
+//! Four characters are three bytes. So windows that begin three bytes apart cut the characters in
+//! the same way; they form a *row*. There are three rows. In a key, character c begins at bit
+//! 6c - 2:
+//!
+//! ```text
+//! windows at bytes 0, 3, ... 27    4 low bits of a character, 6, 6
+//! windows at bytes 1, 4, ... 28    2 low bits, 6, 6, 2 high bits
+//! windows at bytes 2, 5, ... 29    6, 6, 4 high bits
+//! ```
+//!
+//! Wherever six characters begin, some window of the last row lies within them: it holds two of
+//! them whole and four bits of a third. With both cases of three letters it has 8 values, and there
+//! are four ways in which it can lie. That makes 32 marks, and random bytes pass the 10 windows
+//! with a chance of 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so bytes must pass
+//! all rows. A row that rejects too little is dropped. Usually all three rows are dropped if a run
+//! of up to three characters may be anywhere, and for lists of some hundred words. Without any row
+//! everything passes.
+//!
+//! The cost is 8 ns for all windows of a row, and 3 ns for a single window, as for a prefix. Few
+//! bytes reach the second row.
+
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
+use super::costs::{ALL_WINDOWS, COPY_PASSING, FEW_WINDOWS, WRONG_GUESS};
+use super::run::Run;
+use super::stage::EachPlace;
+use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
+
+/// The number of rows: windows three bytes apart begin at byte 0, 1 or 2.
+const ROWS: usize = 3;
+
+/// The windows of a row. The last window of the last row ends at byte 30, so no window holds byte
+/// 31 with the sign.
+pub(super) const WINDOWS: usize = 10;
+
+const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
+
+/// The number of bits in a window.
+const WINDOW_BITS: usize = 16;
+
+/// The number of values that a window has.
+const VALUES: usize = 1 << WINDOW_BITS;
+
+/// The number of words of a row for a device.
+pub(super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
+
+/// The most windows for which a list pays. The first window of a list takes 3 ns and each further
+/// one 2 ns. All windows of a row, whose places are constants in the code, take 8 ns.
+const FEW: usize = 3;
+
+/// The largest share of random bytes that a row may let pass. A row pays for its 8 ns if it saves 6
+/// % of the exact tests, which take 140 ns or more. But the rows share bits, so a later row rejects
+/// less than its own share.
+const MOST_PASS: f64 = 0.8;
+
+/// The rows that pay.
+pub(super) struct WindowFilter {
+    /// The rows, in ascending order of the share that each lets pass.
+    rows: Vec<WindowRow>,
+}
+
+impl WindowFilter {
+    /// Returns a filter that lets everything pass.
+    pub(super) fn none() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Returns whether the filter lets everything pass.
+    pub(super) fn are_none(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Makes a filter that lets all bytes pass that show one of `runs`.
+    pub(super) fn new(target: Target, runs: impl Iterator<Item = Run> + Clone) -> Self {
+        let mut rows: Vec<WindowRow> =
+            (0..ROWS).filter_map(|first| WindowRow::new(target, first, runs.clone())).collect();
+        rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
+        Self { rows }
+    }
+
+    /// Estimates the share of random bytes that pass, as if the rows were independent.
+    pub(super) fn share_passing(&self) -> f64 {
+        self.rows.iter().map(WindowRow::share_passing).product()
+    }
+
+    /// Returns the cost of this test in nanoseconds for each element.
+    pub(super) fn cost(&self) -> f64 {
+        self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
+    }
+
+    /// Appends [`ROW_WORDS`] words for each row: the number of windows that are tested, the byte at
+    /// which each begins, and the bitmap. Returns the number of rows.
+    pub(super) fn write(&self, words: &mut Vec<u32>) -> usize {
+        for row in &self.rows {
+            let windows = row.windows();
+            words.push(windows.len() as u32);
+            words.extend((0..WINDOWS).map(|at| windows.get(at).map_or(0, |byte| *byte as u32)));
+            words.extend(row.bitmap.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]));
+        }
+        self.rows.len()
+    }
+
+    /// Calls `each` with the place of every element that may show a run, in ascending order.
+    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+        match &self.rows[..] {
+            [] => (0..batch.len()).for_each(each),
+            [row, others @ ..] => row.survivors(batch, &mut |place| {
+                if others.iter().all(|row| row.passes(&batch[place])) {
+                    each(place);
+                }
+            }),
+        }
+    }
+}
+
+/// A row of windows three bytes apart.
+struct WindowRow {
+    target: Target,
+    /// The first byte of the first window.
+    first: usize,
+    /// The first bytes of the windows in which some run is marked.
+    marked: Vec<usize>,
+    bitmap: Box<[u64; VALUES / 64]>,
+    /// The number of bits that are set in the bitmap.
+    marks: u32,
+}
+
+impl WindowRow {
+    /// Makes the row that begins at byte `first`, with all runs marked. `None` if it would let too
+    /// many keys pass.
+    fn new(target: Target, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
+        let mut row =
+            Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
+        // A run that may be anywhere shows the same values again four characters later.
+        let mut seen = HashSet::new();
+        for run in runs {
+            for start in run.starts.clone() {
+                row.mark(&run, start, &mut seen)?;
+                if row.share_passing() > MOST_PASS {
+                    return None;
+                }
+            }
+        }
+        Some(row)
+    }
+
+    /// Marks `run` at the position `start`, in the window that has the fewest values there. `None`
+    /// if the run touches no window. Among windows with equally many values, those that are already
+    /// tested come first, and later windows come next, because later positions touch them, too.
+    fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
+        let target = self.target;
+        let symbols = |position: usize| {
+            let typed = position.checked_sub(start).and_then(|at| run.symbols.get(at));
+            typed.map_or(target.symbols(position), |typed| typed.and(target.symbols(position)))
+        };
+        if symbols(start).is_empty() {
+            return Some(());
+        }
+        let count = |byte: usize| parts(target, byte, symbols).map(|part| part.values.len()).product::<u32>();
+        let end = start + run.symbols.len();
+        let touched = (0..WINDOWS).rev().map(|window| self.first + 3 * window).filter(|&byte| {
+            let characters = characters(target, byte);
+            start <= *characters.end() && *characters.start() < end
+        });
+        let byte = touched.min_by_key(|byte| (count(*byte), !self.marked.contains(byte)))?;
+        if !self.marked.contains(&byte) {
+            self.marked.push(byte);
+        }
+        let parts: Vec<Part> = parts(target, byte, symbols).collect();
+        if seen.contains(&parts) {
+            return Some(());
+        }
+        let mut values = vec![0];
+        for part in &parts {
+            let joined = |value| part.each().map(move |more| value | more);
+            values = values.into_iter().flat_map(joined).collect();
+        }
+        for value in values {
+            // The first byte is the high one here, and the low one in `bit`.
+            let (word, bit) = place(value.swap_bytes());
+            self.marks += u32::from(self.bitmap[word] >> bit & 1 == 0);
+            self.bitmap[word] |= 1 << bit;
+        }
+        seen.insert(parts);
+        Some(())
+    }
+
+    /// Returns the share of random keys that pass. The windows of a row share no bit, so their
+    /// chances are independent.
+    fn share_passing(&self) -> f64 {
+        let windows = if self.marked.len() > FEW { WINDOWS } else { self.marked.len() };
+        1.0 - (1.0 - f64::from(self.marks) / VALUES as f64).powi(windows as i32)
+    }
+
+    /// Returns the cost of the row in nanoseconds for each element.
+    fn cost(&self) -> f64 {
+        let share = self.share_passing();
+        let test = if self.marked.len() > FEW { ALL_WINDOWS } else { FEW_WINDOWS };
+        test + COPY_PASSING * share + WRONG_GUESS * share.min(1.0 - share)
+    }
+
+    /// Returns the first bytes of the windows that are tested.
+    fn windows(&self) -> Vec<usize> {
+        if self.marked.len() > FEW {
+            return (0..WINDOWS).map(|window| self.first + 3 * window).collect();
+        }
+        self.marked.clone()
+    }
+
+    fn passes(&self, key: &Bytes) -> bool {
+        let mut passes = false;
+        self.survivors(std::slice::from_ref(key), &mut |_| passes = true);
+        passes
+    }
+
+    /// Calls `each` with the place of every key that passes. The kind of row is matched once for
+    /// all keys. With a match for each key, compilers merge the three kinds, and a key takes 26 ns.
+    fn survivors(&self, keys: &[Bytes], each: EachPlace) {
+        match self.first {
+            _ if self.marked.len() <= FEW => {
+                for (place, key) in keys.iter().enumerate() {
+                    if self.marked.iter().map(|&byte| self.bit(key, byte)).sum::<u64>() > 0 {
+                        each(place);
+                    }
+                }
+            }
+            0 => self.survivors_of_all::<0>(keys, each),
+            1 => self.survivors_of_all::<1>(keys, each),
+            _ => self.survivors_of_all::<2>(keys, each),
+        }
+    }
+
+    /// Tests all windows of the row that begins at byte `FIRST`, as [`Self::survivors`] does.
+    /// Adding the bits of a key compiles to bit tests and additions with carry: 7.5 ns a key,
+    /// against 9.0 with OR.
+    fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: EachPlace) {
+        for (place, key) in keys.iter().enumerate() {
+            if (0..WINDOWS).map(|window| self.bit(key, FIRST + 3 * window)).sum::<u64>() > 0 {
+                each(place);
+            }
+        }
+    }
+
+    /// Returns 1 if the window at `byte` has a marked value, otherwise 0.
+    #[inline]
+    fn bit(&self, key: &Bytes, byte: usize) -> u64 {
+        let (word, bit) = place(u16::from_le_bytes([key[byte], key[byte + 1]]));
+        self.bitmap[word] >> bit & 1
+    }
+}
+
+/// Returns the index of the word and of the bit of a value in the bitmap.
+#[inline]
+fn place(value: u16) -> (usize, u32) {
+    (usize::from(value / 64), u32::from(value % 64))
+}
+
+/// The bits that one character contributes to a window.
+#[derive(PartialEq, Eq, Hash)]
+struct Part {
+    /// The values that these bits can have, as a set with one symbol for each.
+    values: Symbols,
+    /// The number of bits of the window after them.
+    below: usize,
+}
+
+impl Part {
+    /// Returns the contributions, shifted to their place in the window.
+    fn each(&self) -> impl Iterator<Item = u16> {
+        (0..64).filter(|value| self.values.0 >> value & 1 == 1).map(|value| value << self.below)
+    }
+}
+
+/// Returns the positions of the characters that have bits in the window at `byte`.
+fn characters(target: Target, byte: usize) -> RangeInclusive<usize> {
+    let start = start_bit(target, byte);
+    start / SYMBOL_BITS..=(start + WINDOW_BITS - 1) / SYMBOL_BITS
+}
+
+/// Returns the first bit of the window at `byte`, counted in bits of the characters.
+fn start_bit(target: Target, byte: usize) -> usize {
+    8 * byte + target.lead()
+}
+
+/// Returns the parts of the window at `byte`, high bits first, if each position shows one of its
+/// `symbols`.
+fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
+    let start = start_bit(target, byte);
+    let end = start + WINDOW_BITS;
+    characters(target, byte).map(move |position| {
+        let (from, to) = (SYMBOL_BITS * position, SYMBOL_BITS * (position + 1));
+        let (dropped, held) = (to - to.min(end), to.min(end) - from.max(start));
+        let of = symbols(position).0;
+        let values = (0..64).filter(|value| of >> value & 1 == 1);
+        let values = values.fold(0, |seen, value| seen | 1 << (value >> dropped & ((1 << held) - 1)));
+        Part { values: Symbols(values), below: end - to.min(end) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::{Rng as _, SeedableRng as _};
+
+    use super::*;
+    use crate::syntax::{Kind, Literal, Style};
+
+    /// Compares the share by which rows are chosen with a count.
+    #[test]
+    fn the_share_that_passes_a_row_is_known() {
+        let mut keys = vec![[0; KEY_LEN]; 200_000];
+        ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
+        // In some rows all windows are tested, and in others a few.
+        for kind in [Kind::Anywhere, Kind::Prefix] {
+            let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
+            let rows: Vec<WindowRow> = (0..ROWS)
+                .filter_map(|first| WindowRow::new(Target::Key, first, std::iter::once(Run::of(&literal))))
+                .collect();
+            for row in &rows {
+                let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
+                let expected = row.share_passing() * keys.len() as f64;
+                assert!(
+                    (passing - expected).abs() < 5.0 * expected.sqrt(),
+                    "{passing} instead of {expected}"
+                );
+            }
+            assert_eq!(rows.len(), ROWS);
+        }
+    }
+
+    /// Compares the parts of every window with the bytes of a body.
+    #[test]
+    fn the_parts_of_a_window_are_its_bytes() {
+        for target in [Target::Key, Target::Fingerprint] {
+            for byte in 0..ROWS + 3 * (WINDOWS - 1) {
+                let mut bytes = [0; KEY_LEN];
+                for pattern in [0x0000, 0x1234, 0xa5c3, 0xffff, 0x8001] {
+                    bytes[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
+                    let body = target.body(&bytes);
+                    let shown = parts(target, byte, |position| Symbols::of(body[position]));
+                    let joined: Vec<u16> = shown.map(|part| part.each().sum::<u16>()).collect();
+                    assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Literal patterns: text that must occur in the body.
+
+use std::ops::Range;
+
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
+
+use super::error::{PatternError, Reason};
+use super::style::{Kind, Style};
+use crate::odds::{Automaton, Place, Shape, of_one};
+use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
+
+/// The digit that each letter also matches with [`Style::leet`].
+pub(crate) const LEET: [(u8, u8); 10] = [
+    (b'a', b'4'),
+    (b'b', b'8'),
+    (b'e', b'3'),
+    (b'g', b'9'),
+    (b'i', b'1'),
+    (b'l', b'1'),
+    (b'o', b'0'),
+    (b's', b'5'),
+    (b't', b'7'),
+    (b'z', b'2'),
+];
+
+/// The characters that may be on both sides of a word.
+const DELIMITERS: &[u8] = b"+/";
+
+/// The most characters of a word. Its delimiters take two of the 43. One end of a body holds only
+/// four bits and is always a letter or a digit, so it cannot be a delimiter.
+const LONGEST_WORD: usize = BODY_LEN - 3;
+
+/// The part of the fixed characters by which a prefix is taken for the header.
+const HEADER_SIGN: &str = "AAAAC3";
+
+/// A typed text, and its style.
+#[derive(Clone, Copy)]
+pub(crate) struct Literal<'a> {
+    text: &'a [u8],
+    style: Style,
+}
+
+impl<'a> Literal<'a> {
+    /// Makes a literal without any check.
+    pub(crate) fn of(text: &'a str, style: Style) -> Self {
+        Self { text: text.as_bytes(), style }
+    }
+
+    /// Makes a literal, and checks that some key can show it.
+    pub(crate) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
+        let literal = Self::of(text, style);
+        if literal.repeats_header(text) {
+            return Err(PatternError::new(Reason::Header, 0..literal.header_len(text)));
+        }
+        if let Some((at, char)) = text.chars().enumerate().find(|(_, char)| !is_base64(*char)) {
+            return Err(PatternError::new(Reason::NotBase64(char), at..at + 1));
+        }
+        let most = if style.kind == Kind::Word { LONGEST_WORD } else { BODY_LEN };
+        if text.len() > most {
+            return Err(PatternError::new(Reason::TooLong { len: text.len(), most }, most..text.len()));
+        }
+        let whole = text.len() == BODY_LEN;
+        let fits = |at, position| !literal.symbols(at).and(style.target.symbols(position)).is_empty();
+        if (style.kind == Kind::Prefix || whole) && !fits(0, 0) {
+            return Err(PatternError::new(Reason::FirstCharacter(text.chars().next()), 0..1));
+        }
+        let last = text.len() - 1;
+        if (style.kind == Kind::Suffix || whole) && !fits(last, BODY_LEN - 1) {
+            return Err(PatternError::new(Reason::LastCharacter(text.chars().next_back()), last..last + 1));
+        }
+        Ok(literal)
+    }
+
+    /// Returns whether the text begins like the fixed characters, which are not searched.
+    fn repeats_header(&self, text: &str) -> bool {
+        let sign = match self.style.target {
+            Target::Fingerprint => wire::FINGERPRINT_HEADER,
+            Target::Key if self.style.kind == Kind::Prefix => HEADER_SIGN,
+            Target::Key => wire::FIXED,
+        };
+        text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
+    }
+
+    /// Returns how many of the characters at the beginning of the text are fixed.
+    fn header_len(&self, text: &str) -> usize {
+        let rest = text.strip_prefix(wire::ALGORITHM).unwrap_or(text).trim_start();
+        let header = match self.style.target {
+            Target::Key => wire::FIXED,
+            Target::Fingerprint => wire::FINGERPRINT_HEADER,
+        };
+        let alike = rest.bytes().zip(header.bytes()).take_while(|(a, b)| a == b).count();
+        text[..text.len() - rest.len()].chars().count() + alike
+    }
+
+    /// Returns the text.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// Returns a number from 0 to 3, one for each way to read a single character.
+    pub(crate) fn reading(&self) -> usize {
+        usize::from(self.style.case_sensitive) | usize::from(self.style.leet) << 1
+    }
+
+    /// Returns the number of characters in the text.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Returns the symbols that character `at` of the text matches.
+    pub(crate) fn symbols(&self, at: usize) -> Symbols {
+        self.accepts(self.text[at])
+    }
+
+    /// Returns the symbols that a typed character matches.
+    pub(crate) fn accepts(&self, typed: u8) -> Symbols {
+        let mut symbols = Symbols::of(typed);
+        if !self.style.case_sensitive {
+            symbols = symbols.or(Symbols::of(typed.to_ascii_lowercase()));
+            symbols = symbols.or(Symbols::of(typed.to_ascii_uppercase()));
+        }
+        if self.style.leet {
+            let digit = LEET.iter().find(|(letter, _)| letter.eq_ignore_ascii_case(&typed));
+            symbols = digit.map_or(symbols, |(_, digit)| symbols.or(Symbols::of(*digit)));
+        }
+        symbols
+    }
+
+    /// Returns the symbols that may be on both sides of a word. `None` for another kind.
+    pub(crate) fn delimiters(&self) -> Option<Symbols> {
+        let delimiters =
+            || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
+        (self.style.kind == Kind::Word).then(delimiters)
+    }
+
+    /// Returns whether `bytes` show the literal from character `start` on.
+    pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
+        let target = self.style.target;
+        let end = start + self.text.len();
+        let shows = |position: usize, symbols: Symbols| {
+            position < BODY_LEN && symbols.has(target.window(bytes, position, 1) as u8)
+        };
+        let may_stand = match self.style.kind {
+            Kind::Prefix => start == 0,
+            Kind::Suffix => end == BODY_LEN,
+            Kind::Word => {
+                let delimiters = self.delimiters().unwrap_or_default();
+                start.checked_sub(1).is_some_and(|before| shows(before, delimiters)) && shows(end, delimiters)
+            }
+            Kind::Anywhere | Kind::Regex => true,
+        };
+        may_stand && (start..end).all(|position| shows(position, self.symbols(position - start)))
+    }
+
+    /// Returns the symbols of every character. A word has its delimiters as the first and the last
+    /// one.
+    pub(crate) fn characters(&self) -> Vec<Symbols> {
+        let text = self.text.iter().map(|byte| self.accepts(*byte));
+        self.delimiters().into_iter().chain(text).chain(self.delimiters()).collect()
+    }
+
+    /// Returns where [`Self::characters`] may be.
+    pub(crate) fn place(&self) -> Place {
+        match self.style.kind {
+            Kind::Prefix => Place::Start,
+            Kind::Suffix => Place::End,
+            Kind::Anywhere | Kind::Word | Kind::Regex => Place::Anywhere,
+        }
+    }
+
+    /// Returns the exact chance that a text matches, if the symbol at each position is drawn
+    /// uniformly from `positions`.
+    pub(crate) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
+        let symbols = self.characters();
+        if let Some(chance) = of_one(&Shape { symbols: &symbols, place: self.place() }, positions) {
+            return Ok(chance);
+        }
+        let automaton = Automaton::of(&self.hir());
+        let automaton = automaton.map_err(|_| PatternError::new(Reason::TooComplex, 0..self.text.len()))?;
+        Ok(automaton.chance(positions))
+    }
+
+    /// Returns the pattern as a regular expression.
+    pub(crate) fn hir(&self) -> Hir {
+        let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
+        let delimiter = || one_of(DELIMITERS.iter().copied());
+        Hir::concat(match self.style.kind {
+            Kind::Anywhere | Kind::Regex => vec![text],
+            Kind::Prefix => vec![Hir::look(Look::Start), text],
+            Kind::Suffix => vec![text, Hir::look(Look::End)],
+            Kind::Word => vec![delimiter(), text, delimiter()],
+        })
+    }
+
+    /// Returns the first range of the body that shows the text. Compares character by character.
+    pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+        let len = self.text.len();
+        let is_delimiter =
+            |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|b| DELIMITERS.contains(b));
+        let at = body.windows(len).enumerate().position(|(at, window)| {
+            let may_stand = match self.style.kind {
+                Kind::Prefix => at == 0,
+                Kind::Suffix => at + len == body.len(),
+                Kind::Word => is_delimiter(at.checked_sub(1)) && is_delimiter(Some(at + len)),
+                Kind::Anywhere | Kind::Regex => true,
+            };
+            may_stand && self.text.iter().zip(window).all(|(&typed, &seen)| self.equal(typed, seen))
+        })?;
+        Some(at..at + len)
+    }
+
+    fn equal(&self, typed: u8, seen: u8) -> bool {
+        typed == seen
+            || !self.style.case_sensitive && typed.eq_ignore_ascii_case(&seen)
+            || self.style.leet && LEET.contains(&(typed.to_ascii_lowercase(), seen))
+    }
+}
+
+pub(crate) fn is_base64(char: char) -> bool {
+    u8::try_from(char).is_ok_and(|byte| !Symbols::of(byte).is_empty())
+}
+
+fn one_of(bytes: impl Iterator<Item = u8>) -> Hir {
+    Hir::class(Class::Bytes(ClassBytes::new(bytes.map(|byte| ClassBytesRange::new(byte, byte)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+    use rand_chacha::ChaCha8Rng;
+    use rand_core::{Rng as _, SeedableRng as _};
+
+    use super::*;
+
+    /// Returns whether a body shows the text at `start`, by the definition of the options.
+    fn is_shown(text: &str, style: Style, body: &str, start: usize) -> bool {
+        let fits = |(typed, seen): (char, char)| {
+            let as_digit = "a4 b8 e3 g9 i1 l1 o0 s5 t7 z2"
+                .split(' ')
+                .any(|pair| pair.starts_with(typed.to_ascii_lowercase()) && pair.ends_with(seen));
+            let other_case = !style.case_sensitive && typed.eq_ignore_ascii_case(&seen);
+            typed == seen || other_case || style.leet && as_digit
+        };
+        let (before, rest) = body.split_at(start);
+        let Some((shown, after)) = rest.split_at_checked(text.len()) else { return false };
+        let stands = match style.kind {
+            Kind::Prefix => before.is_empty(),
+            Kind::Suffix => after.is_empty(),
+            Kind::Word => before.ends_with(['+', '/']) && after.starts_with(['+', '/']),
+            Kind::Anywhere | Kind::Regex => true,
+        };
+        stands && text.chars().zip(shown.chars()).all(fits)
+    }
+
+    #[test]
+    fn a_text_is_found_at_the_first_place_that_shows_it() {
+        let mut random = ChaCha8Rng::from_seed([4; 32]);
+        let mut below = |end: usize| random.next_u32() as usize % end;
+        let mut shown = 0;
+        for text in ["A", "x", "xA", "ax7", "+x", "s4+"] {
+            for kind in [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word] {
+                for reading in 0..4 {
+                    let style = Style {
+                        kind,
+                        case_sensitive: reading & 1 == 1,
+                        leet: reading & 2 == 2,
+                        ..Style::default()
+                    };
+                    let literal = Literal::of(text, style);
+                    for _ in 0..100 {
+                        // The bodies have so few different characters that they often show a text,
+                        // at the ends as well.
+                        let body: String = std::iter::once('A')
+                            .chain((1..BODY_LEN).map(|_| char::from(b"xXaAsS457+/"[below(11)])))
+                            .collect();
+                        let blob = STANDARD_NO_PAD.decode([wire::FIXED, &body].concat()).unwrap();
+                        let bytes: &Bytes = blob.last_chunk().unwrap();
+                        let starts: Vec<usize> =
+                            (0..BODY_LEN).filter(|start| is_shown(text, style, &body, *start)).collect();
+                        for start in 0..BODY_LEN {
+                            let expected = starts.contains(&start);
+                            assert_eq!(
+                                literal.stands(bytes, start),
+                                expected,
+                                "{text} {style:?} at {start} of {body}"
+                            );
+                        }
+                        let first = starts.first().map(|start| *start..start + text.len());
+                        assert_eq!(literal.find(body.as_bytes()), first, "{text} {style:?} in {body}");
+                        shown += starts.len();
+                    }
+                }
+            }
+        }
+        assert!(shown > 5000, "{shown}");
+    }
+}

@@ -1,0 +1,21 @@
+//! Typed text becomes a [`Pattern`], or an error with the place and the reason.
+//!
+//! A literal is checked character by character, and a regular expression is compiled. A pattern
+//! that no key can ever match is refused.
+
+mod error;
+mod identity;
+mod literal;
+mod pattern;
+mod regex;
+mod spelling;
+mod style;
+
+pub use error::{PatternError, Reason, Remedy, last_characters};
+pub use identity::Identity;
+pub(crate) use literal::{LEET, Literal};
+pub(crate) use pattern::Form;
+pub use pattern::{Pattern, PatternId};
+pub(crate) use regex::Regex;
+pub use spelling::nearest;
+pub use style::{KINDS, Kind, Style};

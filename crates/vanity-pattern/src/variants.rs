@@ -1,0 +1,261 @@
+//! Patterns that ask for nearly the same as another one, and that more keys match.
+//!
+//! Every variant is a [`Pattern`] of its own, so its odds are as exact as those of any other.
+
+use super::odds::Odds;
+use super::syntax::{Kind, LEET, Pattern, Style};
+
+/// The least factor by which a variant must be likelier. It is 1.5 for a single letter that also
+/// matches its digit.
+const LIKELIER: f64 = 1.25;
+
+/// The most letters that a variant of a whole word leaves out.
+const LEFT_OUT: usize = 2;
+
+/// The fewest characters that such a variant keeps.
+const KEPT: usize = 3;
+
+/// The fewest characters of each of two parts.
+const PART: usize = 2;
+
+/// The most variants that are returned together.
+const MOST: usize = 6;
+
+/// A difference between a variant and its pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Upper and lower case are the same.
+    AnyCase,
+    /// A letter also matches its usual digit.
+    Leet,
+    /// The text may be anywhere.
+    Anywhere,
+    /// The text is in two parts, with any characters between them.
+    TwoParts,
+    /// The text is only the beginning.
+    Shorter,
+}
+
+/// The changes that leave the text as long as it is.
+const LASTING: [Change; 4] = [Change::AnyCase, Change::Leet, Change::Anywhere, Change::TwoParts];
+
+/// A pattern that more keys match than another one.
+pub struct Variant {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// Its differences. None if it is the pattern itself.
+    pub changes: Vec<Change>,
+    /// The number of characters of the text that it keeps.
+    pub kept: usize,
+}
+
+impl Variant {
+    /// Returns the pattern with these changes and the first `kept` characters of its text. Returns
+    /// `None` if a change does not apply, or if no key can match.
+    fn new(pattern: &Pattern, lasting: &[Change], kept: usize) -> Option<Self> {
+        let mut style = pattern.style();
+        let whole = pattern.text().len();
+        let text = if kept == whole { pattern.text() } else { pattern.text().get(..kept)? };
+        let is_literal = style.kind != Kind::Regex;
+        let mut text = text.to_owned();
+        for change in lasting {
+            let applies = match change {
+                Change::AnyCase => {
+                    style.case_sensitive && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+                }
+                Change::Leet => is_literal && !style.leet && text.bytes().any(|byte| digit(byte).is_some()),
+                Change::Anywhere => is_literal && style.kind != Kind::Anywhere,
+                Change::TwoParts => is_literal && kept >= 2 * PART,
+                Change::Shorter => false,
+            };
+            if !applies {
+                return None;
+            }
+            match change {
+                Change::AnyCase => style.case_sensitive = false,
+                Change::Leet => style.leet = true,
+                Change::Anywhere => style.kind = Kind::Anywhere,
+                Change::TwoParts | Change::Shorter => {}
+            }
+        }
+        // The other changes come before: the expression is made with them.
+        if lasting.contains(&Change::TwoParts) {
+            text = in_two_parts(&text, style);
+            style = Style { kind: Kind::Regex, leet: false, ..style };
+        }
+        let shorter = (kept < whole).then_some(Change::Shorter);
+        let changes = lasting.iter().copied().chain(shorter).collect();
+        Some(Self { pattern: Pattern::new(&text, style).ok()?, changes, kept })
+    }
+
+    fn odds(&self) -> Odds {
+        self.pattern.odds()
+    }
+}
+
+/// Returns the variants of a pattern that differ in one way and are really likelier, the likeliest
+/// first: any case, digits for letters, anywhere, two parts, and one or two letters less.
+pub fn likelier(pattern: &Pattern) -> Vec<Variant> {
+    let whole = pattern.text().len();
+    let mut variants: Vec<Variant> =
+        LASTING.iter().filter_map(|change| Variant::new(pattern, &[*change], whole)).collect();
+    if pattern.style().kind != Kind::Regex {
+        let shorter = (1..=LEFT_OUT).filter_map(|less| whole.checked_sub(less)).filter(|kept| *kept >= KEPT);
+        variants.extend(shorter.filter_map(|kept| Variant::new(pattern, &[], kept)));
+    }
+    let least = LIKELIER * pattern.odds().probability();
+    variants.retain(|variant| variant.odds().probability() >= least);
+    sort(&mut variants);
+    variants.truncate(MOST);
+    variants
+}
+
+/// Returns the longest beginning of a pattern that fits, and then the variants that fit and keep
+/// more of it than any that changes less, the likeliest first. Returns only the pattern itself if
+/// it fits.
+pub fn fitting(pattern: &Pattern, fits: impl Fn(Odds) -> bool) -> Vec<Variant> {
+    let whole = pattern.text().len();
+    let shortest = if pattern.style().kind == Kind::Regex { whole } else { 1 };
+    let longest = |changes: &[Change]| {
+        let lengths = (shortest..=whole).rev();
+        lengths.filter_map(|kept| Variant::new(pattern, changes, kept)).find(|variant| fits(variant.odds()))
+    };
+    let mut others: Vec<Variant> = Vec::new();
+    let beginning = longest(&[]);
+    let mut most = beginning.as_ref().map_or(0, |beginning| beginning.kept);
+    for number in 1..=LASTING.len() {
+        let of_number = subsets(number).into_iter().filter_map(|changes| longest(&changes));
+        let better: Vec<Variant> = of_number.filter(|variant| variant.kept > most).collect();
+        most = better.iter().map(|variant| variant.kept).fold(most, usize::max);
+        others.extend(better);
+    }
+    others.sort_by_key(|variant| (std::cmp::Reverse(variant.kept), variant.changes.len()));
+    others.truncate(MOST - 1);
+    sort(&mut others);
+    beginning.into_iter().chain(others).collect()
+}
+
+/// Returns the sets of this number of lasting changes.
+fn subsets(number: usize) -> Vec<Vec<Change>> {
+    let sets = (0..1_u32 << LASTING.len()).filter(|set| set.count_ones() as usize == number);
+    let changes = |set: u32| (0..LASTING.len()).filter(move |at| set >> at & 1 == 1).map(|at| LASTING[at]);
+    sets.map(|set| changes(set).collect()).collect()
+}
+
+fn sort(variants: &mut [Variant]) {
+    variants.sort_by(|a, b| b.odds().probability().total_cmp(&a.odds().probability()));
+}
+
+/// Returns the usual digit of a letter.
+fn digit(letter: u8) -> Option<char> {
+    let pair = LEET.iter().find(|(known, _)| *known == letter.to_ascii_lowercase())?;
+    Some(char::from(pair.1))
+}
+
+/// Returns the expression for a literal in two parts, with any characters between them.
+fn in_two_parts(text: &str, style: Style) -> String {
+    let [before, after] = match style.kind {
+        Kind::Prefix => ["^", ""],
+        Kind::Suffix => ["", "$"],
+        Kind::Word => ["[+/]", "[+/]"],
+        Kind::Anywhere | Kind::Regex => ["", ""],
+    };
+    let read = |typed: char| match digit(typed as u8).filter(|_| style.leet) {
+        Some(digit) => format!("[{typed}{digit}]"),
+        None if typed == '+' => r"\+".to_owned(),
+        None => typed.to_string(),
+    };
+    let (first, second) = text.split_at(middle(text.as_bytes()));
+    let parts = [first, second].map(|part| part.chars().map(read).collect::<String>());
+    format!("{before}{}{after}", parts.join(".*"))
+}
+
+/// Returns the place at which a text is divided: where a word in it ends, or in the middle.
+fn middle(text: &[u8]) -> usize {
+    let half = text.len().div_ceil(2);
+    let is_letter = |at: usize| text[at].is_ascii_alphabetic();
+    let ends = |at: &usize| {
+        let is_capital = text[*at].is_ascii_uppercase() && text[*at - 1].is_ascii_lowercase();
+        is_capital || is_letter(*at) != is_letter(*at - 1)
+    };
+    let places = PART..=text.len() - PART;
+    places.filter(ends).min_by_key(|at| at.abs_diff(half)).unwrap_or(half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str, style: Style) -> Pattern {
+        Pattern::new(text, style).unwrap()
+    }
+
+    fn texts(variants: &[Variant]) -> Vec<String> {
+        let text = |variant: &Variant| {
+            let Style { kind, case_sensitive, leet, .. } = variant.pattern.style();
+            let flags = [(case_sensitive, "s"), (leet, "l")].into_iter().filter(|(on, _)| *on);
+            format!(
+                "{kind:?} {}{}",
+                flags.map(|(_, name)| format!("{name} ")).collect::<String>(),
+                variant.pattern.text()
+            )
+        };
+        variants.iter().map(text).collect()
+    }
+
+    #[test]
+    fn variants_differ_in_one_way_and_the_likeliest_is_first() {
+        let variants = likelier(&pattern("vanity", Style::default()));
+        assert_eq!(
+            texts(&variants),
+            ["Anywhere vani", "Anywhere vanit", "Regex van.*ity", "Anywhere l vanity"]
+        );
+        let style = Style { kind: Kind::Prefix, case_sensitive: true, ..Style::default() };
+        let variants = likelier(&pattern("Abc", style));
+        let expected = ["Anywhere s Abc", "Prefix Abc", "Prefix s l Abc"];
+        assert_eq!(texts(&variants), expected, "three characters are the fewest");
+        for variant in variants {
+            assert_eq!((variant.changes.len(), variant.kept), (1, 3));
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_is_no_variant() {
+        let exact = Style { case_sensitive: true, leet: true, ..Style::default() };
+        assert_eq!(texts(&likelier(&pattern("77+", exact))), [""; 0]);
+        let regex = Style { kind: Kind::Regex, ..Style::default() };
+        assert_eq!(texts(&likelier(&pattern("a.*b", regex))), [""; 0]);
+        let variants = likelier(&pattern("a.*b", Style { case_sensitive: true, ..regex }));
+        assert_eq!(texts(&variants), ["Regex a.*b"]);
+    }
+
+    #[test]
+    fn a_word_is_divided_where_a_part_of_it_ends() {
+        for (text, kind, leet, expected) in [
+            ("alice", Kind::Anywhere, false, "ali.*ce"),
+            ("aliceBob", Kind::Anywhere, false, "alice.*Bob"),
+            ("al+bob", Kind::Anywhere, false, r"al\+.*bob"),
+            ("alice99", Kind::Suffix, false, "alice.*99$"),
+            ("abcd", Kind::Prefix, false, "^ab.*cd"),
+            ("alice", Kind::Word, true, "[+/][a4][l1][i1].*c[e3][+/]"),
+        ] {
+            assert_eq!(in_two_parts(text, Style { kind, leet, ..Style::default() }), expected);
+        }
+    }
+
+    #[test]
+    fn the_longest_beginning_comes_first_and_the_rest_keep_more() {
+        let word = pattern("alicebob", Style::default());
+        let most = pattern("aliceb", Style::default()).odds();
+        let variants = fitting(&word, |odds| odds >= most);
+        assert_eq!(variants[0].pattern.text(), "aliceb");
+        assert_eq!(variants[0].changes, [Change::Shorter]);
+        assert!(variants.len() > 1 && variants[1..].iter().all(|variant| variant.kept > 6));
+        assert!(variants.iter().all(|variant| variant.pattern.odds() >= most));
+        assert!(variants[1..].is_sorted_by(|a, b| a.odds() >= b.odds()));
+
+        let itself = fitting(&word, |_| true);
+        assert_eq!((itself.len(), itself[0].changes.len()), (1, 0));
+        assert!(fitting(&word, |_| false).is_empty());
+    }
+}
