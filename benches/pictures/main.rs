@@ -75,8 +75,8 @@ const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 const PALE_INK: RGBColor = RGBColor(0x59, 0x63, 0x6e);
 const GRID: RGBColor = RGBColor(0xd8, 0xde, 0xe4);
 const BAR: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
-/// The colours of Okabe and Ito, which people with any colour vision can distinguish.
-const COLOURS: [RGBColor; 7] = [
+/// The colors of Okabe and Ito, which people with any color vision can distinguish.
+const COLORS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
     RGBColor(0x00, 0x9e, 0x73),
@@ -142,8 +142,8 @@ fn draw_threads(threads: &Threads) -> Result<String> {
     picture(bottom + 3 * LINE + PAD, |area| {
         area.draw_text("Keys per second on more threads: times one thread", &title(), (PAD, PAD + 6))?;
         for ratio in round_numbers(greatest) {
-            let colour = if ratio == 0.0 { PALE_INK } else { GRID };
-            area.draw(&PathElement::new([(left, y(ratio)), (right, y(ratio))], colour))?;
+            let color = if ratio == 0.0 { PALE_INK } else { GRID };
+            area.draw(&PathElement::new([(left, y(ratio)), (right, y(ratio))], color))?;
             area.draw_text(&ratio.to_string(), &small(HPos::Right), (left - 8, y(ratio)))?;
         }
         for count in counts {
@@ -197,12 +197,12 @@ fn picture(height: i32, draw: impl FnOnce(&Area) -> Result<()>) -> Result<String
 
 /// Draws the line of the engine `n`.
 fn draw_line(area: &Area, n: usize, line: Vec<Pixel>) -> Result<()> {
-    Ok(area.draw(&PathElement::new(line, COLOURS[n % COLOURS.len()].stroke_width(3)))?)
+    Ok(area.draw(&PathElement::new(line, COLORS[n % COLORS.len()].stroke_width(3)))?)
 }
 
-/// Draws the marks of the engine `n`. Colours and shapes repeat together only after 28 engines.
+/// Draws the marks of the engine `n`. Colors and shapes repeat together only after 28 engines.
 fn draw_marks(area: &Area, n: usize, marks: impl IntoIterator<Item = Pixel>) -> Result<()> {
-    let fill = COLOURS[n % COLOURS.len()].filled();
+    let fill = COLORS[n % COLORS.len()].filled();
     for (x, y) in marks {
         match n % 4 {
             0 => area.draw(&Circle::new((x, y), 5, fill))?,
@@ -262,9 +262,9 @@ fn small(side: HPos) -> TextStyle<'static> {
 }
 
 /// Returns the style of text of this size in pixels. The back end divides sizes by 1.24.
-fn style(pixels: f64, weight: FontStyle, colour: &'static RGBColor, side: HPos) -> TextStyle<'static> {
+fn style(pixels: f64, weight: FontStyle, color: &'static RGBColor, side: HPos) -> TextStyle<'static> {
     let font = FontDesc::new(FontFamily::SansSerif, pixels * 1.24, weight);
-    TextStyle::from(font).color(colour).pos(Pos::new(side, VPos::Center))
+    TextStyle::from(font).color(color).pos(Pos::new(side, VPos::Center))
 }
 
 #[cfg(test)]

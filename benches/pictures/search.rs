@@ -40,7 +40,7 @@ impl Style {
         })
     }
 
-    fn colour(self) -> &'static str {
+    fn color(self) -> &'static str {
         if self.green {
             GREEN
         } else if self.faint {
@@ -128,7 +128,7 @@ impl Screen {
                 let style = run[0].style;
                 let text: String = run.iter().map(|cell| cell.character).collect();
                 let weight = if style.bold { " font-weight=\"bold\"" } else { "" };
-                let _ = write!(svg, "<tspan fill=\"{}\"{weight}>{}</tspan>", style.colour(), escaped(&text));
+                let _ = write!(svg, "<tspan fill=\"{}\"{weight}>{}</tspan>", style.color(), escaped(&text));
             }
             svg.push_str("</text>\n");
         }

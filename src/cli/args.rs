@@ -261,7 +261,7 @@ pub(super) struct Args {
 
     /// With --estimate: print what fits into this time: 10min, 1h
     ///
-    /// A pattern fits if its chance is 50 % or more within this time. The program prints the
+    /// A pattern fits if its chance is 50% or more within this time. The program prints the
     /// longest beginning of PATTERN that fits, and the best variants. Of several patterns, it
     /// prints how many fit.
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "What is shown")]
@@ -293,7 +293,7 @@ pub(super) struct Args {
     #[arg(short = 'q', long, help_heading = "What is shown")]
     pub quiet: bool,
 
-    /// Colours: auto, always or never
+    /// Colors: auto, always or never
     ///
     /// auto means never if NO_COLOR is set, TERM is dumb, or the output is not a terminal.
     #[arg(
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_colour_is_known_before_the_rest() {
+    fn the_color_is_known_before_the_rest() {
         let of = |line: &str| color(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
         assert_eq!(of("x --nonsense --color never"), ColorChoice::Never);
         assert_eq!(of("x --color=never --color=always"), ColorChoice::Always);

@@ -1,5 +1,5 @@
 //! The forecast: how many keys are missing, the chance that the next or the last would have been
-//! found by now, and the keys to try until the chance reaches 50 % and 95 %.
+//! found by now, and the keys to try until the chance reaches 50% and 95%.
 //!
 //! A search has no memory, so every find begins it again for all keys that are missing then. All
 //! figures are about the attempts since the last find.

@@ -30,16 +30,16 @@ pub(super) fn one_in(odds: Odds) -> String {
     format!("1 in {}", rough(odds.expected_attempts()))
 }
 
-/// Formats a chance: `63 %`, `0.4 %`, `below 0.01 %`, `above 99.9 %`.
+/// Formats a chance: `63%`, `0.4%`, `below 0.01%`, `above 99.9%`.
 pub(super) fn percent(chance: f64) -> String {
     match chance * 100.0 {
-        0.0 => "0 %".into(),
-        percent if percent < 0.01 => "below 0.01 %".into(),
-        percent if percent < 1.0 => format!("{percent:.2} %"),
-        percent if percent < 10.0 => format!("{percent:.1} %"),
-        percent if percent < 99.0 => format!("{percent:.0} %"),
-        percent if percent < 99.9 => format!("{percent:.1} %"),
-        _ => "above 99.9 %".into(),
+        0.0 => "0%".into(),
+        percent if percent < 0.01 => "below 0.01%".into(),
+        percent if percent < 1.0 => format!("{percent:.2}%"),
+        percent if percent < 10.0 => format!("{percent:.1}%"),
+        percent if percent < 99.0 => format!("{percent:.0}%"),
+        percent if percent < 99.9 => format!("{percent:.1}%"),
+        _ => "above 99.9%".into(),
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn chances() {
         let shown = [0.0, 1e-9, 0.004, 0.05, 0.632, 0.985, 0.9951, 0.99999].map(percent);
-        let expected = ["0 %", "below 0.01 %", "0.40 %", "5.0 %", "63 %", "98 %", "99.5 %", "above 99.9 %"];
+        let expected = ["0%", "below 0.01%", "0.40%", "5.0%", "63%", "98%", "99.5%", "above 99.9%"];
         assert_eq!(shown, expected);
     }
 

@@ -74,13 +74,13 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>) -> Vec<Strin
         let text = known.map_or_else(|| text.to_string(), |(name, _)| format!("{name}:{text}"));
         [one_in(pattern.odds()), half, most, text]
     };
-    let titles = ["odds", "50 % within", "95 % within", "pattern"].map(str::to_owned);
+    let titles = ["odds", "50% within", "95% within", "pattern"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(titles).chain(sorted.iter().map(row)).collect();
     let mut lines: Vec<String> = table::lines(&rows).collect();
     if let Some(within) = within {
         let number = sorted.partition_point(|pattern| fits(pattern.odds(), rate, within)) as u64;
         lines.push(format!(
-            "a chance of 50 % within {}: the first {} of {}",
+            "a chance of 50% within {}: the first {} of {}",
             limit(within),
             grouped(number),
             counted(patterns.len() as u64, "pattern")
@@ -95,7 +95,7 @@ pub(super) fn odds_line(pattern: &Pattern, paint: Paint) -> String {
 }
 
 /// Returns the times of a search for a pattern:
-/// `alice: 50 % within 9.2 s, 95 % within 37 s at 62,000 keys/s`.
+/// `alice: 50% within 9.2 s, 95% within 37 s at 62,000 keys/s`.
 pub(super) fn times_line(pattern: &Pattern, rate: Rate, paint: Paint) -> String {
     format!("{}: {} {}", paint.bold(escaped(pattern.text())), times(pattern.odds(), rate), at(rate))
 }
@@ -125,7 +125,7 @@ fn any_of_them(several: &Several, paint: Paint) -> String {
 fn all_line(several: &Several, rate: Rate, paint: Paint) -> Option<String> {
     let [half, most] = several.attempts_for_all?.map(|attempts| time(attempts / rate.keys_per_second));
     let all = paint.bold(format_args!("all of {}", grouped(several.patterns as u64)));
-    Some(format!("{all}: 50 % within at most {half}, 95 % within at most {most}"))
+    Some(format!("{all}: 50% within at most {half}, 95% within at most {most}"))
 }
 
 /// Returns `at 62,000 keys/s`.
@@ -133,7 +133,7 @@ fn at(rate: Rate) -> String {
     format!("at {} keys/s", rough(rate.keys_per_second))
 }
 
-/// Returns `50 % within 9.2 s, 95 % within 37 s`.
+/// Returns `50% within 9.2 s, 95% within 37 s`.
 fn times(odds: Odds, rate: Rate) -> String {
     times_within(odds, "", rate)
 }
@@ -145,5 +145,5 @@ fn times_for_any(several: &Several, rate: Rate) -> String {
 
 fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
     let [half, nearly_all] = [0.50, 0.95].map(|chance| time(seconds_for(odds, chance, rate.keys_per_second)));
-    format!("50 % within {most}{half}, 95 % within {most}{nearly_all}")
+    format!("50% within {most}{half}, 95% within {most}{nearly_all}")
 }

@@ -1,4 +1,4 @@
-//! Colours for terminals.
+//! Colors for terminals.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::plan::ColorChoice;
 
-/// Colours text for one stream, or leaves it as it is.
+/// Colors text for one stream, or leaves it as it is.
 #[derive(Clone, Copy)]
 pub struct Paint {
     enabled: bool,
@@ -18,7 +18,7 @@ impl Paint {
     /// Leaves all text as it is.
     pub const PLAIN: Self = Self { enabled: false };
 
-    /// Returns the paint for `stream`. With `auto`, it colours text on a terminal, unless NO_COLOR
+    /// Returns the paint for `stream`. With `auto`, it colors text on a terminal, unless NO_COLOR
     /// is set or TERM is dumb.
     pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
         let enabled = match choice {
@@ -32,7 +32,7 @@ impl Paint {
         Self { enabled }
     }
 
-    /// Whether text gets colours.
+    /// Whether text gets colors.
     #[must_use]
     pub fn enabled(self) -> bool {
         self.enabled
@@ -64,7 +64,7 @@ impl Paint {
     }
 }
 
-/// Whether a terminal shows colours. The console of Windows does so after it was told to. One that
+/// Whether a terminal shows colors. The console of Windows does so after it was told to. One that
 /// is older than Windows 10 cannot.
 fn shows_colors() -> bool {
     if cfg!(not(windows)) {
@@ -74,7 +74,7 @@ fn shows_colors() -> bool {
     terminals.map(|terminal| terminal.features().colors_supported()).contains(&true)
 }
 
-/// Whether the environment asks for no colours.
+/// Whether the environment asks for no colors.
 pub fn is_unwanted() -> bool {
     is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_stands_out_only_in_colour() {
+    fn a_match_stands_out_only_in_color() {
         assert_eq!(Paint::PLAIN.highlight("xabcx", 1..4), "xabcx");
         let painted = Paint { enabled: true }.highlight("xabcx", 1..4);
         assert!(painted.starts_with("x\u{1b}[") && painted.ends_with("\u{1b}[0mx"), "{painted:?}");

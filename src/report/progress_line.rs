@@ -173,20 +173,20 @@ mod tests {
     fn a_progress_line_never_wraps() {
         let parts = [
             &["58,000 keys/s", "58,000/s"][..],
-            &["63 % chance by now", "63 % chance", "63 %"],
-            &["50 % by 9 s"],
+            &["63% chance by now", "63% chance", "63%"],
+            &["50% by 9 s"],
             &["10 s"],
         ];
         let parts = parts.map(|forms| Part::of(forms.iter().map(|form| (*form).to_owned())));
         for (width, expected) in [
-            (80, "58,000 keys/s, 63 % chance by now, 50 % by 9 s, 10 s"),
-            (51, "58,000 keys/s, 63 % chance, 50 % by 9 s, 10 s"),
-            (44, "58,000 keys/s, 63 %, 50 % by 9 s, 10 s"),
-            (37, "58,000/s, 63 %, 50 % by 9 s, 10 s"),
-            (32, "58,000 keys/s, 63 %, 50 % by 9 s"),
-            (26, "58,000 keys/s, 63 %, 10 s"),
-            (24, "58,000/s, 63 %, 10 s"),
-            (18, "58,000/s, 63 %"),
+            (80, "58,000 keys/s, 63% chance by now, 50% by 9 s, 10 s"),
+            (51, "58,000 keys/s, 63% chance, 50% by 9 s, 10 s"),
+            (44, "58,000 keys/s, 63%, 50% by 9 s, 10 s"),
+            (37, "58,000/s, 63%, 50% by 9 s, 10 s"),
+            (32, "58,000 keys/s, 63%, 50% by 9 s"),
+            (26, "58,000 keys/s, 63%, 10 s"),
+            (24, "58,000/s, 63%, 10 s"),
+            (18, "58,000/s, 63%"),
             (13, "58,000 keys/s"),
             (3, ""),
         ] {

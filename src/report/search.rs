@@ -41,15 +41,15 @@ const LINE_EVERY: Duration = Duration::from_secs(60);
 /// With progress for scripts, the time between two objects.
 const OBJECT_EVERY: Duration = Duration::from_secs(1);
 
-/// The time from which cheaper patterns are suggested, if the chance does not reach 50 % within it.
+/// The time from which cheaper patterns are suggested, if the chance does not reach 50% within it.
 const LONG: Duration = Duration::from_secs(600);
 
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a OpenSearch,
-    /// The colours of stderr.
+    /// The colors of stderr.
     err: Paint,
-    /// The colours of stdout.
+    /// The colors of stdout.
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
     progress_line: Option<ProgressLine>,

@@ -10,7 +10,7 @@ pub(super) struct Several {
     pub(super) patterns: usize,
     /// The chance that a key matches at least one of the patterns.
     pub(super) any: Bounds,
-    /// Upper bounds on the keys to try until the chance that every pattern has a key is 50 % and 95
+    /// Upper bounds on the keys to try until the chance that every pattern has a key is 50% and 95
     /// %. `None` unless each pattern wants exactly one key.
     pub(super) attempts_for_all: Option<[f64; 2]>,
 }

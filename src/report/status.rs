@@ -13,7 +13,7 @@ use crate::search::{Progress, Summary};
 const RATE_TICKS: usize = 30;
 
 /// The chance whose time is shown alone if there is little room.
-const HALF: &str = "50 %";
+const HALF: &str = "50%";
 
 /// The recent progress of a search.
 pub(super) struct Recent(VecDeque<Progress>);
@@ -53,12 +53,12 @@ pub(super) struct Status {
     /// The chance that the next find would have been made by now, and whether it is exact. If not,
     /// it is a lower bound.
     pub(super) chance: Option<(f64, bool)>,
-    /// The times at which this chance reaches 50 % and 95 % at the present rate. A time that is
+    /// The times at which this chance reaches 50% and 95% at the present rate. A time that is
     /// over is that of the mean rate.
     pub(super) next: Option<[f64; 2]>,
     /// The chance that the least likely of several missing patterns would have been found by now.
     pub(super) chance_of_last: Option<f64>,
-    /// The times at which the chance that all keys are found reaches 50 % and 95 % at the present
+    /// The times at which the chance that all keys are found reaches 50% and 95% at the present
     /// rate. `None` if fewer than two keys are missing.
     pub(super) last: Option<[f64; 2]>,
 }
@@ -143,10 +143,10 @@ impl Status {
     /// Returns the chances that are not yet reached, with the times at which they are.
     fn ahead(&self, times: Option<[f64; 2]>) -> impl Iterator<Item = (&'static str, f64)> {
         let now = self.elapsed.as_secs_f64();
-        [HALF, "95 %"].into_iter().zip(times.into_iter().flatten()).filter(move |(_, time)| *time > now)
+        [HALF, "95%"].into_iter().zip(times.into_iter().flatten()).filter(move |(_, time)| *time > now)
     }
 
-    /// Returns what a longer search would have given. `None` if its chance was 95 % or more, or is
+    /// Returns what a longer search would have given. `None` if its chance was 95% or more, or is
     /// not known.
     pub(super) fn longer(&self) -> Option<String> {
         let now = self.elapsed.as_secs_f64();
@@ -165,7 +165,7 @@ impl Status {
     }
 }
 
-/// Formats a chance as `37 %` if it is exact, or else as `at least 37 %`.
+/// Formats a chance as `37%` if it is exact, or else as `at least 37%`.
 pub(super) fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
     format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
 }

@@ -26,7 +26,7 @@ pub(super) struct Suggestions<'a> {
 
 impl<'a> Suggestions<'a> {
     /// Returns the variants of a pattern that are really likelier. With a time, returns those that
-    /// have a chance of 50 % within it, the longest beginning first.
+    /// have a chance of 50% within it, the longest beginning first.
     pub(super) fn new(
         pattern: &'a Pattern,
         rate: Rate,
@@ -45,21 +45,21 @@ impl<'a> Suggestions<'a> {
         let within = self.within.map_or_else(String::new, limit);
         let heading = match &self.variants[..] {
             [] if self.within.is_none() => return Vec::new(),
-            [] => return vec![format!("nothing like it has a chance of 50 % within {within}")],
+            [] => return vec![format!("nothing like it has a chance of 50% within {within}")],
             [itself] if itself.changes.is_empty() => {
                 let text = paint.bold(escaped(self.pattern.text()));
-                return vec![format!("{text} has a chance of 50 % within {within}")];
+                return vec![format!("{text} has a chance of 50% within {within}")];
             }
             _ if self.within.is_none() => "cheaper ways to nearly the same:".to_owned(),
             [first, ..] if first.changes == [Change::Shorter] => {
                 let (kept, whole) = (first.kept, self.pattern.text().len());
                 format!(
-                    "with a chance of 50 % within {within}, the longest beginning first ({kept} of {whole} characters):"
+                    "with a chance of 50% within {within}, the longest beginning first ({kept} of {whole} characters):"
                 )
             }
-            _ => format!("with a chance of 50 % within {within}:"),
+            _ => format!("with a chance of 50% within {within}:"),
         };
-        let titles = ["likelier", "odds", "50 % within", "95 % within", "what to search for"];
+        let titles = ["likelier", "odds", "50% within", "95% within", "what to search for"];
         let rows: Vec<[String; 5]> = std::iter::once(titles.map(str::to_owned))
             .chain(self.variants.iter().map(|variant| self.row(variant)))
             .collect();
@@ -102,7 +102,7 @@ impl<'a> Suggestions<'a> {
     }
 }
 
-/// Returns whether the chance of a match reaches 50 % within this time.
+/// Returns whether the chance of a match reaches 50% within this time.
 pub(super) fn fits(odds: Odds, rate: Rate, within: Duration) -> bool {
     seconds_for(odds, 0.50, rate.keys_per_second) <= within.as_secs_f64()
 }

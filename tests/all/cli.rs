@@ -379,10 +379,10 @@ fn real_shells_complete_options() {
 }
 
 #[test]
-fn the_color_option_decides_about_colours() {
+fn the_color_option_decides_about_colors() {
     let always = succeed(&mut program(&["--color", "always", "ab"]));
     assert!(always.stderr.contains("\x1b["), "{:?}", always.stderr);
-    // Stdout has no colours even then, because other programs read it.
+    // Stdout has no colors even then, because other programs read it.
     assert!(!always.stdout.contains('\x1b'), "{:?}", always.stdout);
     let json = succeed(&mut program(&["--color", "always", "--json", "ab"]));
     assert!(!json.stdout.contains('\x1b'), "{:?}", json.stdout);

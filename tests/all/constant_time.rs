@@ -49,8 +49,8 @@ fn no_branch_and_no_address_depends_on_a_seed() {
 fn a_branch_and_an_address_that_depend_on_a_seed_are_reported() {
     let Some(valgrind) = valgrind() else { return };
     for (derivation, report) in [
-        ("branching", "Conditional jump or move depends on uninitialised value"),
-        ("indexing", "Use of uninitialised value of size 8"),
+        ("branching", "Conditional jump or move depends on uninitialized value"),
+        ("indexing", "Use of uninitialized value of size 8"),
     ] {
         let ran = memcheck(&valgrind, derivation);
         assert_eq!(ran.status, Some(REPORTED), "{derivation}: {ran:?}");

@@ -21,7 +21,7 @@ use vanity_ed25519::cli;
 use vanity_ed25519::plan::Plan;
 use vanity_ed25519::report::{self, Paint};
 
-/// One text of each kind, the worst first. They set the title, clear the screen, set a colour that
+/// One text of each kind, the worst first. They set the title, clear the screen, set a color that
 /// the program never uses, delete, begin a sequence in one character (C1), end a line, or turn the
 /// direction of text. The invisible ones are spaces, joiners, a soft hyphen, a byte order mark and
 /// a tag.
@@ -267,7 +267,7 @@ fn the_environment_is_escaped() {
     }
 }
 
-/// Removes the program's own sequences from what it sent to a terminal: colours, and those that
+/// Removes the program's own sequences from what it sent to a terminal: colors, and those that
 /// rewrite a line.
 fn without_own(sent: &str) -> String {
     let mut parts = sent.split("\x1b[");
@@ -324,7 +324,7 @@ fn a_terminal_gets_nothing_but_the_programs_own_sequences() {
 }
 
 #[test]
-fn the_test_recognises_foreign_sequences() {
+fn the_test_recognizes_foreign_sequences() {
     assert_eq!(without_own("\x1b[1m\x1b[31ma\x1b[0m\r\x1b[2K\x1b[1Ab"), "a\rb");
     for other in ["\x1b[2J", "\x1b[35m", "\x1b[m\x1b[1;35m", "\x1b[?25l", "\x1b["] {
         assert!(std::panic::catch_unwind(|| without_own(other)).is_err(), "{other:?}");

@@ -16,7 +16,7 @@ use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, Paral
 use tempfile::TempDir;
 
 use crate::{holdings, program, require};
-use holdings::{Asked, PASSPHRASE, harm, is_temporary, misbehaviour, missing, open, open_pair, snapshot};
+use holdings::{Asked, PASSPHRASE, harm, is_temporary, misbehavior, missing, open, open_pair, snapshot};
 use program::{LEDGER, Ran, command, executable, names, program, public_path, run, succeed};
 
 /// The calls for files and randomness, and those that start threads. A machine may lack some of
@@ -174,7 +174,7 @@ impl Scenario {
         let loaded = calls.lines().take_while(|line| !line.contains("(INJECTED)")).any(names_a_file);
         let judged = !met || loaded && !killed;
         let wrong = harm(&keys, &before, &ran.stdout)
-            .and_then(|()| if judged { misbehaviour(&ran) } else { Ok(()) })
+            .and_then(|()| if judged { misbehavior(&ran) } else { Ok(()) })
             .and_then(|()| if ran.status == Some(0) { self.missing(&keys) } else { Ok(()) });
         if let Err(wrong) = wrong {
             return (met, Some(format!("{}: {fault}: {wrong}: {ran:?}", self.name)));

@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use vanity_ed25519::key::{Format, Seed};
 
 use crate::{holdings, program};
-use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehaviour, missing, shows, snapshot};
+use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehavior, missing, shows, snapshot};
 use program::{LEDGER, Ran, Running, command, executable, names, public_path, start};
 
 /// The number of sequences, unless `VANITY_SEQUENCES` sets it.
@@ -149,7 +149,7 @@ impl Sequence {
     fn judge(&self, before: &Snapshot, asked: &Asked, ran: &Ran) -> Result<(), String> {
         let keys = self.keys();
         let wrong = |what: &str| Err(format!("{what}: {ran:?}"));
-        misbehaviour(ran).or_else(|what| wrong(&what))?;
+        misbehavior(ran).or_else(|what| wrong(&what))?;
         match ran.status {
             Some(0) => missing(&keys, asked).or_else(|what| wrong(&format!("status 0 with {what}"))),
             // Keys in the clear do not count if encrypted ones are asked for. The message names

@@ -295,7 +295,7 @@ fn a_terminal_has_a_progress_line_and_colours() {
     let (status, sent) = typist.end();
     assert_eq!(status, Some(130), "{sent:?}");
     assert!(rewrites(&sent), "{sent:?}");
-    assert!(sent.contains("/s, below 0.01 %"), "{sent:?}");
+    assert!(sent.contains("/s, below 0.01%"), "{sent:?}");
     assert!(sequences(&sent).contains('m'), "{sent:?}");
     // Nothing of the progress line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
@@ -351,7 +351,7 @@ fn a_terminal_without_colours_receives_none() {
             assert!(!sequences(&sent).contains('m'), "{env:?} {option} {args}: {sent:?}");
         }
     }
-    // `--color always` prints colours in spite of the environment.
+    // `--color always` prints colors in spite of the environment.
     let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--color always ab", 0);
     assert!(sequences(&sent).contains('m'), "{sent:?}");
 }

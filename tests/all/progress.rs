@@ -55,13 +55,13 @@ fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
                         &[
                             " of the next",
                             "0 of 6 found",
-                            "next: 50 % by ",
-                            ", 95 % by ",
-                            "last: 50 % by ",
+                            "next: 50% by ",
+                            ", 95% by ",
+                            "last: 50% by ",
                             " of the last",
                         ]
                     } else {
-                        &[" chance by now, 50 % by ", ", 95 % by ", " tried, "]
+                        &[" chance by now, 50% by ", ", 95% by ", " tried, "]
                     };
                     assert!(parts.iter().all(|part| line.contains(part)), "{line:?}");
                 }
@@ -188,13 +188,13 @@ fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
     };
 
     let (line, more) = ended(&[pattern]);
-    let [half, most] = line.split(" more, 95 % ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-    is_near(half.strip_prefix("50 % would have taken ").unwrap(), more(std::f64::consts::LN_2));
+    let [half, most] = line.split(" more, 95% ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+    is_near(half.strip_prefix("50% would have taken ").unwrap(), more(std::f64::consts::LN_2));
     is_near(most.strip_suffix(" more").unwrap(), more(2.995_73));
 
     let (line, more) = ended(&["-n", "3", pattern]);
-    let (next, all) = line.split_once(" more; for all of them, 50 % would have taken ").unwrap();
-    assert!(next.starts_with("for the next one, 50 % would have taken "), "{line}");
-    is_near(next.split(" more, 95 % ").last().unwrap(), more(2.995_73));
-    is_near(all.split(" more, 95 % ").next().unwrap(), more(2.674_06));
+    let (next, all) = line.split_once(" more; for all of them, 50% would have taken ").unwrap();
+    assert!(next.starts_with("for the next one, 50% would have taken "), "{line}");
+    is_near(next.split(" more, 95% ").last().unwrap(), more(2.995_73));
+    is_near(all.split(" more, 95% ").next().unwrap(), more(2.674_06));
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// The rooms of each floor, the lowest first. Neighbours do not know each other.
+/// The rooms of each floor, the lowest first. Neighbors do not know each other.
 const FLOORS: [&[&str]; 9] = [
     &["notice", "sys"],
     &["key"],

@@ -167,12 +167,12 @@ fn what_fits_into_a_time_fits_and_the_beginning_is_the_longest() {
     assert_eq!(suggestions(&fits).len(), 1);
     assert_eq!(suggestions(&fits)[0]["changes"], serde_json::json!([]));
     let printed = succeed(&mut program(&["--estimate", "--within", "1h", "ab"])).stdout;
-    assert!(printed.ends_with("\nab has a chance of 50 % within 1h\n"), "{printed}");
+    assert!(printed.ends_with("\nab has a chance of 50% within 1h\n"), "{printed}");
     let regex = &["--estimate", "--within", "1ms", "--regex", "^abc.*abcdefghi"];
     let printed = succeed(&mut program(regex)).stdout;
-    assert!(printed.ends_with("\nnothing like it has a chance of 50 % within 1ms\n"), "{printed}");
+    assert!(printed.ends_with("\nnothing like it has a chance of 50% within 1ms\n"), "{printed}");
     let printed = succeed(&mut program(&["--estimate", "--within", "2s", "abcdefghijklmnop"])).stdout;
-    let heading = "\nwith a chance of 50 % within 2s, the longest beginning first (";
+    let heading = "\nwith a chance of 50% within 2s, the longest beginning first (";
     assert!(printed.contains(heading) && printed.contains(" of 16 characters):\n"), "{printed}");
 }
 
@@ -189,14 +189,14 @@ fn a_list_is_a_table_sorted_by_odds() {
     let column = |line: &&str| line.rsplit("  ").next().unwrap().to_owned();
     let expected = ["pattern", "regex:^A", "prefix:ab", "anywhere:xyz", "anywhere:abcdef"];
     assert_eq!(lines[..5].iter().map(column).collect::<Vec<_>>(), expected, "{table}");
-    assert!(lines[0].trim_start().starts_with("odds  50 % within  95 % within  pattern"), "{table}");
+    assert!(lines[0].trim_start().starts_with("odds  50% within  95% within  pattern"), "{table}");
     assert!(lines[5].starts_with("any of 4: 1 in ") && lines[5].contains(" keys/s"), "{table}");
-    assert!(lines[6].starts_with("all of 4: 50 % within at most "), "{table}");
+    assert!(lines[6].starts_with("all of 4: 50% within at most "), "{table}");
     assert_eq!(lines.len(), 7, "{table}");
     assert!(!table.contains("cheaper"), "{table}");
 
     let within = answer(&["--within", "24000h"]);
-    let last = "\na chance of 50 % within 2years 8months 25days 23h 31m 12s: the first 4 of 4 patterns\n";
+    let last = "\na chance of 50% within 2years 8months 25days 23h 31m 12s: the first 4 of 4 patterns\n";
     assert!(within.contains(last), "{within}");
     assert_eq!(within.lines().count(), 8, "{within}");
 

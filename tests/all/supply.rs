@@ -1,5 +1,5 @@
 //! `docs/dependencies.md` names every package that the program uses, with a reason and its rooms.
-//! `unsafe` code is only in the places that may have it. cargo-deny checks licences, duplicates and
+//! `unsafe` code is only in the places that may have it. cargo-deny checks licenses, duplicates and
 //! sources (`deny.toml`).
 
 #![cfg(unix)]

@@ -22,7 +22,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
-/// Compares the seeds, and the scalars and prefixes that they expand to. Neighbours in a stream,
+/// Compares the seeds, and the scalars and prefixes that they expand to. Neighbors in a stream,
 /// sums, and walks from point to point would show in one of them.
 #[test]
 fn no_two_seeds_of_a_thousand_finds_are_related() {

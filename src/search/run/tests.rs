@@ -509,7 +509,7 @@ fn check_gaps(engine: &dyn Engine, patterns: &[Pattern], finds: u64) {
     check_geometric(&what, patterns[0].odds().probability(), &gaps);
 }
 
-/// Checks numbers of keys that were tried with a chance of `p` each. The mean must be within 3 % of
+/// Checks numbers of keys that were tried with a chance of `p` each. The mean must be within 3% of
 /// the odds, which is three standard errors of 10,000 numbers. For fewer numbers it must be within
 /// three of their standard errors. A chi-square test rejects a geometric distribution only once in
 /// 1,000 runs.

@@ -269,7 +269,7 @@ pub fn harm(directory: &Path, before: &Snapshot, stdout: &str) -> Result<(), Str
 }
 
 /// Checks that a run that nobody killed did not panic, and that it printed an error if it failed.
-pub fn misbehaviour(ran: &Ran) -> Result<(), String> {
+pub fn misbehavior(ran: &Ran) -> Result<(), String> {
     if ran.stderr.contains("panicked") || ran.stderr.contains("RUST_BACKTRACE") {
         return Err("it panicked".into());
     }
