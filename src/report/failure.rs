@@ -1,6 +1,6 @@
 //! The message of a job that fails, and the exit status of every job.
 
-use super::paint::Paint;
+use super::streams::Paint;
 use crate::job::JobError;
 use crate::notice::counted;
 use crate::plan::{Complaint, Refusal};

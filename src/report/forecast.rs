@@ -5,8 +5,8 @@
 //! figures are about the attempts since the last find.
 
 use std::collections::BTreeMap;
+use std::f64::consts::TAU;
 
-use super::poisson::fewer_than;
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{Quota, Remaining};
 
@@ -34,7 +34,7 @@ pub(super) struct Forecast<'a> {
 }
 
 /// The chances for which times are shown.
-pub(super) const CHANCES: [f64; 2] = [0.50, 0.95];
+const CHANCES: [f64; 2] = [0.50, 0.95];
 
 /// The most missing patterns for which every find changes the forecast of the last key. For longer
 /// lists, one find in eight patterns does.
@@ -167,14 +167,15 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
 /// The keys that patterns want. Patterns with the same odds that want the same number are counted
 /// together, because a long list has many of them.
 #[derive(Default)]
-pub(super) struct Wanted(BTreeMap<(u64, u64), f64>);
+struct Wanted(BTreeMap<(u64, u64), f64>);
 
 impl Wanted {
-    /// Returns one key for each pattern.
-    pub(super) fn one_each(patterns: &[Pattern]) -> Self {
-        let mut wanted = Self::default();
-        patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), 1));
-        wanted
+    /// Returns the number of keys that all patterns want.
+    fn keys(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|((_, keys), patterns)| (*keys as f64 * patterns) as u64)
+            .fold(0, u64::saturating_add)
     }
 
     fn add(&mut self, odds: Odds, keys: u64) {
@@ -189,7 +190,7 @@ impl Wanted {
 /// chances of each, even if the patterns depend on each other. The number of keys that match one
 /// pattern is taken as a Poisson variable. For one key for each pattern this is exact, and for more
 /// it is right to about the chance per key.
-pub(super) fn attempts_for_all(wanted: &Wanted, chance: f64) -> f64 {
+fn attempts_for_all(wanted: &Wanted, chance: f64) -> f64 {
     let patterns: Vec<(f64, u64, f64)> = wanted
         .0
         .iter()
@@ -208,6 +209,95 @@ pub(super) fn attempts_for_all(wanted: &Wanted, chance: f64) -> f64 {
         if missing(middle) > 1.0 - chance { low = middle } else { high = middle }
     }
     high
+}
+
+/// The odds of a search for several keys.
+pub(super) struct Several {
+    /// The number of patterns.
+    pub(super) patterns: usize,
+    /// The number of keys that the search wants.
+    pub(super) keys: u64,
+    /// The chance that a key matches at least one of the patterns.
+    pub(super) any: Bounds,
+    /// The keys to try until the chance that all wanted keys are found is 50% and 95%, or upper
+    /// bounds. `None` if only one key is wanted.
+    pub(super) attempts_for_all: Option<[f64; 2]>,
+    /// Whether these numbers are exact.
+    pub(super) is_all_exact: bool,
+}
+
+impl Several {
+    /// Returns the odds of a search, or `None` if it wants one key for one pattern or the chance of
+    /// its patterns is not known.
+    pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
+        let any = any?;
+        let mut wanted = Wanted::default();
+        match quota {
+            Quota::Each(count) => patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), *count)),
+            Quota::Left(counts) => {
+                let left = patterns.iter().zip(counts).filter(|(_, count)| **count > 0);
+                left.for_each(|(pattern, count)| wanted.add(pattern.odds(), *count));
+            }
+            Quota::Any(count) => wanted.add(any.at_least, *count),
+        }
+        let keys = wanted.keys();
+        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(&wanted, chance)));
+        let is_all_exact = match quota {
+            Quota::Any(_) => any.is_exact(),
+            Quota::Each(_) | Quota::Left(_) => patterns.len() == 1,
+        };
+        let patterns = patterns.len();
+        (patterns > 1 || keys > 1).then_some(Self { patterns, keys, any, attempts_for_all, is_all_exact })
+    }
+}
+
+/// Returns the seconds until the chance of a match reaches `chance`.
+pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
+    odds.attempts_for(chance) / keys_per_second
+}
+
+/// The number of events from which their mean decides. It is then right to one in 10,000.
+const CERTAIN: u64 = 100_000_000;
+
+/// The share of a sum below which its terms do not count.
+const NEGLIGIBLE: f64 = 1e-15;
+
+/// Returns the chance of fewer than `events` events, if their number has a Poisson distribution
+/// with this mean.
+fn fewer_than(events: u64, mean: f64) -> f64 {
+    let number = events as f64;
+    if events == 1 {
+        return (-mean).exp();
+    }
+    if events >= CERTAIN {
+        return if mean < number { 1.0 } else { 0.0 };
+    }
+    let chance_of = |events: f64| (events * mean.ln() - mean - ln_factorial(events)).exp();
+    // Both sums begin with their largest term.
+    let sum = |from: f64, next: fn(f64, f64) -> (f64, f64)| {
+        let (mut at, mut term, mut sum) = (from, chance_of(from), 0.0);
+        while term > NEGLIGIBLE * sum && at >= 0.0 {
+            sum += term;
+            let (to, factor) = next(at, mean);
+            (at, term) = (to, term * factor);
+        }
+        sum
+    };
+    if number <= mean {
+        sum(number - 1.0, |at, mean| (at - 1.0, at / mean))
+    } else {
+        1.0 - sum(number, |at, mean| (at + 1.0, mean / (at + 1.0)))
+    }
+}
+
+/// Returns the logarithm of a factorial, by Stirling's series for large numbers.
+fn ln_factorial(number: f64) -> f64 {
+    if number < 20.0 {
+        return (2..=number as u64).map(|factor| (factor as f64).ln()).sum();
+    }
+    number * number.ln() - number
+        + 0.5 * (TAU * number).ln()
+        + (1.0 / 12.0 - 1.0 / (360.0 * number * number)) / number
 }
 
 #[cfg(test)]
@@ -273,8 +363,11 @@ mod tests {
     #[test]
     fn all_patterns_are_found_by_the_printed_bound() {
         // One pattern: the bound is exact.
-        let attempts_for_all =
-            |patterns: &[Pattern], chance| super::attempts_for_all(&Wanted::one_each(patterns), chance);
+        let attempts_for_all = |patterns: &[Pattern], chance| {
+            let mut wanted = Wanted::default();
+            patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), 1));
+            super::attempts_for_all(&wanted, chance)
+        };
         let one = patterns(&["abc"], Kind::Prefix);
         let exact = one[0].odds().attempts_for(0.95);
         assert!((attempts_for_all(&one, 0.95) / exact - 1.0).abs() < 1e-3);
@@ -310,5 +403,23 @@ mod tests {
         assert!((half * odds.probability() * 2.0 - 1.678).abs() < 1e-3, "{half}");
         let mut quiet = Forecast::new(&patterns, &Quota::Any(2), 0, false);
         assert_eq!((quiet.attempts_for_next(), quiet.attempts_for_last()), (None, None));
+    }
+
+    #[test]
+    fn the_chances_are_those_of_a_poisson_distribution() {
+        for (events, mean, expected) in [
+            (1, 2.0, 0.135_335_283_236_612_7),
+            (2, 2.0, 0.406_005_849_709_838_1),
+            (3, 2.0, 0.676_676_416_183_063_5),
+            (5, 20.0, 1.694_474_393_006_737_5e-5),
+            (20, 5.0, 0.999_999_654_786_417_4),
+            (100, 100.0, 0.486_701_201_720_868_2),
+            (1_000_000, 1_000_000.0, 0.499_867_019_039),
+        ] {
+            let chance = fewer_than(events, mean);
+            assert!((chance / expected - 1.0).abs() < 1e-6, "{events} {mean}: {chance}");
+        }
+        assert_eq!((fewer_than(u64::MAX, 1e19), fewer_than(u64::MAX, 1e20)), (1.0, 0.0));
+        assert_eq!((fewer_than(3, 0.0), fewer_than(3, 1e300)), (1.0, 0.0));
     }
 }

@@ -1,16 +1,13 @@
 //! The output for scripts: one JSON object per line.
 
-use std::time::Duration;
-
 use crate::engine::Tuning;
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
 use crate::search::{End, Measured, PublicFind, Summary};
 use serde_json::{Value, json};
 
-use super::several::{Several, seconds_for};
-use super::status::Status;
-use super::suggestions::{Suggestions, fits};
+use super::forecast::{Several, seconds_for};
+use super::progress::Status;
 use crate::job::{Added, Delivered, Rate};
 use crate::ledger::Count;
 
@@ -19,7 +16,7 @@ pub(super) fn line(object: &Value) -> String {
     escaped_json(&object.to_string()).into_owned() + "\n"
 }
 
-/// Returns the estimate for a pattern. `several` is about all patterns, if there is more than one.
+/// Returns the estimate for a pattern. `several` is about the whole search, if it wants several keys.
 pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate) -> Value {
     let keys_per_second = rate.keys_per_second;
     let odds = pattern.odds();
@@ -37,8 +34,10 @@ pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate)
         estimate["tuning"] = self::tuning(tuning);
     }
     if let Some(several) = several {
-        estimate["any_probability_min"] = several.any.at_least.probability().into();
-        estimate["any_probability_max"] = several.any.at_most.probability().into();
+        if several.patterns > 1 {
+            estimate["any_probability_min"] = several.any.at_least.probability().into();
+            estimate["any_probability_max"] = several.any.at_most.probability().into();
+        }
         if let Some([half, most]) = several.attempts_for_all {
             estimate["all_seconds_50_max"] = (half / keys_per_second).into();
             estimate["all_seconds_95_max"] = (most / keys_per_second).into();
@@ -55,23 +54,6 @@ fn tuning(tuning: Tuning) -> Value {
         "batch_keys": tuning.batch_keys,
         "prefetch_vectors": tuning.prefetch_vectors,
     })
-}
-
-/// Adds to an estimate whether the pattern fits into a time, and the suggestions.
-pub(super) fn add_suggestions(
-    estimate: &mut Value,
-    pattern: &Pattern,
-    rate: Rate,
-    within: Option<Duration>,
-    suggestions: Option<&Suggestions>,
-) {
-    if let Some(within) = within {
-        estimate["within_seconds"] = within.as_secs_f64().into();
-        estimate["fits"] = fits(pattern.odds(), rate, within).into();
-    }
-    if let Some(suggestions) = suggestions {
-        estimate["suggestions"] = suggestions.objects();
-    }
 }
 
 /// Returns the object for a find. `line` is its public line.
@@ -186,6 +168,8 @@ fn count(number: u64) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use crate::key::Seed;
     use crate::pattern::Style;
 

@@ -3,27 +3,19 @@
 //! stdout gets the results (keys, public lines, JSON), and a failed write of these is an error.
 //! stderr gets everything else, and a failed write there is ignored.
 
-mod agent;
 mod bench;
 mod failure;
 mod forecast;
-mod host;
 mod json;
+mod next_steps;
 mod number;
 mod odds;
-mod paint;
-mod poisson;
-mod progress_line;
+mod progress;
 mod search;
-mod several;
-mod status;
 mod streams;
-mod suggestions;
-mod table;
 
 pub use bench::bench;
 pub use failure::{failure, lost, refusal, status};
 pub use odds::estimate;
-pub use paint::Paint;
 pub use search::Report;
-pub use streams::{print, text, text_if_read};
+pub use streams::{Paint, print, text, text_if_read};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::notice::grouped;
+use crate::notice::{counted, grouped};
 use crate::pattern::Odds;
 
 /// The number of significant digits of an estimate.
@@ -68,20 +68,52 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// Formats a time that has passed: in whole seconds and larger units, or below 10 s with a
-/// fraction.
+/// Formats a time that has passed: `1.2 s`, `45 s`, `2 min 5 s`, `1 h 2 min`, `3 days 4 h`.
 pub(super) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
-    if seconds < 10 {
-        return time(elapsed.as_secs_f64());
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match seconds {
+        0..10 => time(elapsed.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{minutes} min {} s", seconds % 60),
+        3600..86_400 => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{} {} h", counted(days, "day"), hours % 24),
     }
-    humantime::format_duration(Duration::from_secs(seconds)).to_string()
 }
 
 /// Formats a limit that the user has set: `1h 30m`.
 pub(super) fn limit(limit: Duration) -> String {
     humantime::format_duration(limit).to_string()
 }
+
+/// Returns the lines of a table. All columns but the last are aligned to the right. While the table
+/// is wider than `width`, it loses the columns that `droppable` names, in that order.
+pub(super) fn table<const N: usize>(
+    rows: &[[String; N]],
+    droppable: &[usize],
+    width: Option<usize>,
+) -> Vec<String> {
+    let chars = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(chars);
+    let mut kept: Vec<usize> = (0..N).collect();
+    for column in droppable {
+        let whole: usize = kept.iter().map(|&column| widths[column] + GAP.len()).sum();
+        if width.is_some_and(|width| whole > width + GAP.len()) {
+            kept.retain(|kept| kept != column);
+        }
+    }
+    let line = |row: &[String; N]| {
+        let cells = kept.iter().map(|&column| match column {
+            last if last == N - 1 => row[last].clone(),
+            column => format!("{:>1$}{GAP}", row[column], widths[column]),
+        });
+        cells.collect()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The space between two columns of a table.
+const GAP: &str = "  ";
 
 #[cfg(test)]
 mod tests {
@@ -126,6 +158,16 @@ mod tests {
         ];
         assert_eq!(shown, expected);
         assert_eq!(clock(Duration::from_millis(1234)), "1.2 s");
-        assert_eq!(clock(Duration::from_secs(3725)), "1h 2m 5s");
+        let passed = [45, 125, 3725, 90_000, 273_600].map(|seconds| clock(Duration::from_secs(seconds)));
+        assert_eq!(passed, ["45 s", "2 min 5 s", "1 h 2 min", "1 day 1 h", "3 days 4 h"]);
+    }
+
+    #[test]
+    fn columns_are_aligned_and_dropped_if_there_is_no_room() {
+        let rows = [["a", "bb", "c"], ["é10", "b", "long"]].map(|row| row.map(str::to_owned));
+        let lines = |width| table(&rows, &[1, 0], width).join("\n");
+        let whole = "  a  bb  c\né10   b  long";
+        assert_eq!((lines(None), lines(Some(13))), (whole.to_owned(), whole.to_owned()));
+        assert_eq!((lines(Some(12)), lines(Some(8))), ("  a  c\né10  long".into(), "c\nlong".into()));
     }
 }

@@ -7,27 +7,22 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::agent;
-use super::forecast::Forecast;
-use super::host;
+use super::forecast::{Forecast, Several};
 use super::json;
+use super::next_steps;
 use super::number::{clock, rough};
-use super::odds::{odds_line, several_line, several_times, times_line};
-use super::paint::Paint;
-use super::progress_line::{ProgressLine, whole};
-use super::several::Several;
-use super::status::{Recent, Status, at_least_percent};
-use super::streams::{self, print};
-use super::suggestions::{Suggestions, fits};
+use super::odds::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
+use super::progress::{ProgressLine, Recent, Status, at_least_percent, whole};
+use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
-use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Kept, file_label};
 use crate::wire::{self, Target};
+use console::Term;
 
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
@@ -40,6 +35,9 @@ const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// With progress for scripts, the time between two objects.
 const OBJECT_EVERY: Duration = Duration::from_secs(1);
+
+/// The shortest time of a search whose rate says something.
+const LEAST_FOR_RATE: Duration = Duration::from_secs(1);
 
 /// The time from which cheaper patterns are suggested, if the chance does not reach 50% within it.
 const LONG: Duration = Duration::from_secs(600);
@@ -60,6 +58,8 @@ pub struct Report<'a> {
     has_estimates: bool,
     /// The recent progress.
     recent: Recent,
+    /// The time of the last find.
+    last_found: Duration,
     /// The files that were written last.
     kept: Option<Kept>,
     /// Whether the agent took a key.
@@ -76,7 +76,7 @@ impl Reporter for Report<'_> {
         if let Some(more @ 1..) = patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
         }
-        if let Some(several) = self.several() {
+        if let Some(several) = self.several().filter(|several| several.patterns > 1) {
             self.note(several_line(&several, self.err));
         }
     }
@@ -92,13 +92,15 @@ impl Reporter for Report<'_> {
             return Ok(());
         }
         match several {
-            Some(several) => {
+            Some(several) if several.patterns > 1 => {
                 several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
             }
-            None => {
+            one => {
                 for pattern in self.search.patterns.iter().take(LISTED) {
                     self.note(times_line(pattern, rate, self.err));
                 }
+                let all = one.and_then(|several| all_line(&several, rate, self.err));
+                all.iter().for_each(|line| self.note(line));
                 self.suggestions(rate);
             }
         }
@@ -106,7 +108,7 @@ impl Reporter for Report<'_> {
     }
 
     fn nothing_missing(&mut self) -> io::Result<()> {
-        self.note("every key exists already");
+        self.note("nothing to do: all keys exist");
         if self.search.output.json {
             let nothing = Summary {
                 found: 0,
@@ -129,13 +131,14 @@ impl Reporter for Report<'_> {
                 let mut object =
                     json::found(&self.search.patterns, find, &line, encrypted, &delivered, added);
                 if let Some(name) = &self.search.host {
-                    host::add(&mut object, name, &find.public_key);
+                    next_steps::add_host(&mut object, name, &find.public_key);
                 }
                 self.print_json(&object)?;
             }
             Delivered::Files(_) | Delivered::Agent => {
                 let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
-                let of_host = self.search.host.as_ref().map(|name| host::lines(name, &find.public_key));
+                let of_host =
+                    self.search.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
                 self.print(&(line + &of_host.unwrap_or_default()))?;
             }
             Delivered::Stdout(private_key) => {
@@ -145,13 +148,16 @@ impl Reporter for Report<'_> {
         }
         let found: Vec<_> =
             find.patterns.iter().map(|&id| escaped(self.search.patterns[id].text())).collect();
-        self.note(format_args!(
-            "found {} after {} keys in {}: {}",
-            self.err.bold(found.join(" and ")),
-            grouped(find.attempts),
-            clock(find.elapsed),
-            self.err.highlight(&find.public_key.fingerprint(), self.matched(find, Target::Fingerprint))
-        ));
+        let found = self.err.bold(found.join(" and "));
+        // Several finds do not come in the order of their attempts.
+        let when = match self.forecast.found_of() {
+            (_, 1) => format!(" after {} in {}", counted(find.attempts, "key"), clock(find.elapsed)),
+            (found, wanted) => format!(" ({} of {})", grouped(found), grouped(wanted)),
+        };
+        let fingerprint = find.public_key.fingerprint();
+        let fingerprint = self.err.highlight(&fingerprint, self.matched(find, Target::Fingerprint));
+        self.note(format_args!("found {found}{when}: {fingerprint}"));
+        self.last_found = find.elapsed;
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
                 "{} in {}, public key in {}",
@@ -161,12 +167,12 @@ impl Reporter for Report<'_> {
             ));
             if let Some(Err(error)) = added {
                 // `--quiet` does not hide where the key is.
-                agent::not_added(error, &kept).iter().for_each(|line| self.line(line));
+                next_steps::not_added(error, &kept).iter().for_each(|line| self.line(line));
             }
             self.kept = Some(kept);
         }
         if let (Some(Ok(())), Some(constraints)) = (added, self.search.agent()) {
-            self.note(agent::added(constraints));
+            self.note(next_steps::added(constraints));
             self.is_in_agent = true;
         }
         Ok(())
@@ -224,7 +230,8 @@ impl Reporter for Report<'_> {
         if let Some(ended) = ended {
             let chance = self.forecast.chance_of_next(summary.attempts);
             let chance = chance.map_or(String::new(), |chance| {
-                format!("; the chance of finding the next one by now was {}", at_least_percent(chance))
+                let hit = if wanted > 1 { "the next" } else { "a hit" };
+                format!("; {} chance of {hit} by now", at_least_percent(chance))
             });
             self.note(format_args!(
                 "{ended}: {} of {} found{chance}",
@@ -235,16 +242,9 @@ impl Reporter for Report<'_> {
             status.longer().iter().for_each(|longer| self.note(longer));
         }
         given_up_lines(&summary.given_up, &self.search.patterns).iter().for_each(|line| self.line(line));
-        self.note(self.err.faint(format_args!(
-            "{} keys tried in {}, {} a second by {} on {}",
-            grouped(summary.attempts),
-            clock(summary.elapsed),
-            rough(summary.keys_per_second()),
-            self.search.engine.name(),
-            counted(self.search.workers() as u64, "thread"),
-        )));
+        self.note(self.err.faint(self.tried(summary)));
         if ended.is_some() {
-            self.note("every try is independent, so you lose nothing if you start again");
+            self.note("searches have no progress to lose; just run it again");
         }
         if summary.found > 0 {
             self.next_steps();
@@ -273,6 +273,7 @@ impl<'a> Report<'a> {
                 !quiet || json || is_for_scripts,
             ),
             recent: Recent::new(),
+            last_found: Duration::ZERO,
             kept: None,
             is_in_agent: false,
             is_on_terminal: io::stdout().is_terminal(),
@@ -306,10 +307,9 @@ impl<'a> Report<'a> {
         if quiet || fits(pattern.odds(), rate, LONG) {
             return;
         }
-        Suggestions::new(pattern, rate, None, arguments)
-            .lines(self.err)
-            .iter()
-            .for_each(|line| self.note(line));
+        let suggestions = Suggestions::new(pattern, rate, None, arguments);
+        let width = streams::width(&Term::stderr());
+        suggestions.lines(width, self.err).iter().for_each(|line| self.note(line));
     }
 
     /// Returns the words for a private key of this search.
@@ -329,45 +329,46 @@ impl<'a> Report<'a> {
         format!("vanity-ed25519 -o {name} {}", words.join(" "))
     }
 
+    /// Returns how many keys were tried, in which time, and the rate if that time is long enough and is
+    /// that of the search alone.
+    fn tried(&self, summary: &Summary) -> String {
+        let (_, wanted) = self.forecast.found_of();
+        // Encryption takes much longer than most searches, and the other keys are tried meanwhile.
+        let is_encrypting = self.search.protection.is_some() && summary.found > 0;
+        let elapsed = if is_encrypting && wanted == 1 { self.last_found } else { summary.elapsed };
+        let is_rate_known = elapsed >= LEAST_FOR_RATE && (!is_encrypting || wanted == 1);
+        let rate = summary.attempts as f64 / elapsed.as_secs_f64().max(1e-9);
+        let rate = if is_rate_known { format!(", {} keys/s", rough(rate)) } else { String::new() };
+        format!(
+            "{} tried in {}{rate} ({}, {})",
+            counted(summary.attempts, "key"),
+            clock(elapsed),
+            self.search.engine.name(),
+            counted(self.search.workers() as u64, "thread"),
+        )
+    }
+
     /// Prints what to do with the last key.
     fn next_steps(&self) {
-        let Some(kept) = &self.kept else {
-            if self.is_in_agent {
-                self.note(self.err.bold("next steps:"));
-                self.note("  authorize it   append the public line to ~/.ssh/authorized_keys on HOST");
-                self.note("  log in         ssh USER@HOST");
-            } else if self.is_on_terminal && !self.search.output.json {
-                self.note(format_args!("Not saved. Next time: {}", self.next_time()));
-            } else if !self.search.output.json {
-                let (reader, program) = match self.search.format {
-                    Format::Pkcs8 => ("OpenSSH 9.8 or later", "ssh"),
-                    Format::Openssh => ("OpenSSH", "ssh"),
-                    Format::Ppk => ("PuTTY 0.75 or later", "putty"),
-                };
-                self.note(format_args!(
-                    "the {} went to stdout; for {reader}: chmod 600 FILE, then {program} -i FILE USER@HOST",
-                    self.private_key(),
-                ));
+        let heading = || self.note(self.err.bold("next steps:"));
+        match (&self.kept, &self.search.host) {
+            (Some(kept), Some(name)) => {
+                heading();
+                next_steps::with_host_key(name, kept).iter().for_each(|line| self.note(line));
             }
-            return;
-        };
-        let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
-        self.note(self.err.bold("next steps:"));
-        if let Some(name) = &self.search.host {
-            return host::next_steps(name, kept).iter().for_each(|line| self.note(line));
-        }
-        self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));
-        if kept.format == Format::Ppk {
-            self.note(format_args!("  log in         putty -i {private} USER@HOST"));
-            self.note("  (PuTTY reads this format from version 0.75 on; OpenSSH does not read it)");
-            return;
-        }
-        self.note(format_args!("  log in         ssh -i {private} USER@HOST"));
-        if !self.is_in_agent {
-            self.note(format_args!("  or an agent    ssh-add {private}"));
-        }
-        if kept.format == Format::Pkcs8 {
-            self.note("  (OpenSSH reads PKCS#8 from version 9.8 on, and its own format in every version)");
+            (Some(kept), None) => {
+                heading();
+                next_steps::with_files(kept, self.is_in_agent).iter().for_each(|line| self.note(line));
+            }
+            (None, _) if self.is_in_agent => {
+                heading();
+                next_steps::with_agent().iter().for_each(|line| self.note(line));
+            }
+            (None, _) if self.search.output.json => {}
+            (None, _) if self.is_on_terminal => {
+                self.note(format_args!("Not saved. Next time: {}", self.next_time()));
+            }
+            (None, _) => self.note(next_steps::with_stdout(self.private_key(), self.search.format)),
         }
     }
 

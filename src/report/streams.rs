@@ -1,12 +1,15 @@
-//! Prints lines to stderr and results to stdout.
+//! Prints lines to stderr and results to stdout, in colors where a terminal shows them.
 
 use std::fmt::Display;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::escape::escaped;
 use crate::notice::Notice;
-use crate::plan::OutputOptions;
+use crate::plan::{ColorChoice, OutputOptions};
+use anstyle::{AnsiColor, Style};
+use console::Term;
 
 /// How long a last message waits for its reader.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -46,4 +49,97 @@ pub fn text_if_read(message: String) {
 /// Prints text to stderr. Ignores a failed write.
 pub fn text(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Returns the columns of a terminal, or `None` if the stream is none.
+pub(super) fn width(stream: &Term) -> Option<usize> {
+    stream.size_checked().filter(|_| stream.is_term()).map(|(_, columns)| columns.into())
+}
+
+/// Colors text for one stream, or leaves it as it is.
+#[derive(Clone, Copy)]
+pub struct Paint {
+    enabled: bool,
+}
+
+impl Paint {
+    /// Leaves all text as it is.
+    pub const PLAIN: Self = Self { enabled: false };
+
+    /// Returns the paint for `stream`. With `auto`, it colors text on a terminal, unless NO_COLOR
+    /// is set or TERM is dumb.
+    pub fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
+        let enabled = match choice {
+            ColorChoice::Always => {
+                shows_colors();
+                true
+            }
+            ColorChoice::Never => false,
+            ColorChoice::Auto => stream.is_terminal() && !is_unwanted() && shows_colors(),
+        };
+        Self { enabled }
+    }
+
+    /// Whether text gets colors.
+    #[must_use]
+    pub fn enabled(self) -> bool {
+        self.enabled
+    }
+
+    /// Returns a heading.
+    pub fn bold(self, text: impl Display) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    /// Returns text about an error.
+    pub fn error(self, text: impl Display) -> String {
+        self.paint(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    /// Returns less important text.
+    pub fn faint(self, text: impl Display) -> String {
+        self.paint(Style::new().dimmed(), text)
+    }
+
+    /// Returns `text` with the bytes in `range` highlighted.
+    pub fn highlight(self, text: &str, range: Range<usize>) -> String {
+        let matched = self.paint(AnsiColor::Green.on_default().bold(), &text[range.clone()]);
+        format!("{}{matched}{}", &text[..range.start], &text[range.end..])
+    }
+
+    fn paint(self, style: Style, text: impl Display) -> String {
+        if self.enabled { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+}
+
+/// Whether a terminal shows colors. The console of Windows does so after it was told to. One that
+/// is older than Windows 10 cannot.
+fn shows_colors() -> bool {
+    if cfg!(not(windows)) {
+        return true;
+    }
+    let terminals = [Term::stdout(), Term::stderr()];
+    terminals.map(|terminal| terminal.features().colors_supported()).contains(&true)
+}
+
+/// Whether the environment asks for no colors.
+fn is_unwanted() -> bool {
+    is_dumb() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Whether the terminal cannot move its cursor.
+pub(super) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_stands_out_only_in_color() {
+        assert_eq!(Paint::PLAIN.highlight("xabcx", 1..4), "xabcx");
+        let painted = Paint { enabled: true }.highlight("xabcx", 1..4);
+        assert!(painted.starts_with("x\u{1b}[") && painted.ends_with("\u{1b}[0mx"), "{painted:?}");
+    }
 }

@@ -184,6 +184,43 @@ fn json_with_a_file_holds_no_secret() {
     }
 }
 
+/// A short search has no rate, encryption does not count, and the finds of a batch have no attempts,
+/// because they do not come in that order.
+#[test]
+fn no_number_misleads() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("secret"), "correct horse\n").unwrap();
+    let stderr = |args: &[&str]| succeed(program(args).current_dir(&directory)).stderr;
+    let tried = |stderr: &str| stderr.lines().find(|line| line.contains(" tried in ")).unwrap().to_owned();
+    let short = stderr(&["-o", "one", "ab"]);
+    assert!(short.contains("\nfound ab after ") && !tried(&short).contains("keys/s"), "{short}");
+    let rounds = ["--passphrase-file", "secret", "--rounds", "400", "-o", "two", "ab"];
+    let encrypted = tried(&stderr(&rounds));
+    assert!(!encrypted.contains("keys/s") && encrypted.contains(" ms ("), "{encrypted}");
+    let batch = stderr(&["-d", "keys", "-n", "3", "ab"]);
+    for line in ["found ab (1 of 3): SHA256:", "found ab (2 of 3): ", "found ab (3 of 3): "] {
+        assert!(batch.contains(line), "{batch}");
+    }
+    let long = run(program(&["--timeout", "1500ms", NEVER]).current_dir(&directory)).stderr;
+    assert!(tried(&long).contains(" keys/s ("), "{long}");
+    assert!(long.contains("\nsearches have no progress to lose; just run it again\n"), "{long}");
+}
+
+#[test]
+fn next_steps_fit_the_file() {
+    let directory = TempDir::new().unwrap();
+    let stderr = |name: &str| succeed(program(&["-o", name, "ab"]).current_dir(&directory)).stderr;
+    let openssh = stderr("id_ab");
+    assert!(
+        openssh.contains("ssh-copy-id -f -i id_ab.pub ") && openssh.contains("ssh-add id_ab"),
+        "{openssh}"
+    );
+    let putty = stderr("ab.ppk");
+    assert!(!putty.contains("ssh-copy-id") && !putty.contains("ssh-add"), "{putty}");
+    assert!(putty.contains("append the line in ab.ppk.pub to ~/.ssh/authorized_keys"), "{putty}");
+    assert!(putty.contains("putty -i ab.ppk USER@HOST"), "{putty}");
+}
+
 #[test]
 fn an_estimate_searches_nothing() {
     let ran = succeed(&mut program(&["--estimate", "--json", NEVER, "ab"]));

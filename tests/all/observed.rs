@@ -291,7 +291,7 @@ fn a_terminal_has_a_progress_line_and_colours() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{}' -t 1 abcdefghijabcdefghij", executable());
     let mut typist = Typist::run(&mut command(&script), &search);
-    typist.answer(" % by ", "\x03");
+    typist.answer("% by ", "\x03");
     let (status, sent) = typist.end();
     assert_eq!(status, Some(130), "{sent:?}");
     assert!(rewrites(&sent), "{sent:?}");
@@ -299,7 +299,7 @@ fn a_terminal_has_a_progress_line_and_colours() {
     assert!(sequences(&sent).contains('m'), "{sent:?}");
     // Nothing of the progress line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
-    assert!(!last.contains(" % by "), "{last:?}");
+    assert!(!last.contains("% by "), "{last:?}");
 
     let quiet = in_terminal(&script, &[], &format!("-q {ENDED}"), 3);
     assert_eq!(quiet, "");

@@ -37,7 +37,7 @@ fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
     let batch = format!("--color never -t 1 --engine reference -n 3 {NEVER} {NEVER}k");
     let one = format!("--color never -t 1 --engine reference {NEVER}");
     for search in [&one, &batch] {
-        for columns in [1, 20, 40, 59, 60, 80, 120, 200, 300] {
+        for columns in [1, 20, 40, 60, 80, 120, 160, 200] {
             // A narrow line shows the rate alone, or nothing.
             let until = if columns < 40 { ": 1 in " } else { "/s, " };
             let lines = lines(&script, columns, search, until);
@@ -45,26 +45,24 @@ fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
             for line in lines {
                 assert!(line.is_ascii() && line.len() + 3 <= columns, "{columns}: {line:?}");
                 let bar = line.split_once(" [").map(|(_, bar)| bar.trim_end_matches(']'));
-                assert_eq!(bar.is_some(), columns >= 60, "{columns}: {line:?}");
+                assert_eq!(bar.is_some(), columns >= 160, "{columns}: {line:?}");
                 if let Some(bar) = bar {
                     assert!(bar.len() >= 10 && bar.bytes().all(|byte| b"#.".contains(&byte)), "{line:?}");
                     assert_eq!(line.len() + 3, columns, "the bar fills the line: {line:?}");
                 }
-                if columns >= 300 {
-                    let parts: &[&str] = if *search == batch {
-                        &[
-                            " of the next",
-                            "0 of 6 found",
-                            "next: 50% by ",
-                            ", 95% by ",
-                            "last: 50% by ",
-                            " of the last",
-                        ]
-                    } else {
-                        &[" chance by now, 50% by ", ", 95% by ", " tried, "]
-                    };
-                    assert!(parts.iter().all(|part| line.contains(part)), "{line:?}");
-                }
+                let parts: &[&str] = match (*search == batch, columns) {
+                    (true, 200..) => {
+                        &[" keys/s, 0 of 6 found, ", " chance of the next by now, all: 50% by ", ", 95% by "]
+                    }
+                    (true, 80..) => &[" keys/s, 0 of 6 found, ", " chance of the next"],
+                    (false, 120..) => {
+                        &[" keys/s, ", " chance of a hit by now, 50% by ", ", 95% by ", " elapsed"]
+                    }
+                    (false, 80..) => &[" keys/s, ", "% chance by now, 50% by ", " elapsed"],
+                    (false, 60..) => &["/s, ", "% chance, 50% by "],
+                    _ => &[],
+                };
+                assert!(parts.iter().all(|part| line.contains(part)), "{columns}: {line:?}");
             }
         }
     }
@@ -81,7 +79,7 @@ fn the_bar_shows_the_chance() {
     let lines = lines(&script, 200, &search, "#");
     let mut seen = 0;
     for line in lines {
-        let (chance, _) = line.split_once(" % chance").unwrap();
+        let (chance, _) = line.split_once("% chance").unwrap();
         let chance: f64 = chance.rsplit(' ').next().unwrap().parse().unwrap();
         let (_, bar) = line.split_once(" [").unwrap();
         let share = bar.matches('#').count() as f64 / (bar.len() - 1) as f64;
@@ -151,7 +149,7 @@ fn progress_for_scripts_is_the_only_object_on_stderr() {
     for object in &objects {
         assert!(object["last_chance_max"].is_number() && object["last_seconds_50"].is_number(), "{object}");
     }
-    assert!(others.len() > 3 && !ran.stderr.contains("chance of the next by now"), "{ran:?}");
+    assert!(others.len() > 3 && !ran.stderr.contains(" elapsed"), "{ran:?}");
 }
 
 /// Returns the seconds of a printed time, such as `2.5e9 years`.
@@ -177,24 +175,31 @@ fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
         let ran = run(search.args(options));
         assert_eq!(ran.status, Some(3), "{ran:?}");
         let summary = objects(&ran.stdout).pop().unwrap();
-        let line = ran.stderr.lines().find(|line| line.contains(" would have taken ")).unwrap().to_owned();
+        let lines = ran.stderr.lines().filter(|line| line.contains("another "));
+        let lines: Vec<String> = lines.map(str::to_owned).collect();
         let more = move |multiple: f64| {
             (multiple / chance - positive(&summary, "attempts")) / positive(&summary, "keys_per_second")
         };
-        (line, more)
+        (lines, more)
     };
     let is_near = |printed: &str, expected: f64| {
         assert!((seconds(printed) / expected - 1.0).abs() < 0.06, "{printed}, not {expected}");
     };
 
-    let (line, more) = ended(&[pattern]);
-    let [half, most] = line.split(" more, 95% ").collect::<Vec<_>>()[..] else { panic!("{line}") };
-    is_near(half.strip_prefix("50% would have taken ").unwrap(), more(std::f64::consts::LN_2));
-    is_near(most.strip_suffix(" more").unwrap(), more(2.995_73));
+    // Returns the two times of a line.
+    let times = |line: &str, of: &str| {
+        let times = line.strip_prefix(of).and_then(|rest| rest.strip_suffix(" for 95%"));
+        let (half, most) = times.and_then(|times| times.split_once(" for a 50% chance, ")).unwrap();
+        (half.to_owned(), most.to_owned())
+    };
+    let (lines, more) = ended(&[pattern]);
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    let (half, most) = times(line, "another ");
+    is_near(&half, more(std::f64::consts::LN_2));
+    is_near(&most, more(2.995_73));
 
-    let (line, more) = ended(&["-n", "3", pattern]);
-    let (next, all) = line.split_once(" more; for all of them, 50% would have taken ").unwrap();
-    assert!(next.starts_with("for the next one, 50% would have taken "), "{line}");
-    is_near(next.split(" more, 95% ").last().unwrap(), more(2.995_73));
-    is_near(all.split(" more, 95% ").next().unwrap(), more(2.674_06));
+    let (lines, more) = ended(&["-n", "3", pattern]);
+    let [next, all] = &lines[..] else { panic!("{lines:?}") };
+    is_near(&times(next, "for the next key: another ").1, more(2.995_73));
+    is_near(&times(all, "for all keys: another ").0, more(2.674_06));
 }

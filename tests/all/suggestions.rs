@@ -4,7 +4,8 @@
 use std::fs;
 
 use crate::odds::{Shape, chance, chance_of_fingerprint};
-use crate::program::{objects, positive, program, run, succeed, text, whole};
+use crate::program::{command, executable, objects, positive, program, run, succeed, text, whole};
+use crate::require;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -90,7 +91,7 @@ fn every_suggestion_has_exact_odds_and_is_likelier() {
             names.extend(changes.iter().map(|name| name.as_str().unwrap().to_owned()));
         }
         let probability = |suggestion: &Value| positive(suggestion, "probability");
-        assert!(suggestions.is_sorted_by(|a, b| probability(a) >= probability(b)), "{estimate}");
+        assert!(suggestions.is_sorted_by(|a, b| probability(a) <= probability(b)), "{estimate}");
     }
     assert_eq!(Vec::from_iter(names), ["any_case", "anywhere", "leet", "shorter", "two_parts"]);
 }
@@ -223,4 +224,45 @@ fn a_search_that_takes_long_suggests_what_is_cheaper() {
     assert!(rows(&stderr).len() > 2, "{stderr}");
     assert_eq!(search(&["-q"], "abcdefghijabcdefghij"), "");
     assert!(!search(&[], "abc").contains("cheaper"));
+}
+
+/// Returns what a terminal of this width shows of an estimate.
+fn in_terminal(script: &std::path::Path, columns: usize, args: &str) -> String {
+    let line =
+        format!("stty cols {columns} rows 24 && exec '{}' --estimate --color never {args}", executable());
+    let ran = run(command(script).args(["-qec", &line, "/dev/null"]));
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    ran.stdout.replace('\r', "")
+}
+
+#[test]
+fn a_table_fits_into_its_terminal() {
+    let Some(script) = require::tool("script") else { return };
+    let titles = |columns: usize, args: &str| {
+        let shown = in_terminal(&script, columns, args);
+        let row = |line: &&str| line.contains("within  ") && !line.contains(" in ");
+        let lines: Vec<&str> = shown.lines().skip_while(|line| !row(line)).take(4).collect();
+        assert!(lines.len() == 4 && lines.iter().all(|line| line.len() <= columns), "{shown}");
+        lines[0].split("  ").map(str::trim).filter(|title| !title.is_empty()).collect::<Vec<_>>().join(", ")
+    };
+    let all = "likelier, odds, 50% within, 95% within, what to search for";
+    assert_eq!(titles(120, "vanity"), all);
+    assert_eq!(titles(66, "vanity"), "likelier, odds, 50% within, what to search for");
+    assert_eq!(titles(60, "vanity"), "odds, 50% within, what to search for");
+    assert_eq!(titles(120, "ann vanity alice"), "odds, 50% within, 95% within, pattern");
+}
+
+#[test]
+fn an_estimate_counts_all_keys() {
+    let objects = objects(&succeed(&mut program(&["--estimate", "--json", "-n", "10", "alice"])).stdout);
+    // The tenth of random events comes before these multiples of their mean distance.
+    let mean = positive(&objects[0], "expected_attempts") / positive(&objects[0], "keys_per_second");
+    assert!(is_near(positive(&objects[0], "all_seconds_50_max"), 9.6687 * mean, 1e-3), "{objects:?}");
+    assert!(is_near(positive(&objects[0], "all_seconds_95_max"), 15.705 * mean, 1e-3), "{objects:?}");
+    assert!(objects[0].get("any_probability_min").is_none(), "{objects:?}");
+    let line = |args: &[&str]| succeed(program(&["--estimate"]).args(args)).stdout;
+    assert!(line(&["-n", "10", "alice"]).contains("\nall 10 keys: 50% within "));
+    assert!(line(&["-n", "10", "alice", "bob"]).contains("\nall 20 keys: 50% within at most "));
+    assert!(line(&["--any", "-n", "10", "alice", "bob"]).contains("\nall 10 keys: 50% within "));
+    assert!(!line(&["alice"]).contains("all "));
 }
