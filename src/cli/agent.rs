@@ -7,7 +7,6 @@ use crate::plan::Complaint;
 use crate::store::Destination;
 
 use super::args::Args;
-use super::values;
 
 /// Returns how the agent holds the keys, or `None` if they do not go to the agent.
 ///
@@ -15,13 +14,12 @@ use super::values;
 ///
 /// Returns a complaint if options contradict each other.
 pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Constraints>, Complaint> {
-    let lifetime = values::lifetime(args.lifetime.as_deref())?;
-    let constraints = Constraints { lifetime, confirm: args.confirm };
+    let constraints = Constraints { lifetime: args.lifetime, confirm: args.confirm };
     if args.agent {
         check(args, destination)?;
         return Ok(Some(constraints));
     }
-    for (option, is_given) in [("--lifetime", lifetime.is_some()), ("--confirm", args.confirm)] {
+    for (option, is_given) in [("--lifetime", args.lifetime.is_some()), ("--confirm", args.confirm)] {
         if is_given {
             return Err(Complaint::new(format!("{option} needs --agent"))
                 .hint("--agent adds the key to the running ssh-agent, which carries out this option"));

@@ -1,13 +1,19 @@
-//! The command line as typed. All values are still text.
+//! The command line: its options, and the values that clap reads.
 
 use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::engine;
-use crate::plan::ColorChoice;
-use clap::{ArgAction, ArgGroup, CommandFactory as _, Parser};
+use crate::key::{Cipher, Format};
+use crate::plan::{ColorChoice, ProgressForm};
+use crate::wire::Target;
+use clap::{ArgAction, ArgGroup, CommandFactory as _, Parser, ValueHint};
 
-const NAME: &str = "vanity-ed25519";
+use super::values::{self, GpuDevices, named};
+
+pub(super) const NAME: &str = "vanity-ed25519";
 
 const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
 
@@ -45,7 +51,7 @@ pub(super) struct Args {
     ///
     /// The program searches 43 characters (see --in), which are A-Z, a-z, 0-9, + and /. It searches
     /// for several patterns at the same time, until each has its keys.
-    #[arg(value_name = "PATTERN", help_heading = "What to look for")]
+    #[arg(value_name = "PATTERN", help_heading = "What to look for", value_hint = ValueHint::Other)]
     pub patterns: Vec<OsString>,
 
     /// Read patterns from FILE, one per line (- is stdin)
@@ -54,15 +60,15 @@ pub(super) struct Args {
     /// pattern and a colon: anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. The
     /// options set the kind for all other lines. A pattern that occurs more than once is searched
     /// for once.
-    #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for")]
+    #[arg(short = 'f', long = "patterns", value_name = "FILE", help_heading = "What to look for", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
     /// Where to search: key (default) or fingerprint
     ///
     /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256:
     /// that ssh-keygen -l and ssh show. All options below apply to both.
-    #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for")]
-    pub target: Option<String>,
+    #[arg(long = "in", value_name = "WHERE", help_heading = "What to look for", value_parser = named(values::TARGETS), hide_possible_values = true)]
+    pub target: Option<Target>,
 
     /// Match the text anywhere in the body (default)
     #[arg(long, help_heading = "What to look for")]
@@ -101,16 +107,16 @@ pub(super) struct Args {
     pub leet: bool,
 
     /// Keys for each pattern [default: 1]
-    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
-    pub count: Option<String>,
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search", value_parser = values::count, value_hint = ValueHint::Other)]
+    pub count: Option<u64>,
 
     /// Stop after --count keys in total, whichever patterns they match
     #[arg(long, help_heading = "How to search")]
     pub any: bool,
 
     /// Worker threads [default: all available]
-    #[arg(short = 't', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search")]
-    pub threads: Option<String>,
+    #[arg(short = 't', long, value_name = "N", allow_hyphen_values = true, help_heading = "How to search", value_parser = values::threads, value_hint = ValueHint::Other)]
+    pub threads: Option<NonZeroUsize>,
 
     /// Engine to search with [default: auto]
     ///
@@ -118,31 +124,31 @@ pub(super) struct Args {
     /// the program was built with support for them. avx512ifma, avx512f, avxifma, avx2, neon and
     /// portable derive keys in batches with these instructions, in variable time. reference is
     /// curve25519-dalek, one key at a time, in constant time.
-    #[arg(long, value_name = "NAME", help_heading = "How to search")]
+    #[arg(long, value_name = "NAME", help_heading = "How to search", value_parser = values::engines(), hide_possible_values = true)]
     pub engine: Option<String>,
 
     /// Graphics processors to use: 0, or 0,2, or list [default: all]
     ///
     /// `list` prints all of them with their numbers and exits.
-    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search")]
-    pub gpu_device: Option<String>,
+    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "How to search", value_parser = values::gpu_devices, value_hint = ValueHint::Other)]
+    pub gpu_device: Option<GpuDevices>,
 
     /// Maximum memory for a table: 64KiB, 30MiB [default: 128MiB]
     ///
     /// The engines that work in batches have a table, which all threads share. A search starts with
     /// a small table. It tries larger ones up to this size, and keeps the fastest.
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search")]
-    pub table_memory: Option<String>,
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "How to search", value_parser = values::table_memory, value_hint = ValueHint::Other)]
+    pub table_memory: Option<usize>,
 
     /// Stop after this time: 90s, 15min, 2h
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search")]
-    pub timeout: Option<String>,
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "How to search", value_parser = |typed: &str| values::duration("--timeout", typed), value_hint = ValueHint::Other)]
+    pub timeout: Option<Duration>,
 
     /// Write the key to PATH and its public line to PATH.pub (- is stdout)
     ///
     /// Without this option and --output-dir, the private key goes to stdout, which must be open and
     /// not the null device. An existing file is never overwritten.
-    #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes")]
+    #[arg(short = 'o', long, value_name = "PATH", help_heading = "Where the key goes", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
 
     /// Write a pair of files for each key into DIR
@@ -150,13 +156,11 @@ pub(super) struct Args {
     /// The files are named after the pattern and the key. DIR is created if it does not exist. A
     /// ledger in DIR, vanity-ed25519.jsonl, lists the keys and their patterns. So the same command,
     /// run again, makes only the keys that are missing.
-    #[arg(
-        short = 'd',
+    #[arg(short = 'd',
         long,
         value_name = "DIR",
         help_heading = "Where the key goes",
-        conflicts_with = "output"
-    )]
+        conflicts_with = "output", value_hint = ValueHint::DirPath)]
     pub output_dir: Option<PathBuf>,
 
     /// Add the key to the running ssh-agent
@@ -169,8 +173,8 @@ pub(super) struct Args {
     pub agent: bool,
 
     /// With --agent: the agent drops the key after this time: 8h, 30min
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "Where the key goes")]
-    pub lifetime: Option<String>,
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "Where the key goes", value_parser = values::lifetime, value_hint = ValueHint::Other)]
+    pub lifetime: Option<NonZeroU32>,
 
     /// With --agent: the agent asks you before each use of the key
     #[arg(long, help_heading = "Where the key goes")]
@@ -181,14 +185,12 @@ pub(super) struct Args {
     /// The two files have the names, the modes and the comment that sshd and ssh-keygen -A give
     /// them. They go to the working directory or to --output-dir. The lines for known_hosts and the
     /// SSHFP records are printed, for the host NAME, or else for this machine.
-    #[arg(
-        long,
+    #[arg(long,
         value_name = "NAME",
         num_args = 0..=1,
         require_equals = true,
         allow_hyphen_values = true,
-        help_heading = "Where the key goes"
-    )]
+        help_heading = "Where the key goes", value_hint = ValueHint::Hostname)]
     pub host_key: Option<Option<String>>,
 
     /// Format of the private key: pkcs8, openssh or ppk
@@ -196,8 +198,8 @@ pub(super) struct Args {
     /// Without this option, the format is PKCS#8 PEM in files named *.pem and on stdout if that is no
     /// terminal, PuTTY's in files named *.ppk, and the OpenSSH format elsewhere. OpenSSH reads PKCS#8 from
     /// version 9.8 on. PuTTY reads ppk, its version 3, from version 0.75 on.
-    #[arg(long, value_name = "FORM", help_heading = "Where the key goes")]
-    pub format: Option<String>,
+    #[arg(long, value_name = "FORM", help_heading = "Where the key goes", value_parser = named(values::FORMATS), hide_possible_values = true)]
+    pub format: Option<Format>,
 
     /// Encrypt the private key: ask for a passphrase on the terminal
     ///
@@ -208,36 +210,34 @@ pub(super) struct Args {
     /// Encrypt the private key: the passphrase is the first line of FILE (- is stdin)
     ///
     /// FILE can be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3.
-    #[arg(long, value_name = "FILE", help_heading = "Where the key goes")]
+    #[arg(long, value_name = "FILE", help_heading = "Where the key goes", value_hint = ValueHint::FilePath)]
     pub passphrase_file: Option<PathBuf>,
 
     /// With a passphrase: aes256-ctr (default) or aes256-gcm
     ///
     /// This is the cipher of an encrypted key in the OpenSSH format, which calls the second one
     /// aes256-gcm@openssh.com. The other formats always use AES-256-CBC.
-    #[arg(long, value_name = "NAME", help_heading = "Where the key goes")]
-    pub cipher: Option<String>,
+    #[arg(long, value_name = "NAME", help_heading = "Where the key goes", value_parser = named(values::CIPHERS), hide_possible_values = true)]
+    pub cipher: Option<Cipher>,
 
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
     /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of
     /// ssh-keygen. More rounds make guessing the passphrase more expensive and opening the key
     /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes")]
-    pub rounds: Option<String>,
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes", value_parser = values::rounds, value_hint = ValueHint::Other)]
+    pub rounds: Option<NonZeroU32>,
 
     /// Comment on the public line [default: the pattern]
     ///
     /// Control and formatting characters are refused. If the comment is the pattern, they become
     /// spaces.
-    #[arg(
-        short = 'C',
+    #[arg(short = 'C',
         long,
         value_name = "TEXT",
         allow_hyphen_values = true,
-        help_heading = "Where the key goes"
-    )]
-    pub comment: Option<OsString>,
+        help_heading = "Where the key goes", value_parser = values::comments(), value_hint = ValueHint::Other)]
+    pub comment: Option<String>,
 
     /// Run the shell command COMMAND after each key that is kept
     ///
@@ -245,7 +245,7 @@ pub(super) struct Args {
     /// VANITY_PRIVATE_KEY_FILE and VANITY_PUBLIC_KEY_FILE (unset if the key went to stdout),
     /// VANITY_ATTEMPTS, VANITY_SECONDS. The commands run one at a time, in the order of the keys,
     /// while the search goes on. If one fails, the exit status is 1.
-    #[arg(long, value_name = "COMMAND", help_heading = "Where the key goes")]
+    #[arg(long, value_name = "COMMAND", help_heading = "Where the key goes", value_parser = values::commands(), value_hint = ValueHint::CommandString)]
     pub exec: Option<OsString>,
 
     /// Print one JSON object per line to stdout
@@ -264,30 +264,28 @@ pub(super) struct Args {
     /// A pattern fits if its chance is 50% or more within this time. The program prints the
     /// longest beginning of PATTERN that fits, and the best variants. Of several patterns, it
     /// prints how many fit.
-    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "What is shown")]
-    pub within: Option<String>,
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "What is shown", value_parser = |typed: &str| values::duration("--within", typed), value_hint = ValueHint::Other)]
+    pub within: Option<Duration>,
 
     /// Measure every engine side by side and exit
     ///
     /// Each engine runs for SECONDS in five rounds [default: 5]. With --engine, only that one is
     /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter
     /// word if no PATTERN is given.
-    #[arg(
-        long,
+    #[arg(long,
         value_name = "SECONDS",
         num_args = 0..=1,
         default_missing_value = "5",
         allow_hyphen_values = true,
-        help_heading = "What is shown"
-    )]
-    pub bench: Option<String>,
+        help_heading = "What is shown", value_parser = values::bench, value_hint = ValueHint::Other)]
+    pub bench: Option<Duration>,
 
     /// Progress: auto (default) or json
     ///
     /// auto is a line on a terminal, and elsewhere a line after ten seconds and every minute. json
     /// is one JSON object per second on stderr, also with --quiet.
-    #[arg(long, value_name = "FORM", help_heading = "What is shown")]
-    pub progress: Option<String>,
+    #[arg(long, value_name = "FORM", help_heading = "What is shown", value_parser = named(values::PROGRESS_FORMS), hide_possible_values = true)]
+    pub progress: Option<ProgressForm>,
 
     /// Print only errors to stderr
     #[arg(short = 'q', long, help_heading = "What is shown")]
@@ -296,15 +294,13 @@ pub(super) struct Args {
     /// Colors: auto, always or never
     ///
     /// auto means never if NO_COLOR is set, TERM is dumb, or the output is not a terminal.
-    #[arg(
-        long,
+    #[arg(long,
         value_name = "WHEN",
         default_value = "auto",
         hide_default_value = true,
         hide_possible_values = true,
-        help_heading = "What is shown"
-    )]
-    pub color: clap::ColorChoice,
+        help_heading = "What is shown", value_parser = named(values::COLORS))]
+    pub color: ColorChoice,
 
     /// Print help (-h: short form)
     #[arg(short = 'h', long, action = ArgAction::Help, help_heading = "About")]
@@ -339,25 +335,14 @@ impl Args {
 
 /// Returns the value of `--color` from a command line that clap may refuse.
 pub(super) fn color(args: &[OsString]) -> ColorChoice {
-    use clap::ValueEnum as _;
     let args = args.iter().take_while(|arg| *arg != "--").map(|arg| arg.to_string_lossy());
     let args: Vec<_> = args.collect();
     let mut values = args.iter().enumerate().filter_map(|(at, arg)| match arg.strip_prefix("--color")? {
         "" => args.get(at + 1).map(AsRef::as_ref),
         value => value.strip_prefix('='),
     });
-    let value = values.next_back().and_then(|value| clap::ColorChoice::from_str(value, false).ok());
-    value.map_or(ColorChoice::Auto, Into::into)
-}
-
-impl From<clap::ColorChoice> for ColorChoice {
-    fn from(choice: clap::ColorChoice) -> Self {
-        match choice {
-            clap::ColorChoice::Auto => Self::Auto,
-            clap::ColorChoice::Always => Self::Always,
-            clap::ColorChoice::Never => Self::Never,
-        }
-    }
+    let value = values.next_back().and_then(|value| values::COLORS.iter().find(|(name, _)| *name == value));
+    value.map_or(ColorChoice::Auto, |(_, choice)| *choice)
 }
 
 /// Returns the version, the engines of this program, and the features of the processor. An engine in
@@ -373,21 +358,6 @@ fn long_version() -> String {
         std::env::consts::ARCH,
         features.join(" ")
     )
-}
-
-/// Returns the completion script of a shell.
-pub(super) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), NAME, &mut script);
-    script
-}
-
-/// Returns the manual page, in roff.
-pub(super) fn man() -> Vec<u8> {
-    let mut page = Vec::new();
-    // A write to memory does not fail.
-    let _ = clap_mangen::Man::new(Args::command()).render(&mut page);
-    page
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::key::Format;
+use crate::key::{BCRYPT_ROUNDS, Format};
 use crate::plan::{Complaint, Encryption, PassphraseSource};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::Args;
-use super::values;
 
 const WHERE_FROM: &str =
     "--passphrase asks for it on the terminal; --passphrase-file FILE reads the first line of FILE";
@@ -47,8 +46,8 @@ pub(super) fn check_typed(typed: &[OsString]) -> Result<(), Complaint> {
 ///
 /// Returns a complaint if options contradict each other.
 pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryption>, Complaint> {
-    let (cipher, rounds) = (values::cipher(args.cipher.as_deref())?, values::rounds(args.rounds.as_deref())?);
     check(args, format)?;
+    let (cipher, rounds) = (args.cipher.unwrap_or_default(), args.rounds.unwrap_or(BCRYPT_ROUNDS));
     let passphrase = match &args.passphrase_file {
         Some(path) if path == Path::new("-") => PassphraseSource::Stdin,
         Some(path) => PassphraseSource::File(path.clone()),
@@ -68,8 +67,8 @@ fn check(args: &Args, format: Format) -> Result<(), Complaint> {
         .hint("use a file for one of them"));
     }
     let is_asked_for = args.passphrase || args.passphrase_file.is_some();
-    for (option, value) in [("--cipher", &args.cipher), ("--rounds", &args.rounds)] {
-        if value.is_none() {
+    for (option, is_given) in [("--cipher", args.cipher.is_some()), ("--rounds", args.rounds.is_some())] {
+        if !is_given {
             continue;
         }
         if !is_asked_for {

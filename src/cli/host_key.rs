@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::key::Format;
 use crate::plan::Complaint;
 use crate::store::Destination;
 use crate::sys::host_name;
@@ -75,7 +76,7 @@ fn check(args: &Args) -> Result<(), Complaint> {
             "leave out --output -, or write --output PATH",
         );
     }
-    if args.format.as_deref().is_some_and(|format| format != "openssh") {
+    if args.format.is_some_and(|format| format != Format::Openssh) {
         return refuse("a host key has the OpenSSH format, which every sshd reads", "leave out --format");
     }
     Ok(())

@@ -8,12 +8,11 @@ mod agent;
 mod args;
 mod duplicates;
 mod encryption;
+mod generated;
 mod host_key;
 mod line;
 pub mod patterns;
 mod streams;
-mod suggested;
-mod unknown;
 mod usage;
 mod values;
 
@@ -30,11 +29,10 @@ use crate::plan::{
 };
 use crate::search::Quota;
 use crate::store::Destination;
-use crate::wire::Target;
 
 use args::Args;
 use patterns::Patterns;
-use values::quoted_os;
+use values::{GpuDevices, quoted_os};
 
 /// The pattern of `--bench` if the command line has none: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
@@ -58,27 +56,25 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     };
     encryption::check_typed(&typed)?;
     if args.man {
-        return Ok(Plan::Print(args::man()));
+        return Ok(Plan::Print(generated::manual()));
     }
     if let Some(shell) = args.completions {
-        return Ok(Plan::Print(args::completions(shell)));
+        return Ok(Plan::Print(generated::completions(shell)));
     }
 
-    if args.gpu_device.as_deref() == Some("list") {
-        return Ok(Plan::ListDevices);
+    let devices = match args.gpu_device {
+        Some(GpuDevices::List) => return Ok(Plan::ListDevices),
+        Some(GpuDevices::Use(devices)) => devices,
+        None => Devices::ALL,
+    };
+    if args.within.is_some() && !args.estimate {
+        return Err(Complaint::new("--within needs --estimate")
+            .hint("--estimate --within prints what fits into that time; --timeout ends a search")
+            .into());
     }
-    let bench = values::bench(args.bench.as_deref())?;
-    let count = values::count(args.count.as_deref())?;
-    let threads = values::threads(args.threads.as_deref())?;
-    let table_memory = values::table_memory(args.table_memory.as_deref())?;
-    let devices = values::devices(args.gpu_device.as_deref())?;
-    let timeout = values::duration("--timeout", args.timeout.as_deref())?;
-    let within = values::within(args.within.as_deref(), args.estimate)?;
-    let progress = values::progress(args.progress.as_deref())?;
-    let mut format = values::format(args.format.as_deref())?;
-    let mut comment = values::comment(args.comment.as_deref())?;
-    let exec = values::exec(args.exec.as_deref())?;
-    let target = values::target(args.target.as_deref())?;
+    let count = args.count.unwrap_or(1);
+    let threads = args.threads.unwrap_or_else(values::all_threads);
+    let (mut format, mut comment) = (args.format, args.comment.clone());
     let (mut destination, mut host) = (destination(&args), None);
     if let Some(host_key) = host_key::host_key(&args)? {
         destination = host_key.destination;
@@ -92,7 +88,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     if is_agent_alone {
         format = Some(Format::Openssh);
     }
-    let is_search = bench.is_none() && !args.estimate;
+    let is_search = args.bench.is_none() && !args.estimate;
     if is_search && !is_agent_alone {
         check_output(&destination, args.json)?;
     }
@@ -106,16 +102,16 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
-    let engine = EngineChoice::Named { name, table_memory, devices };
-    let Patterns { patterns, mut notices } = read_patterns(&args, target, bench.is_some(), threads)?;
+    let engine = EngineChoice::Named { name, table_memory: args.table_memory, devices };
+    let Patterns { patterns, mut notices } = read_patterns(&args, threads)?;
     let output = OutputOptions {
         json: args.json,
         quiet: args.quiet,
-        color: args.color.into(),
-        progress,
-        arguments: suggested::arguments,
+        color: args.color,
+        progress: args.progress.unwrap_or_default(),
+        arguments: advice::arguments,
     };
-    if let Some(time) = bench {
+    if let Some(time) = args.bench {
         return Ok(Plan::Bench(BenchPlan { patterns, notices, engine, threads, time, output }));
     }
     if is_shown && encryption.is_none() {
@@ -128,18 +124,18 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         quota,
         engine,
         threads,
-        timeout,
+        timeout: args.timeout,
         destination,
         agent,
         host,
         format,
         encryption,
         comment,
-        exec,
+        exec: args.exec,
         output,
     };
     if args.estimate {
-        return Ok(Plan::Estimate(EstimatePlan { search: plan, within }));
+        return Ok(Plan::Estimate(EstimatePlan { search: plan, within: args.within }));
     }
     check_count(&plan)?;
     Ok(Plan::Search(plan))
@@ -156,18 +152,14 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
         let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
-    Err(match encryption::typed(error).or_else(|| unknown::complaint(error)) {
+    Err(match encryption::typed(error).or_else(|| usage::complaint(error)) {
         Some(complaint) => complaint.into(),
         None => Refusal::Usage(usage::usage(error, typed, Args::read)),
     })
 }
 
-fn read_patterns(
-    args: &Args,
-    target: Target,
-    bench: bool,
-    threads: NonZeroUsize,
-) -> Result<Patterns, Refusal> {
+fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, Refusal> {
+    let target = args.target.unwrap_or_default();
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
         Args { suffix: true, .. } => Kind::Suffix,
@@ -179,7 +171,7 @@ fn read_patterns(
     if !args.patterns.is_empty() || !args.files.is_empty() {
         return patterns::read(&args.patterns, &args.files, style, threads);
     }
-    if bench {
+    if args.bench.is_some() {
         let style = Style { target, ..Style::default() };
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
     }

@@ -1,4 +1,5 @@
-//! clap's complaints about the command line, with dangerous characters escaped.
+//! Complaints about the command line as clap reads it: about values, about options of other programs,
+//! and clap's own, with dangerous characters escaped.
 //!
 //! clap repeats what was typed unchanged, between its own colors. So clap reads a refused command
 //! line a second time. There a stand-in replaces every character that must be escaped. The
@@ -7,7 +8,62 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::escape::{escaped, escaped_char, is_active};
-use crate::plan::Usage;
+use crate::plan::{Complaint, Usage};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::values::quoted;
+
+/// Options that do not exist, and what to use in their place.
+const OTHERS: [(&[&str], &str); 10] = [
+    (&["--starts-with", "--start", "--begins-with"], "--prefix matches the text at the beginning"),
+    (&["--ends-with", "--end"], "--suffix matches the text at the end"),
+    (
+        &["--contains", "--substring"],
+        "leave it out: the text may be anywhere, unless --prefix or --suffix is given",
+    ),
+    (&["--case-insensitive", "--nocase"], "leave it out: case is ignored, unless -s is given"),
+    (&["--position", "--where"], "--prefix, --suffix and --word say where the text must be"),
+    (&["-j", "--jobs", "--cores", "--workers"], "-t N, or --threads N, sets the number of worker threads"),
+    (&["-v", "--verbose"], "leave it out: everything is printed, unless -q is given; -V prints the version"),
+    (&["--output-file", "--out", "--file", "--key"], "-o PATH, or --output PATH, names the private file"),
+    (
+        &["--dir", "--directory", "--out-dir"],
+        "-d DIR, or --output-dir DIR, writes a pair of files for each key",
+    ),
+    (
+        &["-p", "-P", "-N", "--password", "--pass", "--pw", "--encrypt"],
+        "--passphrase asks for a passphrase on the terminal; --passphrase-file FILE reads the first line of FILE",
+    ),
+];
+
+/// Returns a complaint if clap's `error` is about a value or about one of these options.
+pub(super) fn complaint(error: &clap::Error) -> Option<Complaint> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            use std::error::Error as _;
+            error.source()?.downcast_ref::<Complaint>().cloned()
+        }
+        ErrorKind::InvalidValue => {
+            let option = text(ContextKind::InvalidArg)?.split(' ').next()?;
+            let typed = text(ContextKind::InvalidValue)?;
+            let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else { return None };
+            let (last, others) = known.split_last()?;
+            let problem = format!("{option} must be {} or {last}, not {}", others.join(", "), quoted(typed));
+            let nearest = text(ContextKind::SuggestedValue).map(|near| format!("the nearest is {near}"));
+            Some(Complaint::new(problem).hints(nearest))
+        }
+        ErrorKind::UnknownArgument => {
+            let name = text(ContextKind::InvalidArg)?.split('=').next()?;
+            let (_, hint) = OTHERS.iter().find(|(names, _)| names.contains(&name))?;
+            Some(Complaint::new(format!("there is no option {name}")).hint(*hint))
+        }
+        _ => None,
+    }
+}
 
 /// The first stand-in and the number of stand-ins: plane 15 of Unicode, which is for private use.
 const FIRST: u32 = 0xf_0000;

@@ -1,4 +1,7 @@
 //! Reads the values of options: numbers, durations, names.
+//!
+//! clap calls these parsers. An error is a [`Complaint`], which [`super::usage`] takes out of clap's
+//! error again.
 
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -10,8 +13,9 @@ use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use bytesize::ByteSize;
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::plan::{Complaint, ProgressForm};
+use crate::plan::{ColorChoice, Complaint, ProgressForm};
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -19,8 +23,39 @@ const LONGEST_BENCH: f64 = 3600.0;
 /// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
 const MOST_ROUNDS: u32 = 10_000;
 
-pub(super) fn count(typed: Option<&str>) -> Result<u64, Complaint> {
-    let Some(typed) = typed else { return Ok(1) };
+/// The values of an option, and their names.
+pub(super) type Names<T> = &'static [(&'static str, T)];
+
+pub(super) const TARGETS: Names<Target> = &[("key", Target::Key), ("fingerprint", Target::Fingerprint)];
+
+pub(super) const FORMATS: Names<Format> =
+    &[("pkcs8", Format::Pkcs8), ("openssh", Format::Openssh), ("ppk", Format::Ppk)];
+
+pub(super) const CIPHERS: Names<Cipher> =
+    &[("aes256-ctr", Cipher::Aes256Ctr), ("aes256-gcm", Cipher::Aes256Gcm), (GCM_IN_FULL, Cipher::Aes256Gcm)];
+
+/// OpenSSH's name of aes256-gcm. It is accepted, but not offered.
+const GCM_IN_FULL: &str = "aes256-gcm@openssh.com";
+
+pub(super) const PROGRESS_FORMS: Names<ProgressForm> =
+    &[("auto", ProgressForm::Auto), ("json", ProgressForm::Json)];
+
+pub(super) const COLORS: Names<ColorChoice> =
+    &[("auto", ColorChoice::Auto), ("always", ColorChoice::Always), ("never", ColorChoice::Never)];
+
+/// Returns a parser of these names. Completions offer them.
+pub(super) fn named<T: Copy + Send + Sync>(names: Names<T>) -> impl TypedValueParser<Value = T> {
+    let value = |name: &'static str| PossibleValue::new(name).hide(name == GCM_IN_FULL);
+    let known = PossibleValuesParser::new(names.iter().map(|(name, _)| value(name)));
+    known.map(|typed| names.iter().find(|(name, _)| *name == typed).expect("clap knows these names alone").1)
+}
+
+/// Returns a parser of the names of engines.
+pub(super) fn engines() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
+}
+
+pub(super) fn count(typed: &str) -> Result<u64, Complaint> {
     typed.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
         Complaint::new(format!(
             "--count must be a whole number from 1 to {}, not {}",
@@ -30,11 +65,7 @@ pub(super) fn count(typed: Option<&str>) -> Result<u64, Complaint> {
     })
 }
 
-pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
-    let Some(typed) = typed else {
-        let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        return Ok(available.min(NonZeroUsize::new(MAX_THREADS).unwrap_or(NonZeroUsize::MIN)));
-    };
+pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Complaint> {
     typed.parse().ok().filter(|&threads: &NonZeroUsize| threads.get() <= MAX_THREADS).ok_or_else(|| {
         Complaint::new(format!(
             "--threads must be a whole number from 1 to {MAX_THREADS}, not {}",
@@ -44,21 +75,25 @@ pub(super) fn threads(typed: Option<&str>) -> Result<NonZeroUsize, Complaint> {
     })
 }
 
+/// Returns the number of threads of a command line without `--threads`.
+pub(super) fn all_threads() -> NonZeroUsize {
+    let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    available.min(NonZeroUsize::new(MAX_THREADS).unwrap_or(NonZeroUsize::MIN))
+}
+
 /// Reads the duration of an option.
-pub(super) fn duration(option: &str, typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
-    parsed(typed).filter(|duration| !duration.is_zero()).map(Some).ok_or_else(|| {
+pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Complaint> {
+    parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
         Complaint::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
     })
 }
 
 /// Reads how long the agent keeps a key.
-pub(super) fn lifetime(typed: Option<&str>) -> Result<Option<NonZeroU32>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
+pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Complaint> {
     let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
-    seconds.and_then(NonZeroU32::new).map(Some).ok_or_else(|| {
+    seconds.and_then(NonZeroU32::new).ok_or_else(|| {
         Complaint::new(format!(
             "--lifetime must be a duration of whole seconds above 0, not {}",
             quoted(typed)
@@ -67,29 +102,29 @@ pub(super) fn lifetime(typed: Option<&str>) -> Result<Option<NonZeroU32>, Compla
     })
 }
 
-/// Reads the time that suggestions must fit into. They are part of an estimate.
-pub(super) fn within(typed: Option<&str>, estimate: bool) -> Result<Option<Duration>, Complaint> {
-    let within = duration("--within", typed)?;
-    if within.is_some() && !estimate {
-        return Err(Complaint::new("--within needs --estimate")
-            .hint("--estimate --within prints what fits into that time; --timeout ends a search"));
-    }
-    Ok(within)
-}
-
-pub(super) fn table_memory(typed: Option<&str>) -> Result<Option<usize>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
+pub(super) fn table_memory(typed: &str) -> Result<usize, Complaint> {
     let size = typed.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
-    size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).map(Some).ok_or_else(|| {
+    size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).ok_or_else(|| {
         Complaint::new(format!("--table-memory must be a size of at least 16KiB, not {}", quoted(typed)))
             .hint("write a number and a unit, such as 64KiB or 30MiB")
     })
 }
 
-pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
-    let Some(typed) = typed else { return Ok(Devices::ALL) };
+/// What `--gpu-device` asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GpuDevices {
+    /// A list of all devices.
+    List,
+    /// A search with these devices.
+    Use(Devices),
+}
+
+pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Complaint> {
+    if typed == "list" {
+        return Ok(GpuDevices::List);
+    }
     let numbers: Option<Vec<usize>> = typed.split(',').map(|number| number.parse().ok()).collect();
-    numbers.and_then(Devices::of).ok_or_else(|| {
+    numbers.and_then(Devices::of).map(GpuDevices::Use).ok_or_else(|| {
         Complaint::new(format!(
             "--gpu-device must be a number from 0 to {}, or several separated by commas, not {}",
             Devices::END - 1,
@@ -99,10 +134,9 @@ pub(super) fn devices(typed: Option<&str>) -> Result<Devices, Complaint> {
     })
 }
 
-pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
+pub(super) fn bench(typed: &str) -> Result<Duration, Complaint> {
     let seconds = typed.parse().ok().filter(|seconds| (0.1..=LONGEST_BENCH).contains(seconds));
-    seconds.map(|seconds| Some(Duration::from_secs_f64(seconds))).ok_or_else(|| {
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
         Complaint::new(format!(
             "--bench must be a number of seconds from 0.1 to {LONGEST_BENCH}, not {}",
             quoted(typed)
@@ -111,48 +145,7 @@ pub(super) fn bench(typed: Option<&str>) -> Result<Option<Duration>, Complaint> 
     })
 }
 
-pub(super) fn progress(typed: Option<&str>) -> Result<ProgressForm, Complaint> {
-    match typed {
-        None | Some("auto") => Ok(ProgressForm::Auto),
-        Some("json") => Ok(ProgressForm::Json),
-        Some(other) => Err(Complaint::new(format!("--progress must be auto or json, not {}", quoted(other)))
-            .hint("auto shows a line on a terminal; json writes an object to stderr every second")),
-    }
-}
-
-pub(super) fn target(typed: Option<&str>) -> Result<Target, Complaint> {
-    match typed {
-        None | Some("key") => Ok(Target::Key),
-        Some("fingerprint") => Ok(Target::Fingerprint),
-        Some(other) => Err(Complaint::new(format!("--in must be key or fingerprint, not {}", quoted(other)))),
-    }
-}
-
-pub(super) fn format(typed: Option<&str>) -> Result<Option<Format>, Complaint> {
-    match typed {
-        None => Ok(None),
-        Some("pkcs8") => Ok(Some(Format::Pkcs8)),
-        Some("openssh") => Ok(Some(Format::Openssh)),
-        Some("ppk") => Ok(Some(Format::Ppk)),
-        Some(other) => {
-            Err(Complaint::new(format!("--format must be pkcs8, openssh or ppk, not {}", quoted(other))))
-        }
-    }
-}
-
-pub(super) fn cipher(typed: Option<&str>) -> Result<Cipher, Complaint> {
-    match typed {
-        None => Ok(Cipher::default()),
-        Some("aes256-ctr") => Ok(Cipher::Aes256Ctr),
-        Some("aes256-gcm" | "aes256-gcm@openssh.com") => Ok(Cipher::Aes256Gcm),
-        Some(other) => {
-            Err(Complaint::new(format!("--cipher must be aes256-ctr or aes256-gcm, not {}", quoted(other))))
-        }
-    }
-}
-
-pub(super) fn rounds(typed: Option<&str>) -> Result<NonZeroU32, Complaint> {
-    let Some(typed) = typed else { return Ok(BCRYPT_ROUNDS) };
+pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Complaint> {
     typed.parse().ok().filter(|&rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS).ok_or_else(|| {
         Complaint::new(format!(
             "--rounds must be a whole number from 1 to {MOST_ROUNDS}, not {}",
@@ -162,36 +155,40 @@ pub(super) fn rounds(typed: Option<&str>) -> Result<NonZeroU32, Complaint> {
     })
 }
 
-pub(super) fn comment(typed: Option<&OsStr>) -> Result<Option<String>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
-    let Some(text) = typed.to_str() else {
-        return Err(Complaint::new(format!("--comment {} is not UTF-8 text", quoted_os(typed))));
-    };
-    match text.chars().position(is_active) {
-        None => Ok(Some(text.to_owned())),
-        Some(at) => Err(Complaint::new(format!(
-            "--comment {} has a control or formatting character at position {}",
-            quoted(text),
-            at + 1
+/// Returns a parser of comments.
+pub(super) fn comments() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().try_map(|typed: OsString| {
+        let Some(text) = typed.to_str() else {
+            return Err(Complaint::new(format!("--comment {} is not UTF-8 text", quoted_os(&typed))));
+        };
+        match text.chars().position(is_active) {
+            None => Ok(text.to_owned()),
+            Some(at) => Err(Complaint::new(format!(
+                "--comment {} has a control or formatting character at position {}",
+                quoted(text),
+                at + 1
+            ))
+            .hint("leave it out: the comment is the end of a single line, and terminals show it")),
+        }
+    })
+}
+
+/// Returns a parser of shell commands.
+pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|typed: OsString| {
+        if !typed.to_string_lossy().trim().is_empty() {
+            return Ok(typed);
+        }
+        Err(Complaint::new("--exec must be a shell command, and this one is empty").hint(
+            "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
         ))
-        .hint("leave it out: the comment is the end of a single line, and terminals show it")),
-    }
+    })
 }
 
 /// Reads a duration, such as `1h30m`. A number without a unit is seconds.
 fn parsed(typed: &str) -> Option<Duration> {
     let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit());
     humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
-}
-
-pub(super) fn exec(typed: Option<&OsStr>) -> Result<Option<OsString>, Complaint> {
-    let Some(typed) = typed else { return Ok(None) };
-    if typed.to_string_lossy().trim().is_empty() {
-        return Err(Complaint::new("--exec must be a shell command, and this one is empty").hint(
-            "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
-        ));
-    }
-    Ok(Some(typed.to_owned()))
 }
 
 /// Returns text in quotes, escaped for a terminal.

@@ -127,7 +127,10 @@ fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Compl
         Ok((line, if path.is_some() { warning(&file, &name)? } else { None }))
     };
     let (line, note) = read().map_err(|error| {
-        Complaint::new(format!("cannot read the passphrase from {}: {error}", format_args!("'{name}'")))
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        let hint =
+            is_missing.then(|| "write the name of a file; its first line is the passphrase".to_owned());
+        Complaint::new(format!("cannot read the passphrase from '{name}': {error}")).hints(hint)
     })?;
     let unusable = |problem: String| {
         Complaint::new(format!("{}: {problem}", format_args!("'{name}'")))

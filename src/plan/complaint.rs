@@ -9,7 +9,7 @@ use crate::escape::{escaped, escaped_char};
 const EXCERPT: usize = 60;
 
 /// One thing that makes a request unusable. Text that it repeats is escaped when it is shown.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Complaint {
     problem: String,
     place: Option<(String, Range<usize>)>,
@@ -48,6 +48,8 @@ impl Complaint {
         }
     }
 }
+
+impl std::error::Error for Complaint {}
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -365,7 +365,17 @@ fn help_and_manual_list_every_option() {
     }
 
     let manual = succeed(&mut program(&["--man"])).stdout;
-    assert!(manual.lines().any(|line| line.starts_with(".TH vanity-ed25519 1")), "{manual}");
+    assert!(manual.starts_with(".TH VANITY-ED25519 1 "), "{manual}");
+    for section in ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"] {
+        assert!(manual.contains(&format!("\n.SH {section}\n")), "{manual}");
+    }
+    if let Some(mandoc) = require::tool("mandoc") {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("vanity-ed25519.1");
+        fs::write(&file, &manual).unwrap();
+        let found = run(command(mandoc).args(["-T", "lint", "-W", "all"]).arg(&file));
+        assert_eq!((found.status, found.stdout.as_str()), (Some(0), ""), "{found:?}");
+    }
     let manual = manual.replace("\\-", "-");
     for option in options {
         assert!(manual.contains(&format!("\\fB{option}\\fR")), "{option} is not in the manual");
@@ -387,31 +397,122 @@ fn real_shells_accept_the_completions() {
     }
 }
 
-/// Loads the scripts under the names that the shells look for, and asks them to complete an option.
+/// What a shell must offer after a command line: options, values, files, directories or nothing.
+const OFFERED: [(&str, &str); 12] = [
+    ("--output-", "--output-dir"),
+    ("--format ", "openssh pkcs8 ppk"),
+    ("--in ", "fingerprint key"),
+    ("--cipher ", "aes256-ctr aes256-gcm"),
+    ("--progress ", "auto json"),
+    ("--color a", "always auto"),
+    ("--engine p", "portable"),
+    ("-o af", "afile"),
+    ("--passphrase-file af", "afile"),
+    ("-d a", "adir"),
+    ("--count a", ""),
+    ("--prefix a", ""),
+];
+
+const BASH: &str = r#"
+    source ./vanity-ed25519
+    set -- $(complete -p vanity-ed25519)
+    while [ "$1" != -F ]; do shift; done
+    function=$2
+    compopt() { [ "$2" != plusdirs ] || COMPREPLY=($(compgen -d "$cur")); }
+    while IFS= read -r line; do
+        IFS=' ' read -ra COMP_WORDS <<< "vanity-ed25519 $line|"
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        cur=${COMP_WORDS[COMP_CWORD]%|}
+        COMP_WORDS[COMP_CWORD]=$cur
+        "$function" vanity-ed25519 "$cur" "${COMP_WORDS[COMP_CWORD - 1]}"
+        # A shell does not offer what is typed already.
+        echo "${COMPREPLY[@]}" | sed "s|^$cur$||"
+    done"#;
+
+const FISH: &str = "
+    source vanity-ed25519.fish
+    while read --delimiter \\n line
+        echo (complete -C \"vanity-ed25519 $line\" | string split --fields 1 \\t)
+    end";
+
+/// Zsh completes only in a terminal. What it lists comes after the code that clears the rest of it.
+const ZSH: &str = r#"
+    zmodload zsh/zpty
+    while IFS= read -r line; do
+        zpty shell zsh -f -i
+        zpty -w shell "PS1='' PROMPT=''; stty cols 200; fpath=($PWD \$fpath); autoload -U compinit && compinit -D -u
+            zstyle ':completion:*' verbose false; bindkey '^I' list-choices; bindkey '^X' beep; echo RE''ADY"
+        while zpty -r shell text; do [[ $text != *READY* ]] || break; done
+        zpty -w -n shell "vanity-ed25519 $line"$'\t'$'\x18'
+        listed=""
+        until [[ $listed = *$'\a'* ]]; do zpty -r shell text $'*[\n\r\a]'; listed+=$text; done
+        zpty -d shell
+        listed=${listed##*$'\e[J'}
+        print -r -- ${${listed%%$'\e'*}//[^[:print:]]/ }
+    done"#;
+
+/// Elvish has its completer only in a terminal, where this file is read first.
+const ELVISH: &str = "
+    use str
+    eval (slurp < vanity-ed25519.elv)
+    from-lines < lines | each {|line|
+        var words = [(str:split ' ' $line)]
+        var seed = $words[-1]
+        var offered = [($edit:completion:arg-completer[vanity-ed25519] vanity-ed25519 $@words | each {|one|
+            if (eq (kind-of $one) string) { put $one } else { put $one[stem] }
+        })]
+        echo ':' (str:join ' ' [(each {|one| if (str:has-prefix $one $seed) { put $one } } $offered)])
+    }
+    exit";
+
+/// Loads the scripts under the names that the shells look for, and lets them complete.
 #[test]
-fn real_shells_complete_options() {
+fn real_shells_complete_options_values_and_files() {
     let directory = TempDir::new().unwrap();
-    let bash = "source ./vanity-ed25519 && set -- $(complete -p vanity-ed25519) && while [ \"$1\" != -F ]; do shift; done
-        COMP_WORDS=(vanity-ed25519 --output-) COMP_CWORD=1
-        \"$2\" vanity-ed25519 --output- vanity-ed25519 && printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let zsh = "fpath=($PWD $fpath) && autoload -U compinit && compinit -D -u &&
-        autoload +X _vanity-ed25519 && [[ $_comps[vanity-ed25519] = _vanity-ed25519 ]] &&
-        grep -o -e --output-dir ${functions_source[_vanity-ed25519]} | head -1";
-    let fish = "source vanity-ed25519.fish && complete -C 'vanity-ed25519 --output-'";
-    for (shell, file, options, ask) in [
-        ("bash", "vanity-ed25519", &["--norc", "--noprofile", "-c"][..], bash),
-        ("zsh", "_vanity-ed25519", &["-f", "-c"], zsh),
-        ("fish", "vanity-ed25519.fish", &["--no-config", "-c"], fish),
+    let at = |name: &str| directory.path().join(name);
+    fs::write(at("afile"), "").unwrap();
+    fs::create_dir(at("adir")).unwrap();
+    let lines: String = OFFERED.iter().map(|(line, _)| format!("{line}\n")).collect();
+    fs::write(at("lines"), &lines).unwrap();
+    fs::write(at("rc.elv"), ELVISH).unwrap();
+    let elvish = "elvish -rc rc.elv";
+    for (shell, file, args) in [
+        ("bash", "vanity-ed25519", &["--norc", "--noprofile", "-c", BASH][..]),
+        ("zsh", "_vanity-ed25519", &["-f", "-c", ZSH]),
+        ("fish", "vanity-ed25519.fish", &["--no-config", "-c", FISH]),
+        ("elvish", "vanity-ed25519.elv", &["-qec", elvish, "/dev/null"]),
     ] {
         let script = succeed(&mut program(&["--completions", shell])).stdout;
-        fs::write(directory.path().join(file), script).unwrap();
-        let Some(tool) = require::tool(shell) else { continue };
-        let mut shell_command = command(tool);
-        let ran = succeed(
-            shell_command.args(options).arg(ask).current_dir(&directory).env("HOME", directory.path()),
-        );
-        let answers: Vec<&str> = ran.stdout.lines().map(|line| line.split('\t').next().unwrap()).collect();
-        assert_eq!((answers, ran.stderr.as_str()), (vec!["--output-dir"], ""), "{shell}");
+        fs::write(at(file), script).unwrap();
+        let Some(mut tool) = require::tool(shell) else { continue };
+        if shell == "elvish" {
+            let Some(script) = require::tool("script") else { continue };
+            tool = script;
+        }
+        let mut command = command(tool);
+        let input = File::open(at("lines")).unwrap();
+        let ran = run(command.args(args).current_dir(&directory).env("HOME", directory.path()).stdin(input));
+        assert_eq!(ran.status, Some(0), "{shell}: {ran:?}");
+        let answers: Vec<String> = ran
+            .stdout
+            .lines()
+            .filter_map(|line| if shell == "elvish" { line.strip_prefix(": ") } else { Some(line) })
+            .map(|line| {
+                let mut words: Vec<&str> =
+                    line.split_whitespace().map(|word| word.trim_end_matches('/')).collect();
+                words.sort_unstable();
+                words.join(" ")
+            })
+            .collect();
+        assert_eq!(answers.len(), OFFERED.len(), "{shell}: {ran:?}");
+        for ((line, expected), answer) in OFFERED.iter().zip(&answers) {
+            // Elvish cannot be told to offer directories alone, and offers options for patterns.
+            let is_expected = match *line {
+                "-d a" if shell == "elvish" => answer == "adir afile",
+                _ => answer == expected,
+            };
+            assert!(is_expected, "{shell}: '{line}' is completed by '{answer}', not by '{expected}'");
+        }
     }
 }
 
