@@ -1,4 +1,4 @@
-//! Finds Ed25519 SSH keys whose public key text carries a word of your choice.
+//! Finds Ed25519 SSH keys whose public key text contains a word you choose.
 //!
 //! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full
 //! fixed-base multiplication on edwards25519. This library makes candidates and finds those whose

@@ -1,5 +1,5 @@
 {
-  description = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
+  description = "Finds Ed25519 SSH keys whose public key text contains a word you choose";
 
   inputs.nixpkgs.url = "nixpkgs";
 
@@ -54,7 +54,7 @@
             doInstallCheck = true;
             installCheckPhase = "$out/bin/vanity-ed25519 --quiet ab > /dev/null";
             meta = {
-              description = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
+              description = "Finds Ed25519 SSH keys whose public key text contains a word you choose";
               homepage = "@REPOSITORY@";
               license = with pkgs.lib.licenses; [ mit asl20 ];
               mainProgram = "vanity-ed25519";

@@ -1,6 +1,6 @@
 # For a tap of Homebrew.
 class VanityEd25519 < Formula
-  desc "Finds Ed25519 SSH keys whose public key text carries a word of your choice"
+  desc "Finds Ed25519 SSH keys whose public key text contains a word you choose"
   homepage "@REPOSITORY@"
   version "@VERSION@"
   license any_of: ["MIT", "Apache-2.0"]

@@ -15,26 +15,26 @@ use super::values::{self, GpuDevices, named};
 
 pub(super) const NAME: &str = "vanity-ed25519";
 
-const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text carries a word of your choice";
+const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text contains a word you choose";
 
 const EXAMPLES: &str = "\
 Examples:
-  vanity-ed25519 abc > key.pem             one key, PKCS#8 PEM on stdout
   vanity-ed25519 -o ~/.ssh/id_alice alice  ~/.ssh/id_alice and ~/.ssh/id_alice.pub
+  vanity-ed25519 abc > key.pem             one key, PKCS#8 PEM on stdout
   vanity-ed25519 --word bob --estimate     the odds, without a search
   vanity-ed25519 -d keys -n 5 ann bob      five pairs of files for each name
   vanity-ed25519 --regex '^A.*99$' --json  one JSON object per line
 
-Exit status: 0 all found; 1 a failure; 2 an unusable request; 3 ended by --timeout;
+Exit status: 0 all found; 1 a failure; 2 invalid usage; 3 ended by --timeout;
 130, 143 or 129 ended by a signal, within a second. Keys found before that are kept. A key
 whose encryption takes much longer is given up and reported.";
 
 const LONG_ABOUT: &str = "\
-Finds Ed25519 SSH keys whose public key text carries a word of your choice.
+Finds Ed25519 SSH keys whose public key text contains a word you choose.
 
 The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters \
-never change. The program searches the 43 after them, which are the body. Before it prints or writes a key, \
-it derives the key a second time, with ed25519-dalek, and compares it with the pattern a second time.";
+never change. The program searches the other 43, which are the body. It verifies every key twice: before it \
+prints or writes a key, ed25519-dalek derives the key again, and the pattern is compared again.";
 
 /// The command line.
 #[derive(Parser)]
@@ -92,15 +92,15 @@ pub(super) struct Args {
     #[arg(long, help_heading = "What to look for", conflicts_with = "leet")]
     pub regex: bool,
 
-    /// Ignore upper and lower case (default)
+    /// Ignore case (default)
     #[arg(short = 'i', long, help_heading = "What to look for", overrides_with = "case_sensitive")]
     pub ignore_case: bool,
 
-    /// Distinguish upper and lower case
+    /// Match upper and lower case exactly
     #[arg(short = 's', long, help_heading = "What to look for", overrides_with = "ignore_case")]
     pub case_sensitive: bool,
 
-    /// Let a letter also match its usual digit
+    /// Let a letter also match its look-alike digit
     ///
     /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
     #[arg(long, help_heading = "What to look for")]
@@ -167,8 +167,8 @@ pub(super) struct Args {
     ///
     /// Without --output and --output-dir, no private key is written to disk, and stdout has the
     /// public line. With one of them, the file is written first. The agent is the one that
-    /// SSH_AUTH_SOCK names; on Windows it is the agent of OpenSSH. If the agent does not take the
-    /// key in the end, the key is written to a new file.
+    /// SSH_AUTH_SOCK names; on Windows it is the agent of OpenSSH. If the agent rejects the key
+    /// in the end, the key is written to a new file.
     #[arg(long, help_heading = "Where the key goes")]
     pub agent: bool,
 
@@ -195,9 +195,9 @@ pub(super) struct Args {
 
     /// Format of the private key: pkcs8, openssh or ppk
     ///
-    /// Without this option, the format is PKCS#8 PEM in files named *.pem and on stdout if that is no
-    /// terminal, PuTTY's in files named *.ppk, and the OpenSSH format elsewhere. OpenSSH reads PKCS#8 from
-    /// version 9.8 on. PuTTY reads ppk, its version 3, from version 0.75 on.
+    /// Without this option, the name of the file decides: PKCS#8 PEM for *.pem, PuTTY's format for
+    /// *.ppk, and the OpenSSH format for all others. On stdout it is PKCS#8 PEM, and on a terminal the
+    /// OpenSSH format. OpenSSH reads PKCS#8 since version 9.8. PuTTY reads ppk, version 3, since 0.75.
     #[arg(long, value_name = "FORM", help_heading = "Where the key goes", value_parser = named(values::FORMATS), hide_possible_values = true)]
     pub format: Option<Format>,
 
@@ -222,9 +222,8 @@ pub(super) struct Args {
 
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
-    /// The rounds apply to an encrypted key in the OpenSSH format. The default is that of
-    /// ssh-keygen. More rounds make guessing the passphrase more expensive and opening the key
-    /// slower. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
+    /// This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen.
+    /// With more rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes", value_parser = values::rounds, value_hint = ValueHint::Other)]
     pub rounds: Option<NonZeroU32>,
 
@@ -241,7 +240,7 @@ pub(super) struct Args {
 
     /// Run the shell command COMMAND after each key that is kept
     ///
-    /// Public data is in the environment: VANITY_PATTERN, VANITY_PUBLIC_KEY, VANITY_FINGERPRINT,
+    /// The environment has public data: VANITY_PATTERN, VANITY_PUBLIC_KEY, VANITY_FINGERPRINT,
     /// VANITY_PRIVATE_KEY_FILE and VANITY_PUBLIC_KEY_FILE (unset if the key went to stdout),
     /// VANITY_ATTEMPTS, VANITY_SECONDS. The commands run one at a time, in the order of the keys,
     /// while the search goes on. If one fails, the exit status is 1.
@@ -254,16 +253,16 @@ pub(super) struct Args {
 
     /// Print the odds and exit
     ///
-    /// For one pattern, cheaper ways to nearly the same word follow. Several patterns are printed
-    /// as a table, the most likely one first.
+    /// For one pattern, similar patterns that take less time follow. Several patterns are printed as
+    /// a table, the most likely one first.
     #[arg(long, help_heading = "What is shown", conflicts_with = "bench")]
     pub estimate: bool,
 
     /// With --estimate: print what fits into this time: 10min, 1h
     ///
-    /// A pattern fits if its chance is 50% or more within this time. The program prints the
-    /// longest beginning of PATTERN that fits, and the best variants. Of several patterns, it
-    /// prints how many fit.
+    /// A pattern fits if it has a chance of 50% or more within this time. The program prints the
+    /// longest beginning of PATTERN that fits, and the best variants. Of several patterns, it prints
+    /// how many fit.
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, help_heading = "What is shown", value_parser = |typed: &str| values::duration("--within", typed), value_hint = ValueHint::Other)]
     pub within: Option<Duration>,
 

@@ -97,7 +97,7 @@ impl List {
             && matches!(style.kind, Kind::Anywhere | Kind::Prefix)
         {
             self.notices.push(Notice::note(format!(
-                "every key text begins with {}, which needs no pattern; `{rest}` alone is likelier",
+                "every key text begins with {}, which needs no pattern; `{rest}` alone is faster to find",
                 wire::FIXED
             )));
         }

@@ -81,7 +81,7 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Optio
     if let Some(within) = within {
         let number = sorted.partition_point(|pattern| fits(pattern.odds(), rate, within)) as u64;
         lines.push(format!(
-            "a chance of 50% within {}: the first {} of {}",
+            "a 50% chance within {}: the first {} of {}",
             limit(within),
             grouped(number),
             counted(patterns.len() as u64, "pattern")
@@ -192,21 +192,21 @@ impl<'a> Suggestions<'a> {
         let within = self.within.map_or_else(String::new, limit);
         let heading = match &self.variants[..] {
             [] if self.within.is_none() => return Vec::new(),
-            [] => return vec![format!("nothing like it has a chance of 50% within {within}")],
+            [] => return vec![format!("nothing similar has a 50% chance within {within}")],
             [itself] if itself.changes.is_empty() => {
                 let text = paint.bold(escaped(self.pattern.text()));
-                return vec![format!("{text} has a chance of 50% within {within}")];
+                return vec![format!("{text} has a 50% chance within {within}")];
             }
-            _ if self.within.is_none() => "cheaper ways to nearly the same:".to_owned(),
+            _ if self.within.is_none() => "Similar and faster:".to_owned(),
             [first, ..] if first.changes == [Change::Shorter] => {
                 let (kept, whole) = (first.kept, self.pattern.text().len());
                 format!(
-                    "with a chance of 50% within {within}, the longest beginning first ({kept} of {whole} characters):"
+                    "With a 50% chance within {within}, the longest beginning first ({kept} of {whole} characters):"
                 )
             }
-            _ => format!("with a chance of 50% within {within}:"),
+            _ => format!("With a 50% chance within {within}:"),
         };
-        let titles = ["likelier", "odds", "50% within", "95% within", "what to search for"];
+        let titles = ["easier", "odds", "50% within", "95% within", "what to search for"];
         let rows: Vec<[String; 5]> = std::iter::once(titles.map(str::to_owned))
             .chain(self.variants.iter().map(|variant| self.row(variant)))
             .collect();

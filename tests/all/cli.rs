@@ -237,7 +237,7 @@ fn an_estimate_searches_nothing() {
 #[test]
 fn the_fixed_beginning_needs_no_pattern() {
     let ran = succeed(&mut program(&["--estimate", "AAAAalice"]));
-    let note = "which needs no pattern; `alice` alone is likelier";
+    let note = "which needs no pattern; `alice` alone is faster to find";
     assert!(ran.stderr.starts_with("note: every key text begins with AAAAC3Nza"), "{}", ran.stderr);
     assert!(ran.stderr.contains(note), "{}", ran.stderr);
     // Fingerprints have no such beginning.
