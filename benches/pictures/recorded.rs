@@ -50,40 +50,6 @@ impl Engines {
     }
 }
 
-/// A recording of engines on different numbers of threads.
-pub struct Threads {
-    pub about: String,
-    pub engines: Vec<Scaling>,
-}
-
-/// The ratio of an engine's rate to its rate on one thread, by number of threads.
-pub struct Scaling {
-    pub name: String,
-    pub ratios: Vec<(u32, f64)>,
-}
-
-impl Threads {
-    pub fn parse(file: &str, text: &str) -> Result<Self> {
-        let columns = ["engine", "threads", "keys_per_second", "ratio_to_one_thread"];
-        let (about, cells) = parse(file, text, columns)?;
-        let mut engines = Vec::<Scaling>::new();
-        for [engine, threads, rate, ratio] in cells {
-            let (name, count) = (engine.name()?, threads.count()?);
-            rate.positive()?;
-            let at = engines.iter().position(|other| other.name == name).unwrap_or(engines.len());
-            if at == engines.len() {
-                engines.push(Scaling { name, ratios: Vec::new() });
-            }
-            let ratios = &mut engines[at].ratios;
-            match ratios.binary_search_by_key(&count, |&(count, _)| count) {
-                Ok(_) => return Err(threads.wrong("occurs twice for this engine")),
-                Err(at) => ratios.insert(at, (count, ratio.positive()?)),
-            }
-        }
-        Ok(Self { about, engines })
-    }
-}
-
 /// The content of a cell, and its place.
 struct Cell {
     text: String,
@@ -175,10 +141,6 @@ pub mod tests {
         )
     }
 
-    pub fn threads(rows: &str) -> Result<Threads> {
-        Threads::parse("t.csv", &format!("{HEAD}engine,threads,keys_per_second,ratio_to_one_thread\n{rows}"))
-    }
-
     #[test]
     fn a_wrong_recording_is_reported_with_file_line_and_reason() {
         let cases = [
@@ -197,12 +159,9 @@ pub mod tests {
         for (rows, expected) in cases {
             assert_eq!(engines(rows).err().unwrap().to_string(), expected);
         }
-        let twice = threads("a,1,9,1\na,1,9,1\n").err().unwrap().to_string();
-        assert_eq!(twice, "t.csv:7: threads: occurs twice for this engine: '1'");
-        let headless =
-            Threads::parse("t.csv", "engine,threads,keys_per_second,ratio_to_one_thread\na,1,9,1\n");
-        assert_eq!(headless.err().unwrap().to_string(), "t.csv:1: the head has no line '# command ...'");
-        let columns = Threads::parse("t.csv", "a,1,9,1\n").err().unwrap().to_string();
-        assert!(columns.starts_with("t.csv:1: the columns are not engine,threads"), "{columns}");
+        let parse = |text| Engines::parse("e.csv", text).err().unwrap().to_string();
+        let columns = "engine,threads,keys_per_second,ratio,ratio_from,ratio_to";
+        assert_eq!(parse(&format!("{columns}\na,1,9,1,1,1\n")), "e.csv:1: the head has no line '# command ...'");
+        assert!(parse("a,1,9,1\n").starts_with("e.csv:1: the columns are not engine,threads"));
     }
 }
