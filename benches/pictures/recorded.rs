@@ -159,9 +159,12 @@ pub mod tests {
         for (rows, expected) in cases {
             assert_eq!(engines(rows).err().unwrap().to_string(), expected);
         }
-        let parse = |text| Engines::parse("e.csv", text).err().unwrap().to_string();
+        let parse = |text: &str| Engines::parse("e.csv", text).err().unwrap().to_string();
         let columns = "engine,threads,keys_per_second,ratio,ratio_from,ratio_to";
-        assert_eq!(parse(&format!("{columns}\na,1,9,1,1,1\n")), "e.csv:1: the head has no line '# command ...'");
+        assert_eq!(
+            parse(&format!("{columns}\na,1,9,1,1,1\n")),
+            "e.csv:1: the head has no line '# command ...'"
+        );
         assert!(parse("a,1,9,1\n").starts_with("e.csv:1: the columns are not engine,threads"));
     }
 }

@@ -181,8 +181,8 @@ impl Home {
             }
             ["puttygen", ..] if require::tool("puttygen").is_none() => {}
             [
-                "vanity-ed25519" | "ssh" | "ssh-copy-id" | "ssh-keygen" | "puttygen" | "git" | "chmod" | "cut"
-                | "echo",
+                "vanity-ed25519" | "ssh" | "ssh-copy-id" | "ssh-keygen" | "puttygen" | "git" | "chmod"
+                | "cut" | "echo",
                 ..,
             ] => {
                 let user = format!("{}@host", sshd::user("-un"));
@@ -332,10 +332,13 @@ fn a_fresh_clone_needs_one_command_for_a_key_and_one_for_the_tests() {
     let readme = documents::read("README.md");
     let blocks = readme.split("\n```sh\n").skip(1).map(|block| block.split("\n```").next().unwrap());
     let cargo: Vec<&str> = blocks.filter(|block| block.starts_with("cargo ")).collect();
-    assert_eq!(cargo, [
-        "cargo run --release -- -o id_alice alice",
-        "cargo install --path . --locked",
-        "cargo run --release -- abc > key.pem",
-        "cargo test"
-    ]);
+    assert_eq!(
+        cargo,
+        [
+            "cargo run --release -- -o id_alice alice",
+            "cargo install --path . --locked",
+            "cargo run --release -- abc > key.pem",
+            "cargo test"
+        ]
+    );
 }
