@@ -33,7 +33,7 @@ schema, objects = json.load(sys.stdin)
 Draft202012Validator.check_schema(schema)
 validator = Draft202012Validator(schema)
 faults = (next(validator.iter_errors(object), None) for object in objects)
-print(json.dumps([fault and str(fault) for fault in faults]))
+print(json.dumps([fault and fault.message for fault in faults]))
 ";
 
 /// Returns why the schema refuses each object. `None` if no Python with the package jsonschema is
@@ -160,8 +160,13 @@ fn every_object() -> Vec<Value> {
         assert_eq!(ran.status, Some(0), "{ran:?}");
         all.extend(objects(&ran.stdout));
     }
-    for patterns in [&[NEVER][..], &[NEVER, "bcdefghijabcdefghija"], &["-n", "3", NEVER]] {
-        let ran = run(program(&["-q", "--progress", "json", "--timeout", "1500ms"]).args(patterns));
+    let with_progress =
+        [&[NEVER][..], &[NEVER, "bcdefghijabcdefghija"], &["-n", "3", NEVER]].map(|patterns| {
+            let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1500ms"]);
+            program::start(search.args(patterns).stdout(Stdio::piped()).stderr(Stdio::piped()))
+        });
+    for search in with_progress {
+        let ran = search.end();
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
         all.extend(objects(&ran.stderr));
     }
