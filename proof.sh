@@ -194,7 +194,8 @@ fi
 more 1 'the vectors of RFC 8032 and NIST, in every lane and with every engine' 'all' unit key:: sha512 chacha self_test
 seeds=$(of 100000 10000000)
 shown 2 'random seeds: every back end derives the same keys as ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
-more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek' '101,536 each' tests engines every_candidate
+more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek, and hits what matches' \
+    "$(of 21,536 101,536) each" with VANITY_SEEDS="$(of 20000 100000)" tests engines every_candidate the_hits_are
 more 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
 seeds=$(of 20000 1000000)
 shown 2 'random seeds: every device derives the same keys as ed25519-dalek, and draws the right seeds' "$seeds each" \
