@@ -245,7 +245,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         engine: &engine,
         patterns: &patterns,
         threads: NonZeroUsize::new(2).unwrap(),
-        goal: Goal::Keys(Quota::Each(50)),
+        goal: Goal::Keys(Quota::Each(20)),
         timeout: None,
         prepare: None,
     };
@@ -254,7 +254,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     assert_eq!(summary.attempts, given.len() as u64);
     let mut needles = Needles::default();
     // The last seeds are the likeliest to be left.
-    for (number, seed) in given.iter().rev().take(20_000).enumerate() {
+    for (number, seed) in given.iter().rev().take(4000).enumerate() {
         needles.add_seed(seed, number);
     }
     // A control: these bytes are in memory, and must be found there.

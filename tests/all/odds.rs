@@ -228,7 +228,7 @@ fn the_stated_odds_are_exact() {
             format!("{}:{pattern}\n", kind.filter(|kind| *kind != "leet").unwrap_or("anywhere"))
         });
         fs::write(&file, lines.collect::<String>()).unwrap();
-        let mut command = program(&["--estimate", "--json", "-t", "1", "-f"]);
+        let mut command = program(&["--estimate", "--json", "-t", "1", "--engine", "reference", "-f"]);
         let ran = succeed(command.arg(&file).args(style));
         let estimates = objects(&ran.stdout);
         assert_eq!(estimates.len(), same.len());

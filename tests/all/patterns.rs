@@ -169,7 +169,8 @@ fn a_pattern_that_occurs_again_is_searched_once() {
     write("words", "# words\nab\nprefix:Ab\n+a\n AB\nregex:ab\n+a\nregex:AB\nanywhere:ab\n");
     write("more", "aB\ncd\n");
     let answer = |args: &[&str]| {
-        let ran = succeed(program(args).args(["--json", "--estimate", "-t", "1"]).current_dir(&directory));
+        let mut estimate = program(&["--json", "--estimate", "--engine", "reference"]);
+        let ran = succeed(estimate.args(args).current_dir(&directory));
         let patterns: Vec<String> =
             objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
         (patterns.join(" "), ran.stderr)
