@@ -255,8 +255,8 @@ more 14 'a key is durable before it is reported, by the order of system calls' a
 keys=$(of 1000 10000) kills=$(of 20 200)
 more 15 'kill -9 at random moments of a batch loses no reported key' "$kills kills, $keys keys" \
     with VANITY_KEYS="$keys" VANITY_KILLS="$kills" tests batch kills
-more 17 'full and read-only disks and file size limits end a batch and lose no reported key; a removed directory ends it with an error' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
-more 17 'a removed directory, with keys in single files' all tests files a_directory_that_vanishes
+more 17 'full and read-only disks and file size limits end a batch and lose no reported key' all tests batch a_full_disk a_disk a_limit a_stdout
+more 17 'a directory that vanishes ends a search with an error' all tests files a_directory_that_vanishes
 more 18 'closed and full streams cause no panic and lose no file' all tests cli closed_streams a_full_stdout
 more 18 'a reader that leaves ends the search, and what was found is kept' all tests files a_reader
 more 19 'bad input is refused, and every character of the answer is right' all tests bad_input bad_input_is
