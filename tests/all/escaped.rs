@@ -161,7 +161,7 @@ fn the_name_of_the_program_is_not_repeated() {
 /// as JSON.
 #[test]
 fn patterns_are_escaped_wherever_they_come_from() {
-    for nasty in [all(), NASTY[0].to_owned(), "\u{202e}\u{feff}".to_owned()] {
+    for nasty in [all(), "\u{202e}\u{feff}".to_owned()] {
         let directory = TempDir::new().unwrap();
         let pattern = expression(&nasty);
         let file = format!("regex:{}\nregex:{}\nab\nab\n", pattern.replace('\n', " "), "^[A-P]|\u{7}x");
