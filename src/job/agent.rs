@@ -3,11 +3,11 @@
 //! Before the search the agent takes and drops a random key, and a directory is tried for the keys
 //! that the agent does not take in the end. So a find is lost only if both fail later.
 
-use super::error::{JobError, complaint};
+use super::error::{JobError, diagnostic};
 use super::reporter::Added;
 use super::rescue::Rescue;
 use crate::agent::{Agent, AgentError, Constraints};
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 use crate::search::{Find, Stop};
 use crate::store::Destination;
 
@@ -28,8 +28,8 @@ pub(super) struct AgentLog {
 
 impl OpenAgent {
     /// Checks that the agent takes keys, and that the keys that it does not take have a place.
-    pub(super) fn open(constraints: Constraints, destination: &Destination) -> Result<Self, Complaint> {
-        let agent = Agent::open(constraints).map_err(|error| complaint(&error, error.hint()))?;
+    pub(super) fn open(constraints: Constraints, destination: &Destination) -> Result<Self, Diagnostic> {
+        let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
         if *destination == Destination::Stream {
             Rescue::new().check()?;
         }

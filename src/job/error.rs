@@ -7,8 +7,8 @@ use std::{fmt, io};
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
 use crate::notice::{counted, grouped};
-use crate::plan::{Complaint, Refusal};
-use crate::search::{SearchError, Signal, Unmeasured};
+use crate::plan::{Diagnostic, PlanError};
+use crate::search::{MeasureError, SearchError, Signal};
 use crate::store::StoreError;
 use crate::sys::RandomnessError;
 
@@ -16,7 +16,7 @@ use crate::sys::RandomnessError;
 #[derive(Debug)]
 pub enum JobError {
     /// The request was refused before the search.
-    Refused(Refusal),
+    Refused(PlanError),
     /// A signal arrived before there was a result.
     Signal(Signal),
     /// The handlers of signals cannot be installed.
@@ -184,12 +184,12 @@ impl fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
-/// Returns a complaint about a problem.
-pub(super) fn complaint(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Complaint {
-    let complaint = Complaint::new(problem.to_string());
+/// Returns a diagnostic about a problem.
+pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(problem.to_string());
     match hint {
-        Some(hint) => complaint.hint(hint),
-        None => complaint,
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
     }
 }
 
@@ -198,17 +198,17 @@ fn are(keys: u64) -> String {
     format!("{} {}", counted(keys, "key"), if keys == 1 { "is" } else { "are" })
 }
 
-impl<R: Into<Refusal>> From<R> for JobError {
-    fn from(refusal: R) -> Self {
-        Self::Refused(refusal.into())
+impl<R: Into<PlanError>> From<R> for JobError {
+    fn from(error: R) -> Self {
+        Self::Refused(error.into())
     }
 }
 
-impl From<Unmeasured> for JobError {
-    fn from(unmeasured: Unmeasured) -> Self {
-        match unmeasured {
-            Unmeasured::Signal(signal) => Self::Signal(signal),
-            Unmeasured::Failed(error) => Self::Search(error),
+impl From<MeasureError> for JobError {
+    fn from(error: MeasureError) -> Self {
+        match error {
+            MeasureError::Signal(signal) => Self::Signal(signal),
+            MeasureError::Failed(error) => Self::Search(error),
         }
     }
 }

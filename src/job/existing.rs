@@ -8,7 +8,7 @@ use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger};
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::Pattern;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 use crate::search::{Quota, Stop};
 
 /// The most patterns or files that are listed by name.
@@ -65,7 +65,7 @@ pub(super) fn subtract(
     })
 }
 
-fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Complaint> {
+fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Diagnostic> {
     let wanted = ledger::Wanted {
         patterns: &wanted.patterns,
         comment: wanted.comment,
@@ -73,7 +73,7 @@ fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Resul
         encrypted: source.is_some(),
     };
     let inventory = ledger.reconcile(&wanted).map_err(|error| {
-        Complaint::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
+        Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
             "move it away, and the same command makes a new one from the existing keys; \
                  or choose another directory",
         )
@@ -84,7 +84,7 @@ fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Resul
     let keys = counted(inventory.in_the_clear.len() as u64, "existing key");
     let are = if inventory.in_the_clear.len() == 1 { "is" } else { "are" };
     let files = names(&inventory.in_the_clear);
-    Err(Complaint::new(format!("{keys} {are} not encrypted: {files}")).hint(
+    Err(Diagnostic::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
     ))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::OpenAgent;
-use super::error::{JobError, complaint};
+use super::error::{JobError, diagnostic};
 use super::existing::{self, Existing};
 use super::expected::expected_attempts;
 use super::passphrase::Source;
@@ -76,7 +76,7 @@ impl OpenSearch {
         if agent.is_some() && destination == Destination::Stream {
             notices.push(Notice::note(IN_MEMORY));
         }
-        destination.prepare().map_err(|error| complaint(&error, error.hint()))?;
+        destination.prepare().map_err(|error| diagnostic(&error, error.hint()))?;
         let mut stop = None;
         let (ledger, existing) = match &destination {
             Destination::Directory(directory) => {

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal as _};
 
-use super::error::complaint;
-use crate::plan::Complaint;
+use super::error::diagnostic;
+use crate::plan::Diagnostic;
 use crate::store::{Destination, Kept, NewPair};
 
 /// The directories for such finds, in the order in which they are tried: the working directory, and
@@ -18,7 +18,7 @@ impl Rescue {
     }
 
     /// Checks that at least one of the directories takes files.
-    pub(super) fn check(&self) -> Result<(), Complaint> {
+    pub(super) fn check(&self) -> Result<(), Diagnostic> {
         let mut failed = None;
         let is_there = |one: &&Destination| matches!(one, Destination::Directory(path) if path.is_dir());
         for directory in self.0.iter().filter(is_there) {
@@ -27,7 +27,7 @@ impl Rescue {
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        failed.map_or(Ok(()), |error| Err(complaint(&error, error.hint())))
+        failed.map_or(Ok(()), |error| Err(diagnostic(&error, error.hint())))
     }
 
     /// Writes a pair to files in the first directory that takes it, or returns why none does.

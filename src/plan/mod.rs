@@ -3,9 +3,9 @@
 //! A plan has passed all checks that need only the command line. It has opened nothing;
 //! [`crate::job`] opens what a plan names.
 
-mod complaint;
+mod diagnostic;
+mod error;
 mod output;
-mod refusal;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -20,9 +20,9 @@ use crate::pattern::Pattern;
 use crate::search::Quota;
 use crate::store::Destination;
 
-pub use complaint::Complaint;
+pub use diagnostic::Diagnostic;
+pub use error::{PlanError, Usage};
 pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
-pub use refusal::{Refusal, Usage};
 
 /// What the program does.
 pub enum Plan {
@@ -131,7 +131,7 @@ impl EngineChoice {
     /// # Errors
     ///
     /// Returns the errors of [`engine::candidates`].
-    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, Refusal> {
+    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, PlanError> {
         let sizing = self.sizing(expected_attempts);
         match self {
             Self::Named { name, .. } => Ok(engine::candidates(&name, sizing)?),

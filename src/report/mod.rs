@@ -22,7 +22,7 @@ mod suggestions;
 mod table;
 
 pub use bench::bench;
-pub use failure::{failure, lost, refusal, status};
+pub use failure::{failure, lost, plan_error, status};
 pub use odds::estimate;
 pub use paint::Paint;
 pub use search::Report;
