@@ -5,7 +5,7 @@ use std::panic::UnwindSafe;
 use std::process::ExitCode;
 
 use vanity_ed25519::cli;
-use vanity_ed25519::job::{self, JobError, OpenSearch, Untold};
+use vanity_ed25519::job::{self, JobError, PreparedSearch, Untold};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, Paint, Report};
 use vanity_ed25519::search::{End, check_randomness};
@@ -31,7 +31,7 @@ fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> 
     }
     check_randomness().map_err(JobError::Randomness)?;
     #[cfg(all(unix, feature = "gpu"))]
-    vanity_ed25519::search::Stop::come_first().map_err(JobError::Signals)?;
+    vanity_ed25519::search::Stop::install_early().map_err(JobError::Signals)?;
     let printed = match plan()? {
         Plan::Print(text) => report::print(&text),
         Plan::Help(text, color) => {
@@ -42,7 +42,7 @@ fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> 
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan)?),
         Plan::Bench(plan) => report::bench(&job::bench(plan)?),
         Plan::Search(plan) => {
-            let search = OpenSearch::open(plan)?;
+            let search = PreparedSearch::open(plan)?;
             return search.run(&mut Report::new(&search), abandon);
         }
     };

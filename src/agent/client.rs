@@ -58,12 +58,6 @@ impl Agent {
             if is_listed { Ok(()) } else { Err(AgentError::Unlisted) }
         })
     }
-
-    /// Returns how the agent holds keys.
-    #[must_use]
-    pub fn constraints(&self) -> Constraints {
-        self.constraints
-    }
 }
 
 /// Returns the path at which the agent of this user listens.

@@ -25,8 +25,8 @@ use crate::engine::{self, Devices};
 use crate::key::Format;
 use crate::pattern::{Kind, Style};
 use crate::plan::{
-    BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, OutputOptions, Plan, PlanError,
-    SearchPlan, Usage,
+    BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, KeyOutput, OutputOptions, Plan,
+    PlanError, SearchPlan, Usage,
 };
 use crate::search::Quota;
 use crate::store::Destination;
@@ -101,7 +101,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
         // People read it there, and copy it. Every OpenSSH reads this format.
         format = Some(Format::Openssh);
     }
-    let encryption = encryption::encryption(&args, destination.format(format))?;
+    let format = destination.format(format);
+    let encryption = encryption::encryption(&args, format)?;
     // A user who names a device wants to use it.
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
@@ -122,22 +123,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
         notices.extend(streams::warning());
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let plan = SearchPlan {
-        patterns,
-        notices,
-        quota,
-        engine,
-        threads,
-        timeout,
-        destination,
-        agent,
-        host,
-        format,
-        encryption,
-        comment,
-        exec,
-        output,
-    };
+    let keys = KeyOutput { destination, agent, host, format, encryption, comment, exec };
+    let plan = SearchPlan { patterns, notices, quota, engine, threads, timeout, keys, output };
     if args.estimate {
         return Ok(Plan::Estimate(EstimatePlan { search: plan, within }));
     }
@@ -219,12 +206,12 @@ fn check_count(plan: &SearchPlan) -> Result<(), Diagnostic> {
         Quota::Any(count) => *count,
         Quota::Left(counts) => counts.iter().sum(),
     };
-    if plan.host.is_some() && keys > 1 {
+    if plan.keys.host.is_some() && keys > 1 {
         return Err(Diagnostic::new(format!("--host-key makes one key, but you asked for {keys} keys")).hint(
             "leave out --count; for several patterns add --any; a name goes after =, as in --host-key=NAME",
         ));
     }
-    if matches!(plan.destination, Destination::File(_)) && keys > 1 {
+    if matches!(plan.keys.destination, Destination::File(_)) && keys > 1 {
         return Err(Diagnostic::new(format!("--output names one file, but you asked for {keys} keys"))
             .hint("--output-dir DIR writes a pair of files for each key"));
     }

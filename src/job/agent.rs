@@ -36,16 +36,11 @@ impl OpenAgent {
         Ok(Self { agent })
     }
 
-    /// Returns how the agent holds keys.
-    pub(super) fn constraints(&self) -> Constraints {
-        self.agent.constraints()
-    }
-
     /// Adds a find to the agent.
     pub(super) fn add(&self, find: &Find, comment: &str, log: &mut AgentLog, stop: &Stop) -> Added {
         let added = match log.is_silent {
             true => Err(AgentError::Silent),
-            false => self.agent.add(&find.seed, comment, &|| stop.requested().is_some()),
+            false => self.agent.add(&find.seed, comment, &|| stop.acknowledge().is_some()),
         };
         log.is_silent |= matches!(added, Err(AgentError::Silent));
         log.not_added += u64::from(added.is_err());

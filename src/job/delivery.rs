@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use super::agent::AgentLog;
 use super::error::{Fate, JobError};
-use super::hooks::Hooks;
-use super::open::OpenSearch;
+use super::exec_queue::ExecQueue;
+use super::open::PreparedSearch;
 use super::rate::{Rate, RateMeter};
 use super::reporter::{Added, Delivered};
 use super::rescue::{Rescue, is_watched};
@@ -25,12 +25,12 @@ use crate::sys::WipeStack;
 
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
-    pub(super) search: &'a OpenSearch,
+    pub(super) search: &'a PreparedSearch,
     pub(super) teller: &'a Teller,
     pub(super) meter: RateMeter,
     pub(super) agent: AgentLog,
     /// The commands that run after finds, if any.
-    pub(super) hooks: Option<Hooks>,
+    pub(super) hooks: Option<ExecQueue>,
     /// The number of finds that were passed to the teller.
     passed: u64,
     /// The finds whose command waits until they are written to stdout, and their numbers.
@@ -39,10 +39,10 @@ pub(super) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     pub(super) fn new(
-        search: &'a OpenSearch,
+        search: &'a PreparedSearch,
         teller: &'a Teller,
         meter: RateMeter,
-        hooks: Option<Hooks>,
+        hooks: Option<ExecQueue>,
     ) -> Self {
         let agent = AgentLog::default();
         Self { search, teller, meter, agent, hooks, passed: 0, unwritten: VecDeque::new() }
@@ -67,7 +67,7 @@ impl<'a> Delivery<'a> {
 
     fn deliver(&mut self, find: &Find) -> Result<(), JobError> {
         let text = self.private_text(find)?;
-        let stored = self.search.destination.keep(&self.pair(find, &text));
+        let stored = self.search.keys.destination.keep(&self.pair(find, &text));
         let kept = match stored {
             Ok(kept) => kept,
             Err(error) => match self.keep_again(find, &text, &error) {
@@ -94,9 +94,9 @@ impl<'a> Delivery<'a> {
     fn keep_again(&mut self, find: &Find, text: &str, error: &StoreError) -> Rescued {
         let pair = self.pair(find, text);
         // In a directory each key has a name of its own. A file of the user's choice may be another's.
-        let is_named = matches!(self.search.destination, Destination::Directory(_))
+        let is_named = matches!(self.search.keys.destination, Destination::Directory(_))
             || matches!(error, StoreError::File(FileError::Unsynced(..)) | StoreError::PublicFile { .. });
-        match self.search.destination.keep(&pair) {
+        match self.search.keys.destination.keep(&pair) {
             Ok(Some(kept)) => return Rescued::Kept(kept),
             // The first try has given the file its name.
             Err(StoreError::File(FileError::Exists(_))) if is_named => return Rescued::Fate(Fate::Said),
@@ -166,7 +166,7 @@ impl<'a> Delivery<'a> {
             public_key: &find.public_key,
             label: self.search.patterns[find.patterns[0]].text(),
             comment: self.search.comment(&find.patterns),
-            format: self.search.format,
+            format: self.search.keys.format,
             private_text: text,
         }
     }
@@ -295,8 +295,8 @@ impl Observer for Delivery<'_> {
 }
 
 /// Returns the work that makes the private text of a find. With a passphrase it takes long.
-pub(super) fn prepare(search: &OpenSearch, find: &Find) -> Preparation {
-    let format = search.format;
+pub(super) fn prepare(search: &PreparedSearch, find: &Find) -> Preparation {
+    let format = search.keys.format;
     let comment = search.comment(&find.patterns).to_owned();
     let protection = search.protection.clone();
     Box::new(move |seed| seed.private_text(format, &comment, protection.as_deref()))

@@ -18,7 +18,7 @@ const LISTED: usize = 10;
 const SHOWN: usize = 48;
 
 /// The keys that the plan asks for.
-pub(super) struct Wanted<'a> {
+pub(super) struct Request<'a> {
     /// The patterns of the plan.
     pub(super) patterns: Vec<Pattern>,
     /// How many keys of these patterns are wanted.
@@ -44,7 +44,7 @@ pub(super) struct Existing {
 ///
 /// Asks for a passphrase on the terminal only if existing files cannot be opened without it.
 pub(super) fn subtract(
-    wanted: Wanted,
+    wanted: Request,
     ledger: &Ledger,
     source: &mut Option<Source>,
     stop: &mut Option<Stop>,
@@ -65,8 +65,8 @@ pub(super) fn subtract(
     })
 }
 
-fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Diagnostic> {
-    let wanted = ledger::Wanted {
+fn inventory(wanted: &Request, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Diagnostic> {
+    let wanted = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
         passphrase: source.and_then(Source::known),

@@ -16,7 +16,7 @@ use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use crate::search::Stop;
-use crate::sys::Others;
+use crate::sys::ForeignAccess;
 
 /// How often the program asks for a passphrase.
 const TRIES: usize = 3;
@@ -84,9 +84,9 @@ impl Source {
 /// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
 fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
-        terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
+        terminal.ask(prompt, || stop.acknowledge().is_some()).map_err(|interrupted| match interrupted {
             Interrupted::Failed(error) => no_answer(&error, instead).into(),
-            Interrupted::Stopped => match stop.requested() {
+            Interrupted::Stopped => match stop.acknowledge() {
                 Some(signal) => JobError::Signal(signal),
                 None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
             },
@@ -179,8 +179,8 @@ fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
     }
-    Ok(Others::of(file)?.map(|others| {
-        let remedy = Others::REMEDY;
+    Ok(ForeignAccess::of(file)?.map(|others| {
+        let remedy = ForeignAccess::REMEDY;
         Notice::warning(format!("other users can access the passphrase file '{name}' ({others}); {remedy}"))
     }))
 }

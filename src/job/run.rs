@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::agent::outcome;
 use super::delivery::{Delivery, prepare};
 use super::error::JobError;
-use super::hooks::Hooks;
-use super::open::OpenSearch;
+use super::exec_queue::ExecQueue;
+use super::open::PreparedSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Teller, Told};
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_millis(300);
 /// of keys that were to be written to stdout, and are lost.
 pub type Abandon = fn(&Result<End, JobError>, usize) -> !;
 
-impl OpenSearch {
+impl PreparedSearch {
     /// Searches, and delivers the finds. The reporter works on a thread of its own.
     ///
     /// After a timeout or a signal, the results that are not told within 300 ms are not waited for:
@@ -68,10 +68,11 @@ impl OpenSearch {
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let hooks = self.exec.as_deref().map(|command| Hooks::start(command, &self.stop)).transpose()?;
+        let hooks =
+            self.keys.exec.as_deref().map(|command| ExecQueue::start(command, &self.stop)).transpose()?;
         let mut delivery = Delivery::new(self, teller, meter, hooks);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
-        *signal = self.stop.requested();
+        *signal = self.stop.acknowledge();
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
             teller.hurry();
         }

@@ -32,7 +32,7 @@ pub struct Ledger {
 }
 
 /// The keys that are wanted in a directory.
-pub struct Wanted<'a> {
+pub struct Criteria<'a> {
     /// The patterns of the keys.
     pub patterns: &'a [Pattern],
     /// The comment for public files that are written again, if it is not the pattern.
@@ -102,17 +102,17 @@ impl Ledger {
     /// # Errors
     ///
     /// Returns an error if the directory or the ledger cannot be read or written.
-    pub fn reconcile(&self, wanted: &Wanted) -> io::Result<Inventory> {
+    pub fn reconcile(&self, criteria: &Criteria) -> io::Result<Inventory> {
         let names: HashSet<String> = StoredPair::names(&self.directory)?.into_iter().collect();
         if names.is_empty() && fs::symlink_metadata(self.path()).is_err() {
             return Ok(Inventory::default());
         }
         let mut held = self.hold()?;
-        let requests = Requests::new(wanted.patterns);
-        let mut inventory = Inventory { each: vec![0; wanted.patterns.len()], ..Inventory::default() };
+        let requests = Requests::new(criteria.patterns);
+        let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
         let claims = claims(&mut held, &names, &requests, &mut inventory)?;
         let unlisted =
-            self.unlisted(names.iter().filter(|name| !claims.contains_key(*name)), wanted.patterns);
+            self.unlisted(names.iter().filter(|name| !claims.contains_key(*name)), criteria.patterns);
 
         let asked_for = claims.iter().filter(|(_, claims)| claims.iter().any(|claim| !claim.ids.is_empty()));
         let candidates: Vec<(&String, &[Claim])> = asked_for
@@ -120,19 +120,19 @@ impl Ledger {
             .chain(unlisted.iter().map(|name| (*name, &[][..])))
             .collect();
         let open =
-            |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, wanted.passphrase);
+            |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, criteria.passphrase);
         // Without threads this takes longer.
         let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
             Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),
             Err(_) => candidates.iter().map(open).collect(),
         };
 
-        let matcher = Matcher::new(wanted.patterns);
+        let matcher = Matcher::new(criteria.patterns);
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
         for ((name, claims), opened) in candidates.into_iter().zip(opened) {
             let judged = opened.map_err(|flaw| flaw.to_string()).and_then(|pair| {
-                let ids = judge(&pair, claims, wanted.patterns, &matcher)?;
+                let ids = judge(&pair, claims, criteria.patterns, &matcher)?;
                 if seen.insert(pair.public_key) { Ok((pair, ids)) } else { Err(COPY.to_owned()) }
             });
             match judged {
@@ -140,7 +140,7 @@ impl Ledger {
                 Err(why) => inventory.flawed.push((self.directory.join(name), why)),
             }
         }
-        let clear = counted.iter().filter(|(pair, ..)| wanted.encrypted && pair.storage == Storage::Clear);
+        let clear = counted.iter().filter(|(pair, ..)| criteria.encrypted && pair.storage == Storage::Clear);
         inventory.in_the_clear = clear.map(|(pair, ..)| self.directory.join(&pair.name)).collect();
         if !inventory.in_the_clear.is_empty() {
             return Ok(inventory);
@@ -148,11 +148,11 @@ impl Ledger {
 
         let mut entries = Vec::new();
         for (pair, claims, ids) in &counted {
-            let comment = claims.first().map(|claim| claim.comment.as_str()).or(wanted.comment);
+            let comment = claims.first().map(|claim| claim.comment.as_str()).or(criteria.comment);
             let line =
                 pair.public_line(&self.directory, comment.unwrap_or_default()).map_err(io::Error::other)?;
             if claims.is_empty() {
-                entries.push(self.entry(pair, line, ids, wanted.patterns)?);
+                entries.push(self.entry(pair, line, ids, criteria.patterns)?);
             }
             inventory.count(&self.directory, pair, ids);
         }

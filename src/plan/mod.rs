@@ -79,6 +79,14 @@ pub struct SearchPlan {
     pub threads: NonZeroUsize,
     /// The longest time of the search.
     pub timeout: Option<Duration>,
+    /// Where each key goes, and in which form.
+    pub keys: KeyOutput,
+    /// What is printed, and how.
+    pub output: OutputOptions,
+}
+
+/// Where each key goes, and in which form.
+pub struct KeyOutput {
     /// Where keys go.
     pub destination: Destination,
     /// How the agent holds the keys, or `None` if they do not go to the agent. With
@@ -86,16 +94,28 @@ pub struct SearchPlan {
     pub agent: Option<Constraints>,
     /// The name of the host whose key this is, if it is the key of a host.
     pub host: Option<String>,
-    /// The format of private keys, if the user chose one.
-    pub format: Option<Format>,
+    /// The format of private keys.
+    pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
     /// The shell command that runs after each find, if any.
     pub exec: Option<OsString>,
-    /// What is printed, and how.
-    pub output: OutputOptions,
+}
+
+impl KeyOutput {
+    /// Whether keys go to the agent and nowhere else.
+    #[must_use]
+    pub fn is_agent_alone(&self) -> bool {
+        self.agent.is_some() && self.destination == Destination::Stream
+    }
+
+    /// Returns the comment on a key for a pattern.
+    #[must_use]
+    pub fn comment<'a>(&'a self, pattern: &'a Pattern) -> &'a str {
+        self.comment.as_deref().unwrap_or_else(|| pattern.text())
+    }
 }
 
 /// The engine to search with.

@@ -15,7 +15,7 @@ use super::name::{file_name, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
-use crate::sys::Others;
+use crate::sys::ForeignAccess;
 
 /// A key pair in a directory. Its private file was opened, and its public file, if it exists,
 /// belongs to that.
@@ -43,7 +43,7 @@ pub enum Flaw {
     /// The private file is empty.
     Empty,
     /// Users other than the owner can access the private file.
-    OpenToOthers(Others),
+    OpenToOthers(ForeignAccess),
     /// The private file is not a complete Ed25519 key.
     NoKey,
     /// The passphrase does not open the private file.
@@ -158,7 +158,11 @@ impl fmt::Display for Flaw {
             Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
             Self::OpenToOthers(others) => {
-                write!(f, "other users can access it ({others}); {}, and it counts again", Others::REMEDY)
+                write!(
+                    f,
+                    "other users can access it ({others}); {}, and it counts again",
+                    ForeignAccess::REMEDY
+                )
             }
             Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),

@@ -48,7 +48,7 @@ const SHOWN: usize = 48;
 type Variables = [(&'static str, Option<OsString>); 7];
 
 /// The commands of a search.
-pub(super) struct Hooks {
+pub(super) struct ExecQueue {
     queue: Sender<Variables>,
     /// The results of the commands, in the order of the queue.
     results: Receiver<io::Result<ExitStatus>>,
@@ -88,7 +88,7 @@ impl Gate {
     }
 }
 
-impl Hooks {
+impl ExecQueue {
     /// Starts the thread that runs `command`.
     pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
         close_files_on_exec();
@@ -151,11 +151,11 @@ impl Hooks {
         searched: Result<End, JobError>,
     ) -> Result<End, JobError> {
         self.report(teller);
-        stop.renew();
+        stop.rearm();
         self.gate.is_waiting.store(true, Relaxed);
         let mut quiet_until = Some(Instant::now() + QUIET);
         while !self.unfinished.is_empty() {
-            if let Some(signal) = stop.requested() {
+            if let Some(signal) = stop.acknowledge() {
                 self.give_up(teller);
                 return searched.map(|_| End::Signal(signal));
             }
