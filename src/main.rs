@@ -42,7 +42,8 @@ fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> 
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan)?),
         Plan::Bench(plan) => report::bench(&job::bench(plan)?),
         Plan::Search(plan) => {
-            let search = PreparedSearch::open(plan)?;
+            let output = plan.output;
+            let search = PreparedSearch::open(plan, &|notice| report::notice(&notice, output))?;
             return search.run(&mut Report::new(&search), abandon);
         }
     };

@@ -123,7 +123,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
         notices.extend(streams::warning());
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let keys = KeyOutput { destination, agent, host, format, encryption, comment, exec };
+    let allow_exposed = args.allow_exposed;
+    let keys = KeyOutput { destination, agent, host, format, encryption, comment, exec, allow_exposed };
     let plan = SearchPlan { patterns, notices, quota, engine, threads, timeout, keys, output };
     if args.estimate {
         return Ok(Plan::Estimate(EstimatePlan { search: plan, within }));

@@ -29,9 +29,8 @@ pub enum JobError {
     Search(SearchError<Infallible>),
     /// Finds could not be written to their files.
     Store(StoreError, Fate),
-    /// The agent did not take a find, and it could not be written to files either. It is lost.
-    /// The text says why.
-    Unkept(String),
+    /// The agent did not take a find, and it could not be written to files either. The text says why.
+    Unkept(String, Fate),
     /// The agent did not take this number of keys. All of them are in files.
     NotAdded(u64),
     /// A find could not be encoded.
@@ -95,8 +94,8 @@ impl Untold {
 /// What became of the finds that their destination did not take.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fate {
-    /// The error says it.
-    Said,
+    /// The error tells it.
+    Told,
     /// They are in other files, which are reported.
     Elsewhere,
     /// At least one was shown on the terminal.
@@ -106,9 +105,9 @@ pub enum Fate {
 }
 
 impl Fate {
-    fn hint(self, error: &StoreError) -> Option<String> {
+    fn hint(self) -> Option<String> {
         match self {
-            Self::Said => error.hint(),
+            Self::Told => None,
             Self::Elsewhere => Some("the keys that were found are kept in the files named above".to_owned()),
             Self::Shown => Some(
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
@@ -138,7 +137,8 @@ impl JobError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error, fate) => return fate.hint(error),
+            Self::Store(error, Fate::Told) => return error.hint(),
+            Self::Store(_, fate) | Self::Unkept(_, fate) => return fate.hint(),
             Self::Encode(error) => return error.hint(),
             Self::Refused(_)
             | Self::Signal(_)
@@ -154,7 +154,6 @@ impl JobError {
                     .to_owned()
             }
             Self::Stdout(_, untold) => return untold.hint(),
-            Self::Unkept(_) => LOST.to_owned(),
         })
     }
 }
@@ -170,7 +169,7 @@ impl fmt::Display for JobError {
             Self::Search(error) => error.fmt(f),
             Self::Store(error, _) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Unkept(why) => f.write_str(why),
+            Self::Unkept(why, _) => f.write_str(why),
             Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::error::JobError;
 use super::passphrase::Source;
 use crate::escape::{escaped_path, quoted_start};
-use crate::ledger::{self, Inventory, Ledger};
+use crate::ledger::{self, Inventory, Ledger, Waiting};
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::Diagnostic;
@@ -25,6 +25,8 @@ pub(super) struct Request<'a> {
     pub(super) quota: Quota,
     /// The comment, if it is not the pattern.
     pub(super) comment: Option<&'a str>,
+    /// Whether keys count to which users other than the owner have access.
+    pub(super) allow_exposed: bool,
 }
 
 /// The keys that are missing, and the number of those that exist.
@@ -48,12 +50,13 @@ pub(super) fn subtract(
     ledger: &Ledger,
     source: &mut Option<Source>,
     stop: &mut Option<Stop>,
+    tell: &dyn Fn(Notice),
 ) -> Result<Existing, JobError> {
-    let mut inventory = inventory(&wanted, ledger, source.as_ref())?;
+    let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop.as_ref(), tell)?;
     if let Some(source) = source.as_mut().filter(|_| !inventory.unopened.is_empty()) {
         source.ask(stop)?;
         let before = inventory;
-        inventory = self::inventory(&wanted, ledger, Some(source))?;
+        inventory = self::inventory(&wanted, ledger, Some(source), stop.as_ref(), tell)?;
         inventory.entered += before.entered;
     }
     let notices = notices(&inventory, ledger, source.is_some());
@@ -65,18 +68,31 @@ pub(super) fn subtract(
     })
 }
 
-fn inventory(wanted: &Request, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Diagnostic> {
+fn inventory(
+    wanted: &Request,
+    ledger: &Ledger,
+    source: Option<&Source>,
+    stop: Option<&Stop>,
+    tell: &dyn Fn(Notice),
+) -> Result<Inventory, JobError> {
     let wanted = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
         passphrase: source.and_then(Source::known),
         encrypted: source.is_some(),
+        allow_exposed: wanted.allow_exposed,
     };
-    let inventory = ledger.reconcile(&wanted).map_err(|error| {
-        Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
-            "move it away, and the same command makes a new one from the existing keys; \
+    let waiting = Waiting { tell, must_end: &|| stop.is_some_and(Stop::is_signalled) };
+    let inventory = ledger.reconcile(&wanted, &waiting).map_err(|error| {
+        if let Some(signal) = stop.and_then(Stop::acknowledge) {
+            return JobError::Signal(signal);
+        }
+        Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path())))
+            .hint(
+                "move it away, and the same command makes a new one from the existing keys; \
                  or choose another directory",
-        )
+            )
+            .into()
     })?;
     if inventory.in_the_clear.is_empty() {
         return Ok(inventory);
@@ -86,7 +102,7 @@ fn inventory(wanted: &Request, ledger: &Ledger, source: Option<&Source>) -> Resu
     let files = names(&inventory.in_the_clear);
     Err(Diagnostic::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
-    ))
+    ).into())
 }
 
 /// Returns the first [`LISTED`] paths in quotes, and the number of the others.

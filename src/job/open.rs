@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
+use super::exec_queue;
 use super::existing::{self, Existing};
 use super::expected::expected_attempts;
 use super::passphrase::Source;
@@ -16,7 +17,7 @@ use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
 use crate::search::{Measure, Quota, Stop};
-use crate::store::Destination;
+use crate::store::{Demands, Destination};
 
 /// What people must know about a key that no file holds.
 const IN_MEMORY: &str = "the agent holds the private key in memory alone; --output also writes it to a file";
@@ -52,28 +53,40 @@ pub struct PreparedSearch {
 }
 
 impl PreparedSearch {
-    /// Opens the destination, the ledger, the passphrase and the engine of a plan.
+    /// Opens the destination, the ledger, the passphrase and the engine of a plan. Passes `tell` what
+    /// it waits for.
     ///
     /// # Errors
     ///
     /// Returns why the plan cannot be carried out.
-    pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
+    pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        let agent = keys.agent.map(|constraints| OpenAgent::open(constraints, destination)).transpose()?;
+        let longest_comment = longest(&patterns, |pattern| keys.comment(pattern));
+        if let Some(command) = &keys.exec {
+            exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
+        }
+        let demands = Demands { text: longest_comment.len(), allow_exposed: keys.allow_exposed };
+        let agent =
+            keys.agent.map(|constraints| OpenAgent::open(constraints, destination, demands)).transpose()?;
         if keys.is_agent_alone() {
             notices.push(Notice::note(IN_MEMORY));
         }
-        destination.prepare().map_err(|error| diagnostic(&error, error.hint()))?;
+        destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
         let mut stop = None;
         let (ledger, existing) = match destination {
             Destination::Directory(directory) => {
                 let ledger = Ledger::new(directory);
-                let wanted = existing::Request { patterns, quota, comment: comment.as_deref() };
-                let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop)?;
+                let wanted = existing::Request {
+                    patterns,
+                    quota,
+                    comment: comment.as_deref(),
+                    allow_exposed: keys.allow_exposed,
+                };
+                let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop, tell)?;
                 (Some(ledger), existing)
             }
             _ => (None, Existing { patterns, quota, existing: 0, notices: Vec::new() }),
@@ -121,4 +134,9 @@ impl PreparedSearch {
     pub fn workers(&self) -> usize {
         self.engine.workers(self.threads.get())
     }
+}
+
+/// Returns the longest of the texts of patterns.
+fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
+    patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
 }

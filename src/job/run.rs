@@ -10,6 +10,7 @@ use super::open::PreparedSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Teller, Told};
+use crate::plan::ProgressForm;
 use crate::search::{End, Find, Goal, Search, Signal};
 
 /// How long results may still be told after a timeout or a signal.
@@ -68,9 +69,10 @@ impl PreparedSearch {
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let hooks =
-            self.keys.exec.as_deref().map(|command| ExecQueue::start(command, &self.stop)).transpose()?;
-        let mut delivery = Delivery::new(self, teller, meter, hooks);
+        let has_prefix = self.output.progress == ProgressForm::Json;
+        let start = |command| ExecQueue::start(command, has_prefix, &self.stop);
+        let commands = self.keys.exec.as_deref().map(start).transpose()?;
+        let mut delivery = Delivery::new(self, teller, meter, commands);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
         *signal = self.stop.acknowledge();
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
@@ -86,17 +88,17 @@ impl PreparedSearch {
                 end => added.map(|()| end),
             }
         });
-        if delivery.hooks.is_none() {
+        if delivery.commands.is_none() {
             return ended;
         }
         let told = teller.wait(&self.stop, patience(&ended, *signal));
-        delivery.add_written_hooks();
-        match (delivery.hooks, told) {
-            (Some(mut hooks), Told::NotInTime(Some(signal))) => {
-                hooks.give_up(teller);
+        delivery.add_written_commands();
+        match (delivery.commands, told) {
+            (Some(mut commands), Told::NotInTime(Some(signal))) => {
+                commands.give_up(teller);
                 interrupted(ended, Some(signal))
             }
-            (Some(hooks), _) => hooks.finish(&self.stop, teller, ended),
+            (Some(commands), _) => commands.finish(&self.stop, teller, ended),
             (None, _) => ended,
         }
     }

@@ -12,11 +12,14 @@ mod entry;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rayon::prelude::*;
 
+use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
+use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId, Style};
 use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
@@ -24,6 +27,12 @@ pub use entry::{Count, Entry};
 
 /// The name of the ledger in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";
+
+/// How long this program usually holds a ledger at most.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// How often a process that waits looks whether the waiting must end.
+const POLL: Duration = Duration::from_millis(50);
 
 /// The ledger of a directory.
 pub struct Ledger {
@@ -41,6 +50,16 @@ pub struct Criteria<'a> {
     pub passphrase: Option<&'a Passphrase>,
     /// Whether keys must be encrypted to count.
     pub encrypted: bool,
+    /// Whether keys count to which users other than the owner have access.
+    pub allow_exposed: bool,
+}
+
+/// What happens while another process uses the ledger.
+pub struct Waiting<'a> {
+    /// Takes a notice about the other process, once.
+    pub tell: &'a dyn Fn(Notice),
+    /// Whether the waiting must end.
+    pub must_end: &'a dyn Fn() -> bool,
 }
 
 /// The wanted keys that a directory has.
@@ -78,10 +97,58 @@ impl Ledger {
         self.log.path()
     }
 
-    /// Opens and locks the ledger. The lock lasts from before a key's files get their names until
-    /// its line is appended.
-    pub fn hold(&self) -> io::Result<HeldLog> {
-        self.log.hold()
+    /// Opens and locks the ledger. Returns `None` if another process uses it for longer than a
+    /// moment.
+    ///
+    /// The lock lasts from before a key's files get their names until its line is appended. Without
+    /// it, another process can find the files without their line, and add the line itself.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn hold_at_once(&self) -> io::Result<Option<HeldLog>> {
+        self.log.hold(MOMENT)
+    }
+
+    /// Opens and locks the ledger, however long another process uses it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, or [`io::ErrorKind::WouldBlock`] if the waiting must
+    /// end.
+    pub fn hold(&self, waiting: &Waiting) -> io::Result<HeldLog> {
+        let mut quiet_until = Some(Instant::now() + MOMENT);
+        loop {
+            if let Some(held) = self.log.hold(POLL)? {
+                return Ok(held);
+            }
+            let holder =
+                || self.log.holder().map_or("another process".to_owned(), |id| format!("process {id}"));
+            if (waiting.must_end)() {
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("{} is using it", holder())));
+            }
+            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
+                let path = escaped_path(self.path());
+                let text =
+                    format!("waiting for {}, which is using '{path}'; Ctrl-C ends the waiting", holder());
+                (waiting.tell)(Notice::info(text));
+            }
+        }
+    }
+
+    /// Appends the entries that the ledger does not have, and syncs it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system. Some of the entries may be in the ledger then.
+    pub fn append_missing(held: &mut HeldLog, mut entries: Vec<Entry>) -> io::Result<()> {
+        for line in held.read(entry::LONGEST)? {
+            if let Some(entered) = Entry::read(&line?) {
+                entries
+                    .retain(|entry| entry.file != entered.file || entry.fingerprint != entered.fingerprint);
+            }
+        }
+        Self::append(held, &entries)
     }
 
     /// Appends entries and syncs the ledger.
@@ -101,13 +168,16 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory or the ledger cannot be read or written.
-    pub fn reconcile(&self, criteria: &Criteria) -> io::Result<Inventory> {
-        let names: HashSet<String> = StoredPair::names(&self.directory)?.into_iter().collect();
-        if names.is_empty() && fs::symlink_metadata(self.path()).is_err() {
+    /// Returns an error if the directory or the ledger cannot be read or written, or
+    /// [`io::ErrorKind::WouldBlock`] if the waiting for another process must end.
+    pub fn reconcile(&self, criteria: &Criteria, waiting: &Waiting) -> io::Result<Inventory> {
+        let names = || StoredPair::names(&self.directory);
+        if names()?.is_empty() && fs::symlink_metadata(self.path()).is_err() {
             return Ok(Inventory::default());
         }
-        let mut held = self.hold()?;
+        let mut held = self.hold(waiting)?;
+        // While this process waited, another one may have made keys.
+        let names: HashSet<String> = names()?.into_iter().collect();
         let requests = Requests::new(criteria.patterns);
         let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
         let claims = claims(&mut held, &names, &requests, &mut inventory)?;
@@ -119,8 +189,9 @@ impl Ledger {
             .map(|(name, claims)| (name, claims.as_slice()))
             .chain(unlisted.iter().map(|name| (*name, &[][..])))
             .collect();
-        let open =
-            |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, criteria.passphrase);
+        let open = |(name, _): &(&String, &[Claim])| {
+            StoredPair::open(&self.directory, name, criteria.passphrase, criteria.allow_exposed)
+        };
         // Without threads this takes longer.
         let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
             Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),

@@ -102,6 +102,8 @@ pub struct KeyOutput {
     pub comment: Option<String>,
     /// The shell command that runs after each find, if any.
     pub exec: Option<OsString>,
+    /// Whether users other than the owner may have access to private files.
+    pub allow_exposed: bool,
 }
 
 impl KeyOutput {

@@ -26,4 +26,4 @@ pub use failure::{failure, lost, plan_error, status};
 pub use odds::estimate;
 pub use paint::Paint;
 pub use search::Report;
-pub use streams::{print, text, text_if_read};
+pub use streams::{notice, print, text, text_if_read};

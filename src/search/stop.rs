@@ -183,6 +183,11 @@ impl Stop {
         self.signal.load(Relaxed) != 0
     }
 
+    /// Keeps further signals from ending the process at once, until the result is dropped.
+    pub(crate) fn hold_off(&self) -> HeldOff<'_> {
+        HeldOff { stop: self, was_noticed: self.noticed.swap(false, Relaxed) }
+    }
+
     /// Lets the next signal end the process at once.
     pub(crate) fn arm(&self) {
         self.noticed.store(true, Relaxed);
@@ -200,5 +205,19 @@ impl Stop {
     #[cfg(test)]
     pub(super) fn is_noticed(&self) -> bool {
         self.noticed.load(Relaxed)
+    }
+}
+
+/// Keeps signals from ending the process at once.
+pub(crate) struct HeldOff<'a> {
+    stop: &'a Stop,
+    was_noticed: bool,
+}
+
+impl Drop for HeldOff<'_> {
+    fn drop(&mut self) {
+        if self.was_noticed {
+            self.stop.arm();
+        }
     }
 }
