@@ -2,7 +2,7 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 
 /// Options that do not exist, and what to use in their place.
 const OTHERS: [(&[&str], &str); 9] = [
@@ -23,13 +23,13 @@ const OTHERS: [(&[&str], &str); 9] = [
     ),
 ];
 
-/// Returns a complaint if `error` is about one of these options.
-pub(super) fn complaint(error: &clap::Error) -> Option<Complaint> {
+/// Returns a diagnostic if `error` is about one of these options.
+pub(super) fn diagnostic(error: &clap::Error) -> Option<Diagnostic> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let name = typed.split('=').next().unwrap_or_default();
     let (_, hint) = OTHERS.iter().find(|(names, _)| names.contains(&name))?;
-    Some(Complaint::new(format!("there is no option {name}")).hint(*hint))
+    Some(Diagnostic::new(format!("there is no option {name}")).hint(*hint))
 }

@@ -1,4 +1,4 @@
-//! clap's complaints about the command line, with dangerous characters escaped.
+//! clap's diagnostics about the command line, with dangerous characters escaped.
 //!
 //! clap repeats what was typed unchanged, between its own colours. So clap reads a refused command
 //! line a second time. There a stand-in replaces every character that must be escaped. The

@@ -22,8 +22,8 @@ mod suggestions;
 mod table;
 
 pub use bench::bench;
-pub use failure::{failure, lost, refusal, status};
+pub use failure::{failure, lost, plan_error, status};
 pub use odds::estimate;
 pub use paint::Paint;
 pub use search::Report;
-pub use streams::{print, text, text_if_read};
+pub use streams::{notice, print, text, text_if_read};

@@ -20,7 +20,7 @@ use super::status::{Recent, Status, at_least_percent};
 use super::streams::{self, print};
 use super::suggestions::{Suggestions, fits};
 use crate::escape::{escaped, shell_argument, shell_word};
-use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
+use crate::job::{Added, Delivered, PreparedSearch, Rate, Reporter};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
@@ -46,7 +46,7 @@ const LONG: Duration = Duration::from_secs(600);
 
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
-    search: &'a OpenSearch,
+    search: &'a PreparedSearch,
     /// The colours of stderr.
     err: Paint,
     /// The colours of stdout.
@@ -128,14 +128,14 @@ impl Reporter for Report<'_> {
                 let encrypted = self.search.protection.is_some();
                 let mut object =
                     json::found(&self.search.patterns, find, &line, encrypted, &delivered, added);
-                if let Some(name) = &self.search.host {
+                if let Some(name) = &self.search.keys.host {
                     host::add(&mut object, name, &find.public_key);
                 }
                 self.print_json(&object)?;
             }
             Delivered::Files(_) | Delivered::Agent => {
                 let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
-                let of_host = self.search.host.as_ref().map(|name| host::lines(name, &find.public_key));
+                let of_host = self.search.keys.host.as_ref().map(|name| host::lines(name, &find.public_key));
                 self.print(&(line + &of_host.unwrap_or_default()))?;
             }
             Delivered::Stdout(private_key) => {
@@ -165,7 +165,7 @@ impl Reporter for Report<'_> {
             }
             self.kept = Some(kept);
         }
-        if let (Some(Ok(())), Some(constraints)) = (added, self.search.agent()) {
+        if let (Some(Ok(())), Some(constraints)) = (added, self.search.keys.agent) {
             self.note(agent::added(constraints));
             self.is_in_agent = true;
         }
@@ -256,7 +256,7 @@ impl Reporter for Report<'_> {
 impl<'a> Report<'a> {
     /// Returns the reporter of a search that is about to begin.
     #[must_use]
-    pub fn new(search: &'a OpenSearch) -> Self {
+    pub fn new(search: &'a PreparedSearch) -> Self {
         let OutputOptions { json, quiet, color, progress, .. } = search.output;
         let is_for_scripts = progress == ProgressForm::Json;
         Self {
@@ -339,7 +339,7 @@ impl<'a> Report<'a> {
             } else if self.is_on_terminal && !self.search.output.json {
                 self.note(format_args!("Not saved. Next time: {}", self.next_time()));
             } else if !self.search.output.json {
-                let (reader, program) = match self.search.format {
+                let (reader, program) = match self.search.keys.format {
                     Format::Pkcs8 => ("OpenSSH 9.8 or later", "ssh"),
                     Format::Openssh => ("OpenSSH", "ssh"),
                     Format::Ppk => ("PuTTY 0.75 or later", "putty"),
@@ -353,7 +353,7 @@ impl<'a> Report<'a> {
         };
         let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
         self.note(self.err.bold("next steps:"));
-        if let Some(name) = &self.search.host {
+        if let Some(name) = &self.search.keys.host {
             return host::next_steps(name, kept).iter().for_each(|line| self.note(line));
         }
         self.note(format_args!("  authorize it   ssh-copy-id -f -i {public} USER@HOST"));

@@ -379,7 +379,7 @@ proptest! {
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
         match cli::plan(line) {
-            Err(refusal) => check_text(&report::refusal(&refusal, Paint::PLAIN)),
+            Err(error) => check_text(&report::plan_error(&error, Paint::PLAIN)),
             Ok(Plan::Print(printed)) => check_text(std::str::from_utf8(&printed).unwrap()),
             Ok(Plan::Help(text, _)) => check_text(&text.plain),
             Ok(_) => {}
