@@ -1,23 +1,33 @@
 #!/usr/bin/env bash
-# Runs the tests of each claim that people rely on, with real tools and with the claimed counts, and writes
-# the table in docs/PROOF.md.
+# Runs the tests of each claim that people rely on, with real tools and with the claimed counts, and prints a table.
 # usage: proof.sh [LINE...]           all tests, in more than an hour; needs nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
-#        proof.sh --short [LINE...]   tests that `cargo test` does not run in this way, in minutes; only prints the table
-# With numbers of lines, both forms run only these lines. In docs/PROOF.md the new rows replace the old ones.
-# The full form tests the release build. Tests of number ranges run in the checked build as well.
+#        proof.sh --short [LINE...]   tests that `cargo test` does not run in this way, in minutes
+#        proof.sh --list              runs nothing, and prints what the full form runs: the table in docs/PROOF.md
+# With numbers of lines, both forms run only these lines. The full form tests the release build, and without numbers it
+# writes its table to target/proof-results.txt. Tests of number ranges run in the checked build as well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-full=yes
-if [ "${1-}" = --short ]; then full=; shift; fi
+full=yes list=
+case ${1-} in
+    --short) full=; shift ;;
+    --list) list=yes; shift ;;
+esac
 lines=" $* "
 for line; do
-    [[ $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
+    [[ -z $list && $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
 done
 
-logs=${CARGO_TARGET_DIR:-target}/proof
-rm -rf "$logs"; mkdir -p "$logs"
-rows=$logs/rows
+if [ "$list" ]; then unset CARGO_TARGET_DIR; fi
+target=${CARGO_TARGET_DIR:-target}
+logs=$target/proof
+if [ "$list" ]; then
+    rows=$(mktemp)
+    trap 'rm "$rows"' EXIT
+else
+    rm -rf "$logs"; mkdir -p "$logs"
+    rows=$logs/rows
+fi
 failures=0
 gaps=0
 
@@ -39,8 +49,8 @@ missed() { sed -n 's/^.*skipped: \(.*\) is missing$/\1/p' "$1" | sort -u | paste
 # wanted LINE: succeeds if this line must run.
 wanted() { [ "$lines" = '  ' ] || [[ $lines = *" $1 "* ]]; }
 
-# enter NUMBER WHAT COUNT RESULT TIME: prints a row and adds it to the table.
-enter() { printf '| %s | %s | %s | %s | %s |\n' "$1" "$2" "$3" "$4" "$5" | tee -a "$rows"; }
+# enter CELL...: adds a row to the table, and prints it.
+enter() { { printf '|'; printf ' %s |' "$@"; echo; } | if [ "$list" ]; then cat >> "$rows"; else tee -a "$rows"; fi; }
 
 # shown NUMBER WHAT COUNT COMMAND...: runs the command. It must run at least one test, and all must pass. The row
 # says NOT RUN if a test did not find something that it needs.
@@ -48,6 +58,7 @@ shown() {
     local number=$1 what=$2 count=$3 log result passed missed start=$SECONDS
     wanted "$number" || return 0
     shift 3
+    if [ "$list" ]; then enter "$number" "$what" "$count" "\`$("$@")\`"; return; fi
     log=$logs/$(wc -l < "$rows" 2>/dev/null || echo 0).log
     if ! "$@" > "$log" 2>&1; then
         result="**FAILED**: $log"
@@ -82,6 +93,7 @@ beside() {
     local name=$2
     wanted "$1" || return 0
     shift 2
+    if [ "$list" ]; then hour[$name]="\`$(shortened "$@")\`"; return; fi
     nice "$@" > "$logs/$name.log" 2>&1 &
     hour[$name]=$!
 }
@@ -92,6 +104,7 @@ trap 'trap - TERM; kill 0' INT TERM
 awaited() {
     local result=passed count
     wanted "$1" || return 0
+    if [ "$list" ]; then enter "$1" "$2" '-' "${hour[$3]}"; return; fi
     if ! wait "${hour[$3]}"; then result="**FAILED**: $logs/$3.log"; failures=$((failures + 1)); fi
     count=$(awk "$4" "$logs/$3.log")
     enter "$1" "$2" "${count:-none}" "$result" 'in the background'
@@ -127,14 +140,22 @@ with() { while [[ $1 == *=* ]]; do local -x "${1?}"; shift; done; "$@"; }
 # Tools that may be missing.
 has() { "$@" > /dev/null 2>&1; }
 nightly='' fuzz='' miri=''
-if [ "$full" ]; then
+if [ "$list" ]; then
+    # The functions above print their commands.
+    nightly=yes fuzz=yes miri=yes
+    shortened() { local command="$*"; printf %s "${command/ --nocapture/}"; }
+    cargo() { shortened cargo "$@"; }
+    env() { shortened env "$@"; }
+    with() { while [[ $1 == *=* ]]; do printf '%s ' "$1"; shift; done; "$@"; }
+    new_machine() { printf 'cargo run --release -- -o id_alice alice && cargo run --release -- abc > key.pem && cargo test'; }
+elif [ "$full" ]; then
     if has cargo +nightly --version; then nightly=yes; fi
     if has cargo +nightly fuzz --version; then fuzz=yes; fi
     if has cargo +nightly miri --version; then miri=yes; fi
 fi
 
 # Builds everything first, because a cargo that builds makes the others wait.
-built() { cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
+built() { if [ "$list" ]; then return; fi; cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
 built test --lib --test all --no-run
 if [ "$full" ]; then
     built test --release --lib --test all --no-run
@@ -146,14 +167,18 @@ for line in 2 3 7 8 16; do
 done
 if [ "$fuzz" ] && wanted 5; then built +nightly fuzz build -s none; fi
 
-printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
+if [ "$list" ]; then
+    printf '| line | what is shown | count | command |\n| --- | --- | --- | --- |\n'
+else
+    printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
+fi
 
 # Tests that take an hour run in the background, at low priority. Fuzzing begins with the inputs in fuzz/corpus.
 targets=$(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml)
 if [ "$fuzz" ]; then
     for target in $targets; do
         corpora=("$logs/corpus/$target")
-        mkdir -p "${corpora[0]}"
+        if [ ! "$list" ]; then mkdir -p "${corpora[0]}"; fi
         if [ -d "fuzz/corpus/$target" ]; then corpora+=("fuzz/corpus/$target"); fi
         beside 5 "$target" cargo +nightly fuzz run -s none "$target" "${corpora[@]}" -- -len_control=0 -max_len=1000 -max_total_time=3600
     done
@@ -169,7 +194,8 @@ fi
 more 1 'the vectors of RFC 8032 and NIST, in every lane and with every engine' 'all' unit key:: sha512 chacha self_test
 seeds=$(of 100000 10000000)
 shown 2 'random seeds: every back end derives the same keys as ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
-more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek' '101,536 each' tests engines every_candidate
+more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek, and hits what matches' \
+    "$(of 21,536 101,536) each" with VANITY_SEEDS="$(of 20000 100000)" tests engines every_candidate the_hits_are
 more 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
 seeds=$(of 20000 1000000)
 shown 2 'random seeds: every device derives the same keys as ed25519-dalek, and draws the right seeds' "$seeds each" \
@@ -203,10 +229,11 @@ more 7 'the whole program keeps no wrong key with a fault in any lane of any bac
 shown 7 'devices that fail or compute wrong keys are dropped, finds of devices match, secrets on devices are overwritten' all \
     gpu_unit engine::gpu hybrid
 searches=$(of 300 10000)
-more 8 'the numbers of keys that searches try are geometric, every engine: mean within 3 %, p > 0.001' "$searches searches each" \
+more 8 'the numbers of keys that searches try are geometric, every engine: mean within 3%, p > 0.001' "$searches searches each" \
     with VANITY_SEARCHES="$searches" unit the_attempts_of_searches
-more 8 'the gaps between finds are geometric, for engines and kinds of patterns' '10,000 finds and more each' \
-    unit the_gaps_between_finds_are the_gaps_between_finds_of_every
+finds=$(of 2000 10000)
+more 8 'the gaps between finds are geometric, for engines and kinds of patterns' "$finds finds each" \
+    with VANITY_SEARCHES="$finds" unit the_gaps_between_finds_are the_gaps_between_finds_of_every
 searches=$(of 1000 10000)
 shown 8 'the gaps between finds of devices are geometric, for every kind of pattern' "$searches finds each" \
     with VANITY_SEARCHES="$searches" gpu_unit the_gaps_between_finds_of_devices
@@ -228,8 +255,8 @@ more 14 'a key is durable before it is reported, by the order of system calls' a
 keys=$(of 1000 10000) kills=$(of 20 200)
 more 15 'kill -9 at random moments of a batch loses no reported key' "$kills kills, $keys keys" \
     with VANITY_KEYS="$keys" VANITY_KILLS="$kills" tests batch kills
-more 17 'full and read-only disks and file size limits end a batch and lose no reported key; a removed directory ends it with an error' all tests batch a_full_disk a_disk a_limit a_removed a_stdout
-more 17 'a removed directory, with keys in single files' all tests files a_directory_that_vanishes
+more 17 'full and read-only disks and file size limits end a batch and lose no reported key' all tests batch a_full_disk a_disk a_limit a_stdout
+more 17 'a directory that vanishes ends a search with an error' all tests files a_directory_that_vanishes
 more 18 'closed and full streams cause no panic and lose no file' all tests cli closed_streams a_full_stdout
 more 18 'a reader that leaves ends the search, and what was found is kept' all tests files a_reader
 more 19 'bad input is refused, and every character of the answer is right' all tests bad_input bad_input_is
@@ -290,34 +317,19 @@ if [ "$full" ]; then
     shown 19 'bad input is refused in less than 50 ms' 'every row' with VANITY_TIMED=1 tests bad_input ''
 fi
 
-say() { printf '%s\n' "$*"; }
-# rows_of FILE: prints the rows of a table, without its head.
-rows_of() { grep '^|' "$1" | tail -n +3; }
-if [ "$full" ]; then
-    document=docs/PROOF.md
-    [ -e "$document" ] || printf '%s\n' '# What is proved' '' '`./proof.sh` writes this table.' '' '<!-- begin -->' '<!-- end -->' > "$document"
-    changed=$([ -z "$(git status --porcelain -- src)" ] || printf ' with changes')
-    machine="commit $(git rev-parse --short HEAD)$changed, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) threads, instruction sets tested: portable${sets:+, ${sets//,/, }}, $(rustc --version)"
-    old=$logs/old
-    sed '1,/^<!-- begin/d; /^<!-- end/,$d' "$document" > "$old"
+# sorted: prints the rows in the order of the lines.
+sorted() { sort -t'|' -k2,2n -s; }
+if [ "$list" ]; then sorted < "$rows"; exit; fi
+if [ "$full" ] && [ "$lines" = '  ' ]; then
+    changed=$([ -z "$(git status --porcelain)" ] || printf ' with changes')
     {
-        sed '/^<!-- begin/q' "$document"
-        say
-        if [ "$lines" = '  ' ]; then
-            say "$(date -u +%Y-%m-%d), $machine"
-        else
-            grep '^[^|]' "$old" | sed G
-            say "$(date -u +%Y-%m-%d), line$([ $# = 1 ] || printf s) $* again, $machine"
-        fi
-        say
+        printf 'commit %s%s\n' "$(git rev-parse HEAD)" "$changed"
+        printf '%s, %s, %s threads, instruction sets tested: portable%s, %s\n\n' "$(date -u +%Y-%m-%d)" \
+            "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "${sets:+, ${sets//,/, }}" "$(rustc --version)"
         head -2 "$rows"
-        { if [ "$lines" != '  ' ]; then rows_of "$old" | while IFS= read -r row; do number=${row#| }; wanted "${number%% *}" || say "$row"; done; fi; rows_of "$rows"; } |
-            sort -t'|' -k2,2n -s
-        say
-        sed -n '/^<!-- end/,$p' "$document"
-    } > "$logs/PROOF.md"
-    cp "$logs/PROOF.md" "$document"
+        tail -n +3 "$rows" | sorted
+    } > "$target/proof-results.txt"
 fi
-say
-if [ "$gaps" != 0 ]; then say "$gaps rows say NOT RUN"; fi
-if [ "$failures" = 0 ]; then say "all tests that ran have passed"; else say "$failures rows say FAILED"; exit 1; fi
+echo
+if [ "$gaps" != 0 ]; then echo "$gaps rows say NOT RUN"; fi
+if [ "$failures" = 0 ]; then echo "all tests that ran have passed"; else echo "$failures rows say FAILED"; exit 1; fi

@@ -5,8 +5,8 @@ use std::panic::UnwindSafe;
 use std::process::ExitCode;
 
 use vanity_ed25519::cli;
-use vanity_ed25519::job::{self, JobError, OpenSearch, Untold};
-use vanity_ed25519::plan::{Plan, Refusal};
+use vanity_ed25519::job::{self, JobError, PreparedSearch, Untold};
+use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, Paint, Report};
 use vanity_ed25519::search::{End, check_randomness};
 use vanity_ed25519::sys::forbid_core_dumps;
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 }
 
 /// Carries out a plan, and returns the exit status.
-pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u8 {
+pub fn carry_out(plan: impl FnOnce() -> Result<Plan, PlanError> + UnwindSafe) -> u8 {
     // A panic has already printed its own message on stderr.
     let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or(Err(JobError::Panic));
     if let Err(error) = &ended {
@@ -25,13 +25,13 @@ pub fn carry_out(plan: impl FnOnce() -> Result<Plan, Refusal> + UnwindSafe) -> u
     report::status(&ended)
 }
 
-fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> Result<End, JobError> {
+fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> {
     if let Err(error) = forbid_core_dumps() {
         report::text(&format!("warning: cannot disable core dumps: {error}\n"));
     }
     check_randomness().map_err(JobError::Randomness)?;
     #[cfg(all(unix, feature = "gpu"))]
-    vanity_ed25519::search::Stop::come_first().map_err(JobError::Signals)?;
+    vanity_ed25519::search::Stop::install_early().map_err(JobError::Signals)?;
     let printed = match plan()? {
         Plan::Print(text) => report::print(&text),
         Plan::Help(text, color) => {
@@ -42,7 +42,8 @@ fn run(plan: impl FnOnce() -> Result<Plan, Refusal>) -> Result<End, JobError> {
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan)?),
         Plan::Bench(plan) => report::bench(&job::bench(plan)?),
         Plan::Search(plan) => {
-            let search = OpenSearch::open(plan)?;
+            let output = plan.output;
+            let search = PreparedSearch::open(plan, &|notice| report::notice(&notice, output))?;
             return search.run(&mut Report::new(&search), abandon);
         }
     };

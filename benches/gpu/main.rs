@@ -2,31 +2,42 @@
 //! without patterns.
 //!
 //! ```text
+//! cargo bench --features gpu --bench gpu -- dalek [KEYS]
 //! cargo bench --features gpu --bench gpu -- compare [KEYS]
 //! cargo bench --features gpu --bench gpu -- rates [SECONDS]
+//! cargo bench --features gpu --bench gpu -- text [DEPTH]
 //! ```
 //!
-//! `compare` compares a checksum of the keys of each launch with that of the processor. `rates`
-//! prints keys per second for each number of windows and each depth, with registers and spills.
+//! `dalek` compares each key with ed25519-dalek's. `compare` compares a checksum of the keys of each
+//! launch with that of the processor. `rates` prints keys per second for each number of windows, each depth and each number of work items, with
+//! registers and spills. `text` prints the kernels for NVIDIA's compilers, which `benches/gpu/model`
+//! reads.
 
 use std::time::{Duration, Instant};
 
-use ed25519_batch::{BackEnd, ChaCha20, Deriver, Table};
-use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
-use vanity_ed25519::engine::pipeline;
-use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, digest_of};
+use ed25519_batch::simd::{InstructionSet, Scalar};
+use ed25519_batch::{BackEnd, ChaCha20, Deriver};
+use rayon::iter::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
+    ParallelIterator as _,
+};
+use vanity_ed25519::engine::{derive_by_reference, gpu_settings, pipeline};
+use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, WindowTable, digest_of};
 use vanity_ed25519::sys::fill_random;
 
-/// Numbers of windows. The digits have from 18 down to 10 bits.
-const WINDOWS: [usize; 7] = [14, 15, 16, 17, 18, 21, 25];
+/// Numbers of windows: tables from 5.3 GB to 1 MB.
+const WINDOWS: [usize; 9] = [11, 12, 13, 14, 15, 16, 18, 21, 25];
 
 /// Depths: numbers of keys that share an inversion.
-const DEPTHS: [u32; 4] = [8, 16, 32, 64];
+const DEPTHS: [u32; 4] = [32, 64, 128, 256];
 
 /// The windows with which every depth is tried, and the depth with which all windows are tried.
-const USUAL: (usize, u32) = (16, 32);
+const USUAL: (usize, u32) = (16, 128);
 
-/// The number of keys in a launch.
+/// The parts of the work items that a device runs at the same time, as quotients.
+const PARTS: [(usize, usize); 3] = [(1, 2), (3, 4), (2, 1)];
+
+/// The most keys in a launch that `compare` compares.
 const LAUNCH: usize = 1 << 21;
 
 /// The number of keys in a batch of the processor.
@@ -36,7 +47,12 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     // `cargo test --benches` does not pass `--bench`.
     let test = !std::env::args().any(|word| word == "--bench");
-    let devices = gpu::devices().unwrap_or_else(|error| {
+    if words.first().is_some_and(|word| word == "text") {
+        let depth = words.get(1).and_then(|depth| depth.parse().ok()).unwrap_or(USUAL.1);
+        print!("{}", gpu::cuda_text(&gpu_settings(depth)));
+        return;
+    }
+    let devices = gpu::devices_of_each_host().unwrap_or_else(|error| {
         println!("skipped: {error}");
         Vec::new()
     });
@@ -45,14 +61,46 @@ fn main() {
         let number = words.get(1).and_then(|number| number.parse::<f64>().ok());
         match words.first().map(String::as_str) {
             _ if test => {
+                dalek(&*device, BATCH);
                 compare(&*device, BATCH, BATCH);
-                rates(&*device, Duration::ZERO, BATCH);
+                rates(&*device, Duration::ZERO);
             }
+            Some("dalek") => dalek(&*device, number.unwrap_or(1e6) as usize),
             Some("compare") => compare(&*device, number.unwrap_or(1e8) as usize, LAUNCH),
-            Some("rates") => rates(&*device, Duration::from_secs_f64(number.unwrap_or(2.0)), LAUNCH),
-            _ => println!("say `compare [KEYS]` or `rates [SECONDS]`"),
+            Some("rates") => rates(&*device, Duration::from_secs_f64(number.unwrap_or(2.0))),
+            _ => println!("say `dalek [KEYS]`, `compare [KEYS]`, `rates [SECONDS]` or `text [DEPTH]`"),
         }
     }
+}
+
+/// Compares each key of the first seeds of a stream with ed25519-dalek's.
+fn dalek(device: &dyn Device, keys: usize) {
+    let pipeline = pipeline(device, 16).expect("a device that works");
+    let table = pipeline.table(usual_windows(device)).expect("a device that works");
+    let launch = (1 << 17).min(keys.next_multiple_of(16));
+    let mut queue = pipeline.queue(launch).expect("a device that works");
+    let mut key = [0; 32];
+    fill_random(&mut key).expect("randomness");
+    println!("seeds: ChaCha20 of {key:02x?}; compared with ed25519-dalek");
+    let (began, mut compared) = (Instant::now(), 0);
+    let mut seeds = vec![[0; 32]; launch];
+    while compared < keys {
+        let first = compared as u64 / 2;
+        queue.draw(&table, &key, first, launch, 1).expect("a device that works");
+        ChaCha20::from_block(&key, first).fill(InstructionSet::Scalar(Scalar::plain()), &mut seeds);
+        let mut expected: Vec<_> = seeds.par_iter().map(|seed| derive_by_reference(seed).0).collect();
+        expected.iter_mut().for_each(|key| key[31] &= 0x7f);
+        let found = queue.keys().expect("a device that works");
+        assert!(found == expected, "some of the keys {compared} and on differ");
+        compared += launch;
+    }
+    println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
+}
+
+/// Returns the number of windows of most rows. A processor as a device would take seconds to make
+/// the table of a graphics processor.
+fn usual_windows(device: &dyn Device) -> usize {
+    if device.is_processor() { 21 } else { USUAL.0 }
 }
 
 /// Compares the checksum of each launch by the device with that by the processor's fastest back
@@ -61,24 +109,23 @@ fn compare(device: &dyn Device, keys: usize, launch: usize) {
     let back_end = BackEnd::fastest();
     let sizing = ed25519_batch::Sizing { windows: Some(18), ..ed25519_batch::Sizing::for_keys(1e9) };
     let deriver = Deriver::new(back_end, sizing).expect("the processor has it");
-    let pipeline = match pipeline(device, USUAL.0, USUAL.1) {
-        Ok(pipeline) => pipeline,
-        Err(error) => return println!("{error}"),
-    };
-    let mut line = pipeline.line(launch).expect("a device that works");
+    // A small depth, so that a launch keeps more work items busy.
+    let pipeline = pipeline(device, 32).expect("a device that works");
+    let table = pipeline.table(usual_windows(device)).expect("a device that works");
+    let mut queue = pipeline.queue(launch).expect("a device that works");
     let mut key = [0; 32];
     fill_random(&mut key).expect("randomness");
     println!("seeds: ChaCha20 of {key:02x?}; compared with {}", back_end.name());
     let (began, mut compared) = (Instant::now(), 0);
     while compared < keys {
         let first = compared as u64 / 2;
-        line.draw(&key, first, launch).expect("a device that works");
+        queue.draw(&table, &key, first, launch, 1).expect("a device that works");
         // The processor works at the same time.
         let batches = (0..launch).into_par_iter().step_by(BATCH);
         let expected = batches
             .map(|at| sum(&deriver, ChaCha20::from_block(&key, first + at as u64 / 2)))
             .reduce(|| 0, u64::wrapping_add);
-        assert_eq!(line.digest().expect("a device that works"), expected, "keys {compared} and on differ");
+        assert_eq!(queue.digest().expect("a device that works"), expected, "keys {compared} and on differ");
         compared += launch;
     }
     println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
@@ -93,52 +140,75 @@ fn sum(deriver: &Deriver, mut stream: ChaCha20) -> u64 {
     keys.iter().map(digest_of).fold(0, u64::wrapping_add)
 }
 
-/// Prints keys per second by windows with the usual depth, then by depth with the usual windows.
-fn rates(device: &dyn Device, time: Duration, launch: usize) {
-    println!("windows  depth   table MiB   ready s      keys/s   of bound  registers  local bytes");
-    let by_windows = WINDOWS.into_iter().map(|windows| (windows, USUAL.1));
-    let by_depth = DEPTHS.into_iter().map(|depth| (USUAL.0, depth));
+/// Prints keys per second by windows with the usual depth, then by depth and by work items with the
+/// usual windows.
+fn rates(device: &dyn Device, time: Duration) {
+    println!("windows  depth   table MiB   ready s   items      keys/s   of bound  registers  local bytes");
     let most = if time.is_zero() { 1 } else { usize::MAX };
-    for (windows, depth) in by_windows.chain(by_depth).take(most) {
-        let began = Instant::now();
-        let pipeline = match pipeline(device, windows, depth) {
+    let usual = usual_windows(device);
+    let depths = std::iter::once(USUAL.1).chain(DEPTHS.into_iter().filter(|depth| *depth != USUAL.1));
+    for depth in depths.take(most) {
+        let pipeline = match pipeline(device, depth) {
             Ok(pipeline) => pipeline,
             Err(error) => {
-                println!("{windows:>7}{depth:>7}  {error}");
+                println!("{usual:>7}{depth:>7}  {error}");
                 continue;
             }
         };
-        let ready = began.elapsed().as_secs_f64();
-        let rate = rate(&pipeline, time, launch);
-        // The products of a key: seven for each window except the first and the last, three for the
-        // last, four for the shared inversion, and the part of the inversion itself.
-        let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / f64::from(depth);
-        let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
-        let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
-        let table = Table::bytes(windows) / 64 * Pipeline::BYTES_OF_ENTRY;
-        let kernel = pipeline.resources("derive");
-        let shown = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
-        println!(
-            "{windows:>7}{depth:>7}{:>12.1}{ready:>10.2}{rate:>12.0}{share:>11}{:>11}{:>13}",
-            table as f64 / f64::from(1 << 20),
-            shown(kernel.map(|kernel| kernel.registers)),
-            shown(kernel.map(|kernel| kernel.local_bytes)),
-        );
+        let row = |windows, part| {
+            if let Err(error) = row(device, &pipeline, windows, part, time) {
+                println!("{windows:>7}{depth:>7}  {error}");
+            }
+        };
+        if depth != USUAL.1 {
+            row(usual, (1, 1));
+            continue;
+        }
+        // A processor as a device takes minutes to make the largest tables.
+        let least = if device.is_processor() { usual } else { 0 };
+        let windows = WINDOWS.into_iter().filter(|windows| *windows >= least);
+        windows.take(most).for_each(|windows| row(windows, (1, 1)));
+        PARTS.into_iter().take(most - 1).for_each(|part| row(usual, part));
     }
 }
 
-/// Returns keys per second, after a first launch.
-fn rate(pipeline: &Pipeline, time: Duration, launch: usize) -> f64 {
-    let mut line = pipeline.line(launch).expect("a device that works");
-    let mut next = |first| {
-        line.draw(&[7; 32], first, launch).expect("a device that works");
-        line.wait().expect("a device that works");
-    };
-    next(0);
-    let (began, mut launches) = (Instant::now(), 0);
-    while launches == 0 || began.elapsed() < time {
+/// Measures a table, with a part of the work items that the device runs at the same time.
+fn row(
+    device: &dyn Device,
+    pipeline: &Pipeline,
+    windows: usize,
+    part: (usize, usize),
+    time: Duration,
+) -> Result<(), gpu::GpuError> {
+    let began = Instant::now();
+    let table = pipeline.table(windows)?;
+    let ready = began.elapsed().as_secs_f64();
+    let depth = pipeline.depth() as usize;
+    let items = (pipeline.keys_at_once() / depth * part.0 / part.1).max(64);
+    let mut queue = pipeline.queue(items * depth)?;
+    // The first launch brings the table into the caches.
+    let (mut launches, mut began) = (0, Instant::now());
+    while launches < 2 || began.elapsed() < time {
+        if launches == 1 {
+            began = Instant::now();
+        }
+        queue.draw(&table, &[7; 32], 0, items * depth, 4)?;
+        queue.wait()?;
         launches += 1;
-        next(launches as u64 * launch as u64 / 2);
     }
-    (launches * launch) as f64 / began.elapsed().as_secs_f64()
+    let rate = ((launches - 1) * 4 * items * depth) as f64 / began.elapsed().as_secs_f64();
+    // The products of a key: seven for each window except the first and the last, three for the
+    // last, four for the shared inversion, and the part of the inversion itself.
+    let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / depth as f64;
+    let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
+    let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
+    let kernel = pipeline.resources("search");
+    let shown = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
+    println!(
+        "{windows:>7}{depth:>7}{:>12.1}{ready:>10.2}{items:>8}{rate:>12.0}{share:>11}{:>11}{:>13}",
+        WindowTable::bytes(windows) as f64 / f64::from(1 << 20),
+        shown(kernel.map(|kernel| kernel.registers)),
+        shown(kernel.map(|kernel| kernel.local_bytes)),
+    );
+    Ok(())
 }

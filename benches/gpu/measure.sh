@@ -1,25 +1,32 @@
 #!/usr/bin/env bash
-# Measures everything on a machine with a graphics processor, in one call of under nine minutes.
+# Measures everything on a machine with a graphics processor, in one call of under nine minutes. It needs a
+# driver, and no compiler.
 #
 # usage: benches/gpu/measure.sh [PROGRAM BENCH PATTERNS]
 #
-# Without arguments it builds what it needs. The arguments are programs that were built elsewhere:
+# The arguments are programs that were built elsewhere. Without them it builds what it needs, which takes
+# several minutes more:
 #   cargo build --release --features gpu --bin vanity-ed25519
 #   cargo bench --features gpu --bench gpu --bench patterns --no-run
 #
-# It compares all encodings of 100 million keys with those of the processor, by a checksum for each launch.
+# It compares a million keys with those of ed25519-dalek, and all encodings of 100 million keys with those of
+# the processor, by a checksum for each launch.
 # It measures:
-#   - keys per second for each number of windows and each depth of batches, with registers and spills;
+#   - keys per second for each number of windows, each depth and each number of work items, with registers and
+#     spills, by CUDA and by OpenCL;
 #   - the share of the bound that the wide multiply-adds of the graphics processor set;
-#   - whole searches beside the reference engine.
+#   - whole searches beside the reference engine, with the clock and the power meanwhile;
+#   - how long an interrupt takes.
+#
+# It prints a record in the form of RESULTS.txt, and writes it to gpu-record.txt. Set KEYS=1e6 on slow devices.
 set -euo pipefail
 
 if [ $# = 3 ]; then
-    program=$1 bench=$2 patterns=$3
+    program=$(realpath "$1") bench=$(realpath "$2") patterns=$(realpath "$3")
 else
     cd "$(dirname "${BASH_SOURCE[0]}")/../.."
     cargo build --quiet --release --features gpu --bin vanity-ed25519
-    program=${CARGO_TARGET_DIR:-target}/release/vanity-ed25519
+    program=$(realpath "${CARGO_TARGET_DIR:-target}/release/vanity-ed25519")
     built() {
         cargo bench --quiet --features gpu --bench "$1" --no-run --message-format=json |
             sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
@@ -27,26 +34,75 @@ else
     bench=$(built gpu) patterns=$(built patterns)
 fi
 
-say() { printf '\n== %s\n' "$*"; }
+record=$PWD/gpu-record.txt
+began=$SECONDS
+commit=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --short HEAD 2>/dev/null || echo 'not recorded')
+say() { printf '\n== %s (second %d)\n' "$*" $((SECONDS - began)); }
+# Runs a command with a limit. A step that fails is named, and the others go on.
+try() {
+    local status=0
+    timeout --kill-after=5 "$@" || status=$?
+    [ $status = 0 ] || echo "status $status: ${*:2}"
+}
 
-say "the machine, $(date -u +%FT%TZ)"
-"$program" --version
-nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,clocks.sm,power.limit,ecc.mode.current --format=csv 2>/dev/null ||
-    echo "nvidia-smi is missing"
+# The clock, the power and the temperature, each second, while a command runs.
+watched() {
+    local watch=
+    if command -v nvidia-smi >/dev/null; then
+        nvidia-smi --query-gpu=clocks.sm,power.draw,temperature.gpu,utilization.gpu --format=csv,noheader -l 1 >"$log" &
+        watch=$!
+    fi
+    try "$@"
+    if [ -n "$watch" ]; then
+        kill $watch 2>/dev/null || true
+        wait $watch 2>/dev/null || true
+        echo "clock, power, temperature, use: each fifth second"
+        awk 'NR % 5 == 1' "$log"
+    fi
+}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
-say "correctness: 100 million keys"
-timeout 150 "$bench" --bench compare 1e8
+interrupt() {
+    "$program" --engine gpu --quiet abcdefghijklmnopq >/dev/null 2>&1 &
+    local search=$! status=0 before
+    sleep 5
+    before=$(date +%s%N)
+    kill -INT $search
+    wait $search || status=$?
+    echo "status $status after $((($(date +%s%N) - before) / 1000000)) ms"
+}
 
-say "keys a second by windows and depth"
-timeout 150 "$bench" --bench rates 4
+measure() {
+    cat <<END
+date       $(date -u +%FT%TZ)
+commit     $commit
+command    benches/gpu/measure.sh
+processor  $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | sort | uniq -c | sed 's/^ *//' | paste -sd';' ||
+        true) beside $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1), $(nproc) hardware threads
+compiler   not recorded by a program that was built elsewhere
+END
+    "$program" --version
+    "$program" --gpu-device list
+    nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,power.limit,ecc.mode.current,memory.total --format=csv 2>/dev/null ||
+        echo "nvidia-smi is missing"
 
-say "whole searches: six letters, fingerprints"
-timeout 40 "$program" --bench 20 --engine gpu --threads 1
-timeout 30 "$program" --bench 10 --engine gpu --threads 1 --in fingerprint
-
-say "what each kind of pattern costs"
-timeout 100 "$patterns" --bench --rounds 3 --seconds 0.25 --engine gpu
-
-say "a search by the GPU engine, and by auto"
-timeout 30 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1 || true
-timeout 30 "$program" --timeout 10s --json abcdefghij | tail -n 1 || true
+    say "correctness: a million keys against ed25519-dalek"
+    try 60 "$bench" --bench dalek "${KEYS:-1e6}"
+    say "correctness: 100 million keys against the processor's engine"
+    try 60 "$bench" --bench compare "${KEYS:-1e8}"
+    say "keys a second by windows, depth and work items"
+    try 140 "$bench" --bench rates 2
+    say "whole searches: six letters, fingerprints"
+    watched 50 "$program" --bench 15 --engine gpu --threads 1
+    try 30 "$program" --bench 5 --engine gpu --threads 1 --in fingerprint
+    say "what each kind of pattern costs"
+    try 60 "$patterns" --bench --rounds 3 --seconds 0.2 --engine gpu
+    say "a search by the GPU engine, by auto, and an interrupt"
+    try 40 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1
+    try 40 "$program" --timeout 10s --json abcdefghij | tail -n 1
+    interrupt
+    say "done"
+}
+measure 2>&1 | tee "$record"
+echo "the record is in $record"

@@ -1,5 +1,5 @@
-//! A file of patterns becomes patterns or complaints, whatever it holds. The patterns are those of
-//! its lines, in the same order. The complaints name lines and columns that exist.
+//! A file of patterns becomes patterns or diagnostics, whatever it holds. The patterns are those of
+//! its lines, in the same order. The diagnostics name lines and columns that exist.
 
 #![no_main]
 
@@ -15,7 +15,7 @@ use style::{Style, target};
 use tempfile::NamedTempFile;
 use vanity_ed25519::cli::patterns;
 use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
-use vanity_ed25519::plan::Refusal;
+use vanity_ed25519::plan::PlanError;
 
 /// The length of a filler, which consists of one of the bytes [`FILLERS`]. It makes a file so long
 /// that threads compile it, or a line longer than the program reads.
@@ -67,12 +67,12 @@ fn check(file: &mut NamedTempFile, bytes: &[u8], style: pattern::Style) {
     file.write_all(bytes).expect("the file can be written");
     match patterns::read(&[] as &[&str], &[file.path()], style, THREADS) {
         Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, style),
-        Err(Refusal::Complaints(complaints)) => {
-            assert!(!complaints.is_empty());
+        Err(PlanError::Diagnostics(diagnostics)) => {
+            assert!(!diagnostics.is_empty());
             let name = file.path().display().to_string();
-            complaints.iter().for_each(|complaint| check_complaint(&complaint.to_string(), &name, bytes));
+            diagnostics.iter().for_each(|diagnostic| check_complaint(&diagnostic.to_string(), &name, bytes));
         }
-        Err(Refusal::Usage(_) | Refusal::SelfTest(_)) => panic!("no list causes this"),
+        Err(PlanError::Usage(_) | PlanError::SelfTest(_)) => panic!("no list causes this"),
     }
 }
 
@@ -108,11 +108,11 @@ fn is_of(pattern: &Pattern, line: &str, style: pattern::Style) -> bool {
         })
 }
 
-/// Checks that a complaint is `error: FILE:LINE:COLUMN: ...`, the line, carets, and a hint. A
-/// complaint about the whole file has no line and no column.
-fn check_complaint(complaint: &str, name: &str, bytes: &[u8]) {
-    assert!(!complaint.contains(|char: char| char.is_control() && char != '\n'), "{complaint:?}");
-    let mut said = complaint.lines();
+/// Checks that a diagnostic is `error: FILE:LINE:COLUMN: ...`, the line, carets, and a hint. A
+/// diagnostic about the whole file has no line and no column.
+fn check_complaint(diagnostic: &str, name: &str, bytes: &[u8]) {
+    assert!(!diagnostic.contains(|char: char| char.is_control() && char != '\n'), "{diagnostic:?}");
+    let mut said = diagnostic.lines();
     let problem = said.next().and_then(|line| line.strip_prefix("error: ")).expect("a problem comes first");
     if let Some(place) = problem.strip_prefix(&format!("{name}:")) {
         let mut numbers = place.split(':').map(|number| number.parse::<usize>().ok());
@@ -121,9 +121,9 @@ fn check_complaint(complaint: &str, name: &str, bytes: &[u8]) {
         let line = text.lines().nth(number - 1).expect("there is such a line");
         // A line that is too long is named without a column.
         let column = numbers.next().flatten().unwrap_or(1);
-        assert!((1..=line.chars().count() + 1).contains(&column), "{complaint}");
+        assert!((1..=line.chars().count() + 1).contains(&column), "{diagnostic}");
     } else {
-        assert!(problem.starts_with(name) || problem.contains(" patterns cannot be searched"), "{complaint}");
+        assert!(problem.starts_with(name) || problem.contains(" patterns cannot be searched"), "{diagnostic}");
     }
     for line in said {
         assert!(line.starts_with("    ") || line.strip_prefix("hint: ").is_some_and(|hint| !hint.is_empty()));

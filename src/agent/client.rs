@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::connection::{Connection, converse};
 use super::error::AgentError;
@@ -37,33 +38,63 @@ impl Agent {
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         fill_random(&mut *seed).map_err(AgentError::Randomness)?;
         let seed = Seed::new(*seed);
-        converse(&socket, &|| false, move |connection| try_key(connection, &seed, constraints))?;
+        converse(&socket, &|| None, move |connection, _: &dyn Fn(()) -> bool| {
+            try_key(connection, &seed, constraints)
+        })
+        .1?;
         Ok(Self { socket, constraints })
     }
 
-    /// Adds a key, and checks that the agent lists it. Gives up soon after `must_end` becomes true.
-    ///
-    /// # Errors
-    ///
-    /// Returns why the agent does not have the key, as far as is known. After
-    /// [`AgentError::Silent`] the agent can still take the key.
-    pub fn add(&self, seed: &Seed, comment: &str, must_end: &dyn Fn() -> bool) -> Result<(), AgentError> {
-        let public_key = seed.public_key();
-        let request = Request::add(seed, comment, self.constraints)?;
-        converse(&self.socket, must_end, move |connection| {
-            if connection.ask(&request)? != Answer::Success {
-                return Err(refusal(connection));
-            }
-            let is_listed = identities(connection)?.iter().any(|blob| *blob == wire::blob(&public_key.0));
-            if is_listed { Ok(()) } else { Err(AgentError::Unlisted) }
-        })
+    /// Adds keys, each with its comment, over one connection, and checks that the agent lists them.
+    /// `until` returns the time at which the last key is added, if the search must end. Returns for
+    /// each key why the agent does not have it, as far as is known. After [`AgentError::Silent`] and
+    /// [`AgentError::Hurried`] the agent can still take a key.
+    pub fn add(
+        &self,
+        keys: &[(&Seed, &str)],
+        until: &dyn Fn() -> Option<Instant>,
+    ) -> Vec<Result<(), AgentError>> {
+        let request = |(seed, comment): &(&Seed, &str)| {
+            Ok((Request::add(seed, comment, self.constraints)?, wire::blob(&seed.public_key().0)))
+        };
+        let requests: Result<Vec<_>, AgentError> = keys.iter().map(request).collect();
+        let is_over = until().is_some_and(|until| until <= Instant::now());
+        let (mut added, ended) = match requests {
+            Err(error) => (Vec::new(), Err(error)),
+            Ok(_) if is_over => (Vec::new(), Err(AgentError::Hurried)),
+            Ok(requests) => converse(&self.socket, until, move |connection, pass_on| {
+                for (request, blob) in &requests {
+                    if !pass_on(add(connection, request, blob)?) {
+                        break;
+                    }
+                }
+                Ok(())
+            }),
+        };
+        let error = ended.err().unwrap_or(AgentError::Hurried);
+        added.resize_with(keys.len(), || Err(error.clone()));
+        added
     }
+}
 
-    /// Returns how the agent holds keys.
-    #[must_use]
-    pub fn constraints(&self) -> Constraints {
-        self.constraints
+/// Adds a key, and returns whether the agent has it then.
+///
+/// # Errors
+///
+/// Returns an error if the agent cannot be asked further.
+fn add(
+    connection: &mut Connection,
+    request: &Request,
+    blob: &[u8],
+) -> Result<Result<(), AgentError>, AgentError> {
+    if connection.ask(request)? != Answer::Success {
+        return match refusal(connection) {
+            error @ (AgentError::TakesNone | AgentError::Refused) => Ok(Err(error)),
+            error => Err(error),
+        };
     }
+    let is_listed = identities(connection)?.iter().any(|one| one == blob);
+    Ok(if is_listed { Ok(()) } else { Err(AgentError::Unlisted) })
 }
 
 /// Returns the path at which the agent of this user listens.
@@ -103,7 +134,7 @@ fn takes(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> 
 /// Returns why the agent refuses a key.
 fn refusal(connection: &mut Connection) -> AgentError {
     match identities(connection) {
-        Ok(blobs) if blobs.is_empty() => AgentError::Locked,
+        Ok(blobs) if blobs.is_empty() => AgentError::TakesNone,
         Ok(_) => AgentError::Refused,
         Err(error) => error,
     }

@@ -7,20 +7,23 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use super::error::AgentError;
 use super::message::{Answer, Request};
 
-/// The longest time for all that is said over one connection.
+/// The longest time until the next answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time after the search was told to end.
-const HASTE: Duration = Duration::from_millis(400);
+/// The longest time until the next answer when the search must end. Until its keys are in files,
+/// they are in memory alone.
+const HASTE: Duration = Duration::from_millis(100);
 
-/// The time between two looks at whether the search was told to end.
-const LOOK: Duration = Duration::from_millis(50);
+/// The time between two looks at whether the search must end.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The most bytes of an answer. A key takes about 100.
 const LONGEST: usize = 16 << 20;
@@ -54,7 +57,7 @@ impl Connection {
     /// Sends a request and returns the answer.
     pub(super) fn ask(&mut self, request: &Request) -> Result<Answer, AgentError> {
         self.exchange(request)
-            .map_err(AgentError::Broken)?
+            .map_err(|error| AgentError::Broken(error.into()))?
             .ok_or(AgentError::NoAnswer)
             .and_then(|body| Answer::read(&body))
     }
@@ -75,31 +78,60 @@ impl Connection {
     }
 }
 
-/// Opens a connection, and returns what `talk` returns. Gives up after [`PATIENCE`], or [`HASTE`]
-/// after `must_end` became true. What was sent until then can still have its effect.
+/// What the thread that talks has to tell.
+enum Told<T> {
+    /// One result.
+    Result(T),
+    /// The end of the talk.
+    End(Result<(), AgentError>),
+}
+
+/// Opens a connection, and returns the results that `talk` passes on, and how it ended. Gives up when
+/// no result came for [`PATIENCE`]. If the search must end, gives up when none came for [`HASTE`],
+/// and ends the talk at the time of `until`: then passing a result on returns false. What was sent
+/// until then can still have its effect.
 pub(super) fn converse<T: Send + 'static>(
     socket: &Path,
-    must_end: &dyn Fn() -> bool,
-    talk: impl FnOnce(&mut Connection) -> Result<T, AgentError> + Send + 'static,
-) -> Result<T, AgentError> {
+    until: &dyn Fn() -> Option<Instant>,
+    talk: impl FnOnce(&mut Connection, &dyn Fn(T) -> bool) -> Result<(), AgentError> + Send + 'static,
+) -> (Vec<T>, Result<(), AgentError>) {
     let (sender, receiver) = channel();
     let path = socket.to_owned();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let must_stop = Arc::clone(&is_over);
     let thread = move || {
-        let opened = Connection::open(&path).map_err(|error| AgentError::Unreachable(path, error));
+        let opened = Connection::open(&path).map_err(|error| AgentError::Unreachable(path, error.into()));
+        let pass_on = |result| sender.send(Told::Result(result)).is_ok() && !must_stop.load(Relaxed);
         // Nobody receives it any more if the time is over.
-        let _ = sender.send(opened.and_then(|mut connection| talk(&mut connection)));
+        let ended = opened.and_then(|mut connection| talk(&mut connection, &pass_on));
+        let _ = sender.send(Told::End(ended));
     };
-    std::thread::Builder::new().name("agent".to_owned()).spawn(thread).map_err(AgentError::Broken)?;
-    let mut end = Instant::now() + PATIENCE;
-    loop {
+    let mut results = Vec::new();
+    if let Err(error) = std::thread::Builder::new().name("agent".to_owned()).spawn(thread) {
+        return (results, Err(AgentError::Broken(error.into())));
+    }
+    let mut answered = Instant::now();
+    let ended = loop {
         match receiver.recv_timeout(LOOK) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Timeout) if Instant::now() < end => {
-                if must_end() {
-                    end = end.min(Instant::now() + HASTE);
+            Ok(Told::Result(result)) => {
+                results.push(result);
+                answered = Instant::now();
+            }
+            Ok(Told::End(ended)) => break ended,
+            Err(RecvTimeoutError::Disconnected) => break Err(AgentError::Silent),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let silence = answered.elapsed();
+        match until() {
+            Some(until) => {
+                is_over.fetch_or(until <= Instant::now(), Relaxed);
+                if silence >= HASTE {
+                    break Err(AgentError::Hurried);
                 }
             }
-            Err(_) => return Err(AgentError::Silent),
+            None if silence >= PATIENCE => break Err(AgentError::Silent),
+            None => {}
         }
-    }
+    };
+    (results, ended)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::agent::Constraints;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 use crate::store::Destination;
 
 use super::args::Args;
@@ -12,8 +12,8 @@ use super::args::Args;
 ///
 /// # Errors
 ///
-/// Returns a complaint if options contradict each other.
-pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Constraints>, Complaint> {
+/// Returns a diagnostic if options contradict each other.
+pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Constraints>, Diagnostic> {
     let constraints = Constraints { lifetime: args.lifetime, confirm: args.confirm };
     if args.agent {
         check(args, destination)?;
@@ -21,7 +21,7 @@ pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Con
     }
     for (option, is_given) in [("--lifetime", args.lifetime.is_some()), ("--confirm", args.confirm)] {
         if is_given {
-            return Err(Complaint::new(format!("{option} needs --agent"))
+            return Err(Diagnostic::new(format!("{option} needs --agent"))
                 .hint("--agent adds the key to the running ssh-agent, which carries out this option"));
         }
     }
@@ -29,9 +29,9 @@ pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Con
 }
 
 /// Refuses options about files if no file is written.
-fn check(args: &Args, destination: &Destination) -> Result<(), Complaint> {
+fn check(args: &Args, destination: &Destination) -> Result<(), Diagnostic> {
     if args.output.as_deref() == Some(Path::new("-")) {
-        return Err(Complaint::new("--agent and --output - contradict each other: which one gets the key?")
+        return Err(Diagnostic::new("--agent and --output - contradict each other: which one gets the key?")
             .hint("--output PATH writes it to a file, and adds it to the agent, too"));
     }
     if *destination != Destination::Stream {
@@ -44,7 +44,7 @@ fn check(args: &Args, destination: &Destination) -> Result<(), Complaint> {
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((option, _)) => Err(Complaint::new(format!(
+        Some((option, _)) => Err(Diagnostic::new(format!(
             "{option} is about a file, but --agent alone writes none"
         ))
         .hint("add --output PATH or --output-dir DIR; an agent has no use for a passphrase or a format")),

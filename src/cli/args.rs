@@ -163,6 +163,13 @@ pub(super) struct Args {
         conflicts_with = "output", value_hint = ValueHint::DirPath)]
     pub output_dir: Option<PathBuf>,
 
+    /// Keep private keys even where others can read them
+    ///
+    /// File systems without permissions, such as FAT, give all files the same mode. Without this
+    /// option they are refused, because ssh rejects such a key, too.
+    #[arg(long, help_heading = "Where the key goes")]
+    pub allow_exposed: bool,
+
     /// Add the key to the running ssh-agent
     ///
     /// Without --output and --output-dir, no private key is written to disk, and stdout has the

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::key::{BCRYPT_ROUNDS, Format};
-use crate::plan::{Complaint, Encryption, PassphraseSource};
+use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::Args;
@@ -15,28 +15,28 @@ const WHERE_FROM: &str =
 const WITHOUT_TERMINAL: &str =
     "--passphrase-file FILE reads the first line of FILE, or of stdin if FILE is -";
 
-/// Returns a complaint if `error` is about a value of `--passphrase`. That value may be a
+/// Returns a diagnostic if `error` is about a value of `--passphrase`. That value may be a
 /// passphrase, and clap would print it.
-pub(super) fn typed(error: &clap::Error) -> Option<Complaint> {
+pub(super) fn typed(error: &clap::Error) -> Option<Diagnostic> {
     let option = ContextValue::String("--passphrase".to_owned());
     let is_ours =
         error.kind() == ErrorKind::TooManyValues && error.get(ContextKind::InvalidArg) == Some(&option);
     is_ours.then(|| {
-        Complaint::new("--passphrase takes no value, because other users can see the command line")
+        Diagnostic::new("--passphrase takes no value, because other users can see the command line")
             .hint(WHERE_FROM)
     })
 }
 
 /// Refuses a word directly after `--passphrase`. It may be a passphrase, and as a pattern it would be
-/// in names of files and in the ledger. So the complaint does not repeat it.
-pub(super) fn check_typed(typed: &[OsString]) -> Result<(), Complaint> {
+/// in names of files and in the ledger. So the diagnostic does not repeat it.
+pub(super) fn check_typed(typed: &[OsString]) -> Result<(), Diagnostic> {
     let options: Vec<&OsString> = typed.iter().take_while(|word| *word != "--").collect();
     let is_word = |word: &OsString| !word.as_encoded_bytes().starts_with(b"-");
     let is_followed = options.windows(2).any(|pair| pair[0] == "--passphrase" && is_word(pair[1]));
     if !is_followed {
         return Ok(());
     }
-    Err(Complaint::new("--passphrase takes no value: it asks for the passphrase")
+    Err(Diagnostic::new("--passphrase takes no value: it asks for the passphrase")
         .hint("if the word after it is a pattern, put it before --passphrase, or after --"))
 }
 
@@ -44,8 +44,8 @@ pub(super) fn check_typed(typed: &[OsString]) -> Result<(), Complaint> {
 ///
 /// # Errors
 ///
-/// Returns a complaint if options contradict each other.
-pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryption>, Complaint> {
+/// Returns a diagnostic if options contradict each other.
+pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryption>, Diagnostic> {
     check(args, format)?;
     let (cipher, rounds) = (args.cipher.unwrap_or_default(), args.rounds.unwrap_or(BCRYPT_ROUNDS));
     let passphrase = match &args.passphrase_file {
@@ -58,10 +58,10 @@ pub(super) fn encryption(args: &Args, format: Format) -> Result<Option<Encryptio
 }
 
 /// Refuses options that contradict each other. Reads no file.
-fn check(args: &Args, format: Format) -> Result<(), Complaint> {
+fn check(args: &Args, format: Format) -> Result<(), Diagnostic> {
     let is_stdin = |path: &Path| path == Path::new("-");
     if args.passphrase_file.as_deref().is_some_and(is_stdin) && args.files.iter().any(|file| is_stdin(file)) {
-        return Err(Complaint::new(
+        return Err(Diagnostic::new(
             "stdin can be read only once, but both -f - and --passphrase-file - read it",
         )
         .hint("use a file for one of them"));
@@ -72,7 +72,7 @@ fn check(args: &Args, format: Format) -> Result<(), Complaint> {
             continue;
         }
         if !is_asked_for {
-            return Err(Complaint::new(format!("{option} needs a passphrase")).hint(WHERE_FROM));
+            return Err(Diagnostic::new(format!("{option} needs a passphrase")).hint(WHERE_FROM));
         }
         let (other, hint) = match format {
             Format::Openssh => continue,
@@ -85,7 +85,7 @@ fn check(args: &Args, format: Format) -> Result<(), Complaint> {
                 "leave it out: PuTTY's format has one cipher, and as many passes of Argon2id as PuTTYgen uses",
             ),
         };
-        return Err(Complaint::new(format!(
+        return Err(Diagnostic::new(format!(
             "{option} applies to the OpenSSH format, but the private key will be {other}"
         ))
         .hint(hint));

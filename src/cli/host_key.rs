@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::key::Format;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 use crate::store::Destination;
 use crate::sys::host_name;
 
@@ -28,8 +28,8 @@ pub(super) struct HostKey {
 ///
 /// # Errors
 ///
-/// Returns a complaint if options contradict each other, or if the host has no usable name.
-pub(super) fn host_key(args: &Args) -> Result<Option<HostKey>, Complaint> {
+/// Returns a diagnostic if options contradict each other, or if the host has no usable name.
+pub(super) fn host_key(args: &Args) -> Result<Option<HostKey>, Diagnostic> {
     let Some(typed) = &args.host_key else { return Ok(None) };
     check(args)?;
     let own = host_name();
@@ -38,7 +38,7 @@ pub(super) fn host_key(args: &Args) -> Result<Option<HostKey>, Complaint> {
             Some(typed) => format!("--host-key={} is not the name of a host", shortened(typed)),
             None => "this machine has no name that clients could use".to_owned(),
         };
-        Complaint::new(problem)
+        Diagnostic::new(problem)
             .hint("write the name by which clients connect: letters, digits and any of `.-_:`, such as --host-key=bob.example.org")
     })?;
     let destination = match (&args.output, &args.output_dir) {
@@ -56,8 +56,8 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Refuses what sshd could not use.
-fn check(args: &Args) -> Result<(), Complaint> {
-    let refuse = |problem: &str, hint: &str| Err(Complaint::new(problem).hint(hint));
+fn check(args: &Args) -> Result<(), Diagnostic> {
+    let refuse = |problem: &str, hint: &str| Err(Diagnostic::new(problem).hint(hint));
     if args.passphrase || args.passphrase_file.is_some() {
         return refuse(
             "a host key has no passphrase, because sshd cannot ask for it",

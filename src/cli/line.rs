@@ -7,13 +7,13 @@ use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
 
 use super::advice::{Origin, advice, spellings};
 use super::values::quoted;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 
 /// The length of the longest line that is read, in bytes. No pattern needs more, and a copy is
 /// cheap.
 const LONGEST: usize = 64 << 10;
 
-/// How much of a longer line a complaint gets, in characters. This is more than an excerpt shows.
+/// How much of a longer line a diagnostic gets, in characters. This is more than an excerpt shows.
 const SHOWN: usize = 100;
 
 const WHAT_A_LINE_HOLDS: &str = "a line is one pattern without whitespace, or a comment that begins with #";
@@ -72,9 +72,9 @@ impl<'a> Line<'a> {
         Pattern::new(self.pattern, self.style).map_err(Fault::Pattern)
     }
 
-    /// Returns the complaint about this line of `file`. Its columns count from the start of the
+    /// Returns the diagnostic about this line of `file`. Its columns count from the start of the
     /// line.
-    pub fn complaint(&self, file: &str, fault: &Fault) -> Complaint {
+    pub fn diagnostic(&self, file: &str, fault: &Fault) -> Diagnostic {
         let number = self.number;
         let error = match fault {
             Fault::Pattern(error) => error,
@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
                 let len = self.written.len();
                 let problem = format!("{file}:{number}: the line has {len} bytes; the limit is {LONGEST}");
                 let shown: String = self.written.chars().take(SHOWN).collect();
-                return Complaint::new(problem).place(&shown, 0..SHOWN).hint(WHAT_A_LINE_HOLDS);
+                return Diagnostic::new(problem).place(&shown, 0..SHOWN).hint(WHAT_A_LINE_HOLDS);
             }
         };
         let before = self.written[..self.written.len() - self.pattern.len()].chars().count();
@@ -94,7 +94,7 @@ impl<'a> Line<'a> {
             Reason::Syntax(message) => format!("malformed regular expression: {message}"),
             _ => error.to_string(),
         };
-        Complaint::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
+        Diagnostic::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
             .place(self.written, at)
             .hint(self.hint(error))
             .hints(spellings(self.pattern, self.style))

@@ -1,6 +1,6 @@
 //! Turns the command line into a [`Plan`].
 //!
-//! This module makes every complaint about the command line and about patterns, before the first
+//! This module makes every diagnostic about the command line and about patterns, before the first
 //! seed. It writes nothing and does not ask the user.
 
 mod advice;
@@ -24,8 +24,8 @@ use crate::engine::{self, Devices};
 use crate::key::Format;
 use crate::pattern::{Kind, Style};
 use crate::plan::{
-    BenchPlan, ColorChoice, Complaint, EngineChoice, EstimatePlan, OutputOptions, Plan, Refusal, SearchPlan,
-    Usage,
+    BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, KeyOutput, OutputOptions, Plan,
+    PlanError, SearchPlan, Usage,
 };
 use crate::search::Quota;
 use crate::store::Destination;
@@ -48,7 +48,7 @@ pub fn color() -> ColorChoice {
 /// # Errors
 ///
 /// Returns what is wrong with the command line or with the patterns.
-pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
+pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
     let typed: Vec<OsString> = typed.collect();
     let args = match Args::read(&typed) {
         Ok(args) => args,
@@ -68,7 +68,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         None => Devices::ALL,
     };
     if args.within.is_some() && !args.estimate {
-        return Err(Complaint::new("--within needs --estimate")
+        return Err(Diagnostic::new("--within needs --estimate")
             .hint("--estimate --within prints what fits into that time; --timeout ends a search")
             .into());
     }
@@ -97,7 +97,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         // People read it there, and copy it. Every OpenSSH reads this format.
         format = Some(Format::Openssh);
     }
-    let encryption = encryption::encryption(&args, destination.format(format))?;
+    let format = destination.format(format);
+    let encryption = encryption::encryption(&args, format)?;
     // A user who names a device wants to use it.
     let usual = if devices == Devices::ALL { engine::AUTO } else { engine::GPU };
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
@@ -118,13 +119,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         notices.extend(streams::warning());
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
-    let plan = SearchPlan {
-        patterns,
-        notices,
-        quota,
-        engine,
-        threads,
-        timeout: args.timeout,
+    let keys = KeyOutput {
         destination,
         agent,
         host,
@@ -132,8 +127,9 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
         encryption,
         comment,
         exec: args.exec,
-        output,
+        allow_exposed: args.allow_exposed,
     };
+    let plan = SearchPlan { patterns, notices, quota, engine, threads, timeout: args.timeout, keys, output };
     if args.estimate {
         return Ok(Plan::Estimate(EstimatePlan { search: plan, within: args.within }));
     }
@@ -145,20 +141,20 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, Refusal> {
 ///
 /// # Errors
 ///
-/// Returns the refusal if `error` is about a wrong command line.
-fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, Refusal> {
+/// Returns the error if `error` is about a wrong command line.
+fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
     if !error.use_stderr() {
         let text = error.render();
         let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
-    Err(match encryption::typed(error).or_else(|| usage::complaint(error)) {
-        Some(complaint) => complaint.into(),
-        None => Refusal::Usage(usage::usage(error, typed, Args::read)),
+    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error)) {
+        Some(diagnostic) => diagnostic.into(),
+        None => PlanError::Usage(usage::usage(error, typed, Args::read)),
     })
 }
 
-fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, Refusal> {
+fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanError> {
     let target = args.target.unwrap_or_default();
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
@@ -175,7 +171,7 @@ fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, Refusal
         let style = Style { target, ..Style::default() };
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
     }
-    Err(Complaint::new("no pattern was given: write the text that the key must contain")
+    Err(Diagnostic::new("no pattern was given: write the text that the key must contain")
         .hint("for example `vanity-ed25519 abc > key.pem`; --help lists all options")
         .into())
 }
@@ -189,7 +185,7 @@ fn destination(args: &Args) -> Destination {
 }
 
 /// Refuses a destination that cannot take keys. Looks only at the command line and at stdout.
-fn check_output(destination: &Destination, json: bool) -> Result<(), Complaint> {
+fn check_output(destination: &Destination, json: bool) -> Result<(), Diagnostic> {
     let (option, path) = match destination {
         Destination::Stream => return streams::check(),
         Destination::File(path) => ("--output", path),
@@ -198,26 +194,26 @@ fn check_output(destination: &Destination, json: bool) -> Result<(), Complaint> 
     if json && path.to_str().is_none() {
         let problem = format!("{option} {} is not UTF-8 text", quoted_os(path.as_os_str()));
         return Err(
-            Complaint::new(problem).hint("JSON cannot name it: choose another name, or leave out --json")
+            Diagnostic::new(problem).hint("JSON cannot name it: choose another name, or leave out --json")
         );
     }
     Ok(())
 }
 
 /// Refuses several keys for one file.
-fn check_count(plan: &SearchPlan) -> Result<(), Complaint> {
+fn check_count(plan: &SearchPlan) -> Result<(), Diagnostic> {
     let keys = match &plan.quota {
         Quota::Each(count) => count.saturating_mul(plan.patterns.len() as u64),
         Quota::Any(count) => *count,
         Quota::Left(counts) => counts.iter().sum(),
     };
-    if plan.host.is_some() && keys > 1 {
-        return Err(Complaint::new(format!("--host-key makes one key, but you asked for {keys} keys")).hint(
+    if plan.keys.host.is_some() && keys > 1 {
+        return Err(Diagnostic::new(format!("--host-key makes one key, but you asked for {keys} keys")).hint(
             "leave out --count; for several patterns add --any; a name goes after =, as in --host-key=NAME",
         ));
     }
-    if matches!(plan.destination, Destination::File(_)) && keys > 1 {
-        return Err(Complaint::new(format!("--output names one file, but you asked for {keys} keys"))
+    if matches!(plan.keys.destination, Destination::File(_)) && keys > 1 {
+        return Err(Diagnostic::new(format!("--output names one file, but you asked for {keys} keys"))
             .hint("--output-dir DIR writes a pair of files for each key"));
     }
     Ok(())

@@ -14,7 +14,7 @@ use super::duplicates::{self, Place};
 use super::line::{self, Fault, Line};
 use super::values::{quoted, quoted_os, shortened};
 use crate::notice::Notice;
-use crate::plan::{Complaint, Refusal};
+use crate::plan::{Diagnostic, PlanError};
 use crate::wire::{self, Target};
 
 /// The most bad patterns that are shown. The others are only counted.
@@ -46,16 +46,16 @@ pub struct Patterns {
 ///
 /// # Errors
 ///
-/// Returns a complaint about what cannot be read or is not a pattern.
+/// Returns a diagnostic about what cannot be read or is not a pattern.
 pub fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
     style: Style,
     threads: NonZeroUsize,
-) -> Result<Patterns, Refusal> {
+) -> Result<Patterns, PlanError> {
     let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
     if stdin > 1 {
-        return Err(Complaint::new(format!("stdin can be read only once, but -f - is given {stdin} times"))
+        return Err(Diagnostic::new(format!("stdin can be read only once, but -f - is given {stdin} times"))
             .hint("one -f - reads all of it")
             .into());
     }
@@ -79,15 +79,15 @@ struct List {
     files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,
-    /// Complaints about the first bad patterns.
-    complaints: Vec<Complaint>,
+    /// Diagnostics about the first bad patterns.
+    diagnostics: Vec<Diagnostic>,
     /// The number of bad patterns.
     bad: usize,
     notices: Vec<Notice>,
 }
 
 impl List {
-    fn argument(&mut self, number: usize, text: &OsStr, style: Style) -> Result<(), Complaint> {
+    fn argument(&mut self, number: usize, text: &OsStr, style: Style) -> Result<(), Diagnostic> {
         let Some(text) = text.to_str() else {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
@@ -102,17 +102,17 @@ impl List {
             )));
         }
         self.add(place, Pattern::new(text, style), |error| {
-            let complaint =
-                Complaint::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
+            let diagnostic =
+                Diagnostic::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
             match meant(text, &error, style) {
-                Some(hint) => complaint.hint(hint),
-                None => complaint.hint(hint(text, &error)).hints(spellings(text, style)),
+                Some(hint) => diagnostic.hint(hint),
+                None => diagnostic.hint(hint(text, &error)).hints(spellings(text, style)),
             }
         });
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Complaint> {
+    fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Diagnostic> {
         let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
         let bytes = contents(path, &name)?;
         let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
@@ -131,7 +131,7 @@ impl List {
         let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, style)).peekable();
         if lines.peek().is_none() {
-            return Err(Complaint::new(format!("{name} contains no patterns"))
+            return Err(Diagnostic::new(format!("{name} contains no patterns"))
                 .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
         let file = Some(self.files.len());
@@ -143,17 +143,24 @@ impl List {
                     let (most, number) = (MOST_MEMORY >> 20, line.number);
                     let problem =
                         format!("{name}:{number}: the expressions up to here need more than {most} MiB");
-                    return Err(Complaint::new(problem).hint("use fewer expressions, or smaller repetitions"));
+                    return Err(
+                        Diagnostic::new(problem).hint("use fewer expressions, or smaller repetitions")
+                    );
                 }
                 let place = Place { file, number: line.number };
-                self.add(place, pattern, |fault| line.complaint(&name, &fault));
+                self.add(place, pattern, |fault| line.diagnostic(&name, &fault));
             }
         }
         self.files.push(name);
         Ok(())
     }
 
-    fn add<E>(&mut self, place: Place, pattern: Result<Pattern, E>, complaint: impl FnOnce(E) -> Complaint) {
+    fn add<E>(
+        &mut self,
+        place: Place,
+        pattern: Result<Pattern, E>,
+        diagnostic: impl FnOnce(E) -> Diagnostic,
+    ) {
         match pattern {
             Ok(pattern) => {
                 self.patterns.push(pattern);
@@ -162,25 +169,25 @@ impl List {
             Err(error) => {
                 self.bad += 1;
                 if self.bad <= SHOWN {
-                    self.complaints.push(complaint(error));
+                    self.diagnostics.push(diagnostic(error));
                 }
             }
         }
     }
 
-    fn finish(mut self) -> Result<Patterns, Refusal> {
+    fn finish(mut self) -> Result<Patterns, PlanError> {
         let bad = self.bad;
         if bad == 0 {
             let note = duplicates::remove(&mut self.patterns, &self.places, &self.files);
             self.notices.extend(note);
             return Ok(Patterns { patterns: self.patterns, notices: self.notices });
         }
-        Complaint::say_hints_once(&mut self.complaints);
+        Diagnostic::say_hints_once(&mut self.diagnostics);
         if bad > SHOWN {
             let rest = format!("{bad} patterns cannot be searched for; the first {SHOWN} are shown");
-            self.complaints.push(Complaint::new(rest));
+            self.diagnostics.push(Diagnostic::new(rest));
         }
-        Err(Refusal::Complaints(self.complaints))
+        Err(PlanError::Diagnostics(self.diagnostics))
     }
 }
 
@@ -227,7 +234,7 @@ fn is_stdin(file: &Path) -> bool {
 }
 
 /// Reads a file of at most [`LARGEST_FILE`] bytes.
-fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
+fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
     // The extra byte shows that the file is larger than the limit.
     let read = if is_stdin(file) {
@@ -238,19 +245,19 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Complaint> {
     match read {
         Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
             let problem = format!("{name} is larger than {} MiB", LARGEST_FILE >> 20);
-            Err(Complaint::new(problem).hint("split it, and give each part with -f"))
+            Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(Complaint::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
+        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
     }
 }
 
-/// Returns the complaint that names the first place where `bytes` are not text.
-fn not_text(origin: &str, bytes: &[u8]) -> Complaint {
+/// Returns the diagnostic that names the first place where `bytes` are not text.
+fn not_text(origin: &str, bytes: &[u8]) -> Diagnostic {
     let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |text| text.len() - 1);
     let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
     let column = 1 + bytes[..valid].iter().rev().take_while(|&&byte| byte != b'\n').count();
-    Complaint::new(format!(
+    Diagnostic::new(format!(
         "{origin} is not UTF-8 text: byte {:#04x} in line {line}, column {column}",
         bytes[valid]
     ))

@@ -3,16 +3,16 @@
 use std::io::{self, IsTerminal as _};
 
 use crate::notice::Notice;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 #[cfg(windows)]
 use crate::sys::windows::takes_nothing;
 
 /// Refuses a stdout that discards what is written to it.
-pub(super) fn check() -> Result<(), Complaint> {
+pub(super) fn check() -> Result<(), Diagnostic> {
     if !takes_nothing(&io::stdout()) {
         return Ok(());
     }
-    Err(Complaint::new("stdout is closed or the null device: the private key would be lost")
+    Err(Diagnostic::new("stdout is closed or the null device: the private key would be lost")
         .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
 }
 

@@ -1,4 +1,4 @@
-//! Complaints about the command line as clap reads it: about values, about options of other programs,
+//! Diagnostics about the command line as clap reads it: about values, about options of other programs,
 //! and clap's own, with dangerous characters escaped.
 //!
 //! clap repeats what was typed unchanged, between its own colors. So clap reads a refused command
@@ -8,7 +8,7 @@
 use std::ffi::{OsStr, OsString};
 
 use crate::escape::{escaped, escaped_char, is_active};
-use crate::plan::{Complaint, Usage};
+use crate::plan::{Diagnostic, Usage};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::values::quoted;
@@ -36,8 +36,8 @@ const OTHERS: [(&[&str], &str); 10] = [
     ),
 ];
 
-/// Returns a complaint if clap's `error` is about a value or about one of these options.
-pub(super) fn complaint(error: &clap::Error) -> Option<Complaint> {
+/// Returns a diagnostic if clap's `error` is about a value or about one of these options.
+pub(super) fn diagnostic(error: &clap::Error) -> Option<Diagnostic> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -45,7 +45,7 @@ pub(super) fn complaint(error: &clap::Error) -> Option<Complaint> {
     match error.kind() {
         ErrorKind::ValueValidation => {
             use std::error::Error as _;
-            error.source()?.downcast_ref::<Complaint>().cloned()
+            error.source()?.downcast_ref::<Diagnostic>().cloned()
         }
         ErrorKind::InvalidValue => {
             let option = text(ContextKind::InvalidArg)?.split(' ').next()?;
@@ -54,12 +54,12 @@ pub(super) fn complaint(error: &clap::Error) -> Option<Complaint> {
             let (last, others) = known.split_last()?;
             let problem = format!("{option} must be {} or {last}, not {}", others.join(", "), quoted(typed));
             let nearest = text(ContextKind::SuggestedValue).map(|near| format!("the nearest is {near}"));
-            Some(Complaint::new(problem).hints(nearest))
+            Some(Diagnostic::new(problem).hints(nearest))
         }
         ErrorKind::UnknownArgument => {
             let name = text(ContextKind::InvalidArg)?.split('=').next()?;
             let (_, hint) = OTHERS.iter().find(|(names, _)| names.contains(&name))?;
-            Some(Complaint::new(format!("there is no option {name}")).hint(*hint))
+            Some(Diagnostic::new(format!("there is no option {name}")).hint(*hint))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Reads the values of options: numbers, durations, names.
 //!
-//! clap calls these parsers. An error is a [`Complaint`], which [`super::usage`] takes out of clap's
+//! clap calls these parsers. An error is a [`Diagnostic`], which [`super::usage`] takes out of clap's
 //! error again.
 
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use crate::wire::Target;
 use bytesize::ByteSize;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::plan::{ColorChoice, Complaint, ProgressForm};
+use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 
 /// The longest `--bench`, in seconds for each engine.
 const LONGEST_BENCH: f64 = 3600.0;
@@ -55,9 +55,9 @@ pub(super) fn engines() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
 }
 
-pub(super) fn count(typed: &str) -> Result<u64, Complaint> {
+pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
     typed.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--count must be a whole number from 1 to {}, not {}",
             u64::MAX,
             quoted(typed)
@@ -65,9 +65,9 @@ pub(super) fn count(typed: &str) -> Result<u64, Complaint> {
     })
 }
 
-pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Complaint> {
+pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
     typed.parse().ok().filter(|&threads: &NonZeroUsize| threads.get() <= MAX_THREADS).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--threads must be a whole number from 1 to {MAX_THREADS}, not {}",
             quoted(typed)
         ))
@@ -82,19 +82,19 @@ pub(super) fn all_threads() -> NonZeroUsize {
 }
 
 /// Reads the duration of an option.
-pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Complaint> {
+pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {
     parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
-        Complaint::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
+        Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
             .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
     })
 }
 
 /// Reads how long the agent keeps a key.
-pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Complaint> {
+pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Diagnostic> {
     let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
     seconds.and_then(NonZeroU32::new).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--lifetime must be a duration of whole seconds above 0, not {}",
             quoted(typed)
         ))
@@ -102,10 +102,10 @@ pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Complaint> {
     })
 }
 
-pub(super) fn table_memory(typed: &str) -> Result<usize, Complaint> {
+pub(super) fn table_memory(typed: &str) -> Result<usize, Diagnostic> {
     let size = typed.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
     size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).ok_or_else(|| {
-        Complaint::new(format!("--table-memory must be a size of at least 16KiB, not {}", quoted(typed)))
+        Diagnostic::new(format!("--table-memory must be a size of at least 16KiB, not {}", quoted(typed)))
             .hint("write a number and a unit, such as 64KiB or 30MiB")
     })
 }
@@ -119,13 +119,13 @@ pub(super) enum GpuDevices {
     Use(Devices),
 }
 
-pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Complaint> {
+pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Diagnostic> {
     if typed == "list" {
         return Ok(GpuDevices::List);
     }
     let numbers: Option<Vec<usize>> = typed.split(',').map(|number| number.parse().ok()).collect();
     numbers.and_then(Devices::of).map(GpuDevices::Use).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--gpu-device must be a number from 0 to {}, or several separated by commas, not {}",
             Devices::END - 1,
             quoted(typed)
@@ -134,10 +134,10 @@ pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Complaint> {
     })
 }
 
-pub(super) fn bench(typed: &str) -> Result<Duration, Complaint> {
+pub(super) fn bench(typed: &str) -> Result<Duration, Diagnostic> {
     let seconds = typed.parse().ok().filter(|seconds| (0.1..=LONGEST_BENCH).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--bench must be a number of seconds from 0.1 to {LONGEST_BENCH}, not {}",
             quoted(typed)
         ))
@@ -145,9 +145,9 @@ pub(super) fn bench(typed: &str) -> Result<Duration, Complaint> {
     })
 }
 
-pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Complaint> {
+pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Diagnostic> {
     typed.parse().ok().filter(|&rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS).ok_or_else(|| {
-        Complaint::new(format!(
+        Diagnostic::new(format!(
             "--rounds must be a whole number from 1 to {MOST_ROUNDS}, not {}",
             quoted(typed)
         ))
@@ -159,11 +159,11 @@ pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Complaint> {
 pub(super) fn comments() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|typed: OsString| {
         let Some(text) = typed.to_str() else {
-            return Err(Complaint::new(format!("--comment {} is not UTF-8 text", quoted_os(&typed))));
+            return Err(Diagnostic::new(format!("--comment {} is not UTF-8 text", quoted_os(&typed))));
         };
         match text.chars().position(is_active) {
             None => Ok(text.to_owned()),
-            Some(at) => Err(Complaint::new(format!(
+            Some(at) => Err(Diagnostic::new(format!(
                 "--comment {} has a control or formatting character at position {}",
                 quoted(text),
                 at + 1
@@ -179,7 +179,7 @@ pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
         if !typed.to_string_lossy().trim().is_empty() {
             return Ok(typed);
         }
-        Err(Complaint::new("--exec must be a shell command, and this one is empty").hint(
+        Err(Diagnostic::new("--exec must be a shell command, and this one is empty").hint(
             "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
         ))
     })

@@ -7,22 +7,30 @@
 //! host derives the seed at this place again. If curve25519-dalek does not derive the same key from
 //! that seed, or if a call fails, the device is dropped from the search. A notice names it, and the
 //! fastest engine of the processor replaces it.
+//!
+//! A round of a batch fills the device exactly: as many work items as it runs at the same time. A
+//! batch is as many rounds as take about 50 ms. Each device has two workers, so it has the next
+//! batch while the host proves the survivors of the last one. It also has a tuner of its own, which
+//! finds the fastest table for its caches and its memory during the search.
+
+mod tuner;
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ed25519_batch::memory::wipe;
-use ed25519_batch::simd::{CacheLine, InstructionSet, Scalar};
-use ed25519_batch::{ChaCha20, Table, edwards_constants, rfc8032_vectors};
+use ed25519_batch::simd::{InstructionSet, Scalar};
+use ed25519_batch::{ChaCha20, rfc8032_vectors};
 use zeroize::Zeroizing;
 
+use self::tuner::Tuner;
 use super::names::GPU;
 use super::sizing::{Devices, Sizing};
 use super::worker::{Engine, Hit, SeedSource, Worker};
 use super::{batch, reference, self_test};
-use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivors};
+use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};
 use crate::key::Seed;
 use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
@@ -31,29 +39,34 @@ use crate::wire::without_sign;
 /// What the host computes with. It tests few keys, and detection would take longer.
 const LANES: InstructionSet = InstructionSet::Scalar(Scalar::plain());
 
-/// The memory for tables unless another size is allowed: digits of 16 bits, which fit into large
-/// second-level caches. A processor that OpenCL offers as a device has smaller caches: digits of 14
-/// bits.
-const TABLE_MEMORY: usize = 44 << 20;
-const TABLE_MEMORY_OF_PROCESSOR: usize = 15 << 20;
+/// The numbers of windows that a tuner tries, from a table of 56 MB to one of 5.3 GB. A large
+/// second-level cache holds the first of them.
+const TUNED: [usize; 5] = [16, 14, 13, 12, 11];
 
-/// The useful numbers of windows: tables from 475 MB to 24 KB.
-const WINDOWS: RangeInclusive<usize> = 13..=126;
+/// The numbers of windows that can be chosen by the memory that they take.
+const WINDOWS: RangeInclusive<usize> = 11..=126;
 
-/// The number of keys that share an inversion. A larger number would save less than 4 % of the
-/// products.
-const DEPTH: u32 = 32;
+/// The windows of a processor that OpenCL offers as a device: 5 MB.
+const WINDOWS_OF_PROCESSOR: usize = 21;
+
+/// The part of a device's memory that a table may take.
+const SHARE_OF_TABLE: u64 = 4;
+
+/// The number of keys that share an inversion. With half as many, a key would cost two products
+/// more, of 80. A processor gains less from it, and its batches would take too long.
+const DEPTH: u32 = 128;
+const DEPTH_OF_PROCESSOR: u32 = 16;
 
 /// The work items in the smallest batch.
 const ITEMS: usize = 64;
 
-/// The keys in the largest batch: a third of a gigabyte for each worker.
-const MOST_KEYS: usize = 1 << 22;
+/// The most keys in a batch.
+const MOST_KEYS: usize = 1 << 31;
 
 /// The part of a device's memory that each worker may take (one sixteenth), and the bytes for each
-/// key.
+/// key of a round.
 const SHARE_OF_MEMORY: u64 = 16;
-const BYTES_OF_KEY: u64 = 66;
+const BYTES_OF_KEY: u64 = 67;
 
 /// Batches grow until they take half of this time, and shrink when they take more. So screens stay
 /// responsive, and Ctrl-C works quickly.
@@ -80,15 +93,25 @@ pub(super) struct Gpu {
     notes: Mutex<Vec<String>>,
 }
 
-/// A device, with its kernels and its table.
+/// A device, with its kernels and its tables.
 struct Card {
     name: String,
     pipeline: Pipeline,
-    /// The most keys in a batch.
+    /// The most keys in a round.
     most: usize,
+    tables: Mutex<Tables>,
     /// The number of workers that use the device.
     workers: AtomicUsize,
     dropped: AtomicBool,
+}
+
+/// The tables of a device.
+struct Tables {
+    tuner: Tuner,
+    /// The table of each size that exists.
+    each: Vec<Option<Arc<WindowTable>>>,
+    /// Whether a worker makes a table.
+    is_making: bool,
 }
 
 /// The reason why a device is dropped.
@@ -218,6 +241,7 @@ impl Gpu {
             card,
             queue: None,
             keys: card.unit(),
+            is_dense: false,
             filter: None,
             seeds: Vec::new(),
             spare: None,
@@ -238,17 +262,19 @@ fn not_used(name: &str, fault: &Fault) -> String {
 
 impl Card {
     fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, Fault> {
-        let usual = if device.is_processor() { TABLE_MEMORY_OF_PROCESSOR } else { TABLE_MEMORY };
-        let most = sizing.table_memory.unwrap_or(usual);
-        let windows = WINDOWS.into_iter().find(|&windows| table_bytes(windows) <= most);
-        let pipeline = pipeline(device, windows.unwrap_or(*WINDOWS.end()), DEPTH)?;
-        let share = device.memory() / SHARE_OF_MEMORY / BYTES_OF_KEY;
-        let unit = ITEMS * DEPTH as usize;
-        let most = (MOST_KEYS.min(share as usize) / unit).max(1) * unit;
+        let depth = if device.is_processor() { DEPTH_OF_PROCESSOR } else { DEPTH };
+        let pipeline = pipeline(device, depth)?;
+        let sizes = sizes(device, sizing);
+        let mut each = vec![None; sizes.len()];
+        each[0] = Some(Arc::new(pipeline.table(sizes[0])?));
+        let share = (device.memory() / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
+        let unit = ITEMS * depth as usize;
+        let most = (pipeline.keys_at_once().min(share as usize) / unit).max(1) * unit;
         let card = Self {
             name: device.name().to_owned(),
             pipeline,
             most,
+            tables: Mutex::new(Tables { tuner: Tuner::new(sizes), each, is_making: false }),
             workers: AtomicUsize::new(0),
             dropped: AtomicBool::new(false),
         };
@@ -261,44 +287,109 @@ impl Card {
         ITEMS * self.pipeline.depth() as usize
     }
 
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the table for the next batch, and its place among the sizes. Makes the table that the
+    /// tuner wants to try, if no other worker makes one.
+    fn table(&self) -> Result<(usize, Arc<WindowTable>), Fault> {
+        let wanted = {
+            let mut tables = self.tables();
+            if let Some(found) = tables.current() {
+                return Ok(found);
+            }
+            if tables.is_making {
+                return Ok(tables.best());
+            }
+            tables.is_making = true;
+            tables.tuner.current()
+        };
+        let made = self.pipeline.table(self.tables().tuner.windows(wanted));
+        let mut tables = self.tables();
+        tables.is_making = false;
+        match made {
+            Ok(table) => tables.each[wanted] = Some(Arc::new(table)),
+            Err(GpuError::WrongTable) => return Err(Fault::Call(GpuError::WrongTable)),
+            // The device has too little memory.
+            Err(_) => tables.tuner.give_up(),
+        }
+        Ok(tables.current().unwrap_or_else(|| tables.best()))
+    }
+
     /// Compares all keys of two batches: one whose seeds the device computes, and one of known
     /// seeds.
     fn check(&self) -> Result<(), Fault> {
-        let mut queue = self.pipeline.line(CHECKED.next_multiple_of(self.unit()))?;
+        let (_, table) = self.tables().best();
+        let mut queue = self.pipeline.queue(CHECKED.next_multiple_of(self.unit()))?;
         let key = [0x5a; 32];
         let first = u64::from(u32::MAX);
-        queue.draw(&key, first, queue.most())?;
+        queue.draw(&table, &key, first, queue.most(), 1)?;
         let mut seeds = vec![[0; 32]; queue.most()];
         ChaCha20::from_block(&key, first).fill(LANES, &mut seeds);
         compare(&mut queue, &seeds)?;
         let known = rfc8032_vectors::pairs().map(|(seed, _)| seed);
         let seeds: Vec<_> = known.into_iter().cycle().take(self.unit()).collect();
-        queue.take(&seeds)?;
+        queue.take(&table, &seeds)?;
         compare(&mut queue, &seeds)
     }
 }
 
-/// Builds the kernels of a device, with a table of `windows` windows, where `depth` keys share an
-/// inversion.
+impl Tables {
+    /// Returns the table that the tuner wants, if it exists.
+    fn current(&self) -> Option<(usize, Arc<WindowTable>)> {
+        let current = self.tuner.current();
+        self.each[current].as_ref().map(|table| (current, Arc::clone(table)))
+    }
+
+    /// Returns the fastest table so far.
+    fn best(&self) -> (usize, Arc<WindowTable>) {
+        let best = self.tuner.best();
+        let table = self.each[best].as_ref().unwrap_or_else(|| unreachable!("the best size has a table"));
+        (best, Arc::clone(table))
+    }
+
+    /// Counts a batch. Drops the tables that will not be used again.
+    fn count(&mut self, size: usize, keys: usize) {
+        if self.tuner.count(size, keys, Instant::now()) {
+            for (size, table) in self.each.iter_mut().enumerate() {
+                if !self.tuner.needs(size) {
+                    *table = None;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the numbers of windows that a device may use, the first one to begin with.
+fn sizes(device: &dyn Device, sizing: Sizing) -> Vec<usize> {
+    let share = (device.memory() / SHARE_OF_TABLE).min(device.largest_memory()) as usize;
+    let most = sizing.table_memory.unwrap_or(usize::MAX).min(share);
+    if let Some(windows) = sizing.windows {
+        return vec![windows];
+    }
+    let usual = if device.is_processor() { &[WINDOWS_OF_PROCESSOR][..] } else { &TUNED };
+    let fits = |windows: &usize| WindowTable::bytes(*windows) <= most;
+    let sizes: Vec<usize> = usual.iter().copied().filter(fits).collect();
+    if sizes.is_empty() {
+        return vec![WINDOWS.into_iter().find(fits).unwrap_or(*WINDOWS.end())];
+    }
+    sizes
+}
+
+/// Builds the kernels of a device, where `depth` keys share an inversion.
 ///
 /// # Errors
 ///
 /// Returns an error if the device fails, or has too little memory.
-pub fn pipeline(device: &dyn Device, windows: usize, depth: u32) -> Result<Pipeline, GpuError> {
-    let table = Table::build(windows);
-    let numbers = table.layout().iter().map(|window| [window.start, window.index_bits, window.first]);
-    let settings = Settings {
-        windows: numbers.map(|numbers| numbers.map(|number| number as u32)).collect(),
-        depth,
-        filter_numbers: DeviceFilter::NUMBERS.to_vec(),
-    };
-    let first = table.layout()[1].first as u32;
-    Pipeline::new(device, &settings, table.rows(), first, edwards_constants())
+pub fn pipeline(device: &dyn Device, depth: u32) -> Result<Pipeline, GpuError> {
+    Pipeline::new(device, &settings(depth))
 }
 
-/// Returns the bytes that a table of `windows` windows takes on a device.
-fn table_bytes(windows: usize) -> usize {
-    Table::bytes(windows) / size_of::<CacheLine>() * Pipeline::BYTES_OF_ENTRY
+/// Returns the numbers that the kernels are compiled with.
+#[must_use]
+pub fn settings(depth: u32) -> Settings {
+    Settings { depth, filter_numbers: DeviceFilter::NUMBERS.to_vec() }
 }
 
 /// Checks that the keys of the last batch belong to `seeds`.
@@ -322,6 +413,11 @@ impl Engine for Gpu {
         WORKERS * self.cards.len()
     }
 
+    fn is_settled(&self) -> bool {
+        let is_settled = |card: &Card| card.dropped.load(Relaxed) || card.tables().tuner.is_settled();
+        self.cards.iter().all(is_settled)
+    }
+
     fn notices(&self) -> Vec<Notice> {
         let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
         notes.into_iter().map(Notice::warning).collect()
@@ -336,6 +432,8 @@ struct GpuWorker<'a> {
     queue: Option<BatchQueue<'a>>,
     /// The keys in the next batch.
     keys: usize,
+    /// Whether so many keys survive that a batch may have one round only.
+    is_dense: bool,
     /// The number of the matcher whose filter the device has.
     filter: Option<u64>,
     /// The seeds of a source that gives no key.
@@ -372,51 +470,91 @@ impl Worker for GpuWorker<'_> {
     }
 }
 
-impl GpuWorker<'_> {
+impl<'a> GpuWorker<'a> {
     fn run_on_device(
         &mut self,
         matcher: &Matcher,
         seeds: &mut dyn SeedSource,
         hits: &mut Vec<Hit>,
     ) -> Result<u64, Fault> {
+        let card = self.card;
+        let (size, table) = card.table()?;
         let mut queue = match self.queue.take() {
             Some(queue) => queue,
-            None => self.card.pipeline.line(self.card.most)?,
+            None => card.pipeline.queue(card.most)?,
         };
         if self.filter != Some(matcher.number()) {
             queue.set_filter(&matcher.device_filter().words())?;
             self.filter = Some(matcher.number());
+            self.is_dense = false;
         }
         let tried = match seeds.key() {
             Some(key) => {
-                queue.draw(&key, 0, self.keys)?;
-                let survivors = queue.survivors()?;
-                prove(matcher, survivors, self.keys, |place| seed_at(&key, place), hits)?;
+                self.draw(&mut queue, &table, &key, matcher, hits)?;
+                card.tables().count(size, self.keys);
                 self.keys
             }
             None => {
-                self.seeds.resize(self.card.unit(), [0; 32]);
+                self.seeds.resize(card.unit(), [0; 32]);
                 seeds.fill(&mut self.seeds);
-                queue.take(&self.seeds)?;
+                queue.take(&table, &self.seeds)?;
                 let survivors = queue.survivors()?;
+                let survivors = survivors.map_or_else(|| all(&mut queue, 0), Ok)?;
                 prove(matcher, survivors, self.seeds.len(), |place| Seed::new(self.seeds[place]), hits)?;
                 wipe(&mut self.seeds);
-                self.card.unit()
+                card.unit()
             }
         };
         self.queue = Some(queue);
         Ok(tried as u64)
     }
 
-    /// Adapts the size of the next batch to the time of the last one.
-    fn adapt(&mut self, took: Duration) {
-        if took > BATCH_TIME {
-            self.keys = (self.keys / 2).max(self.card.unit());
-        } else if took < BATCH_TIME / 2 {
-            self.keys = (self.keys * 2).min(self.card.most);
+    /// Runs a batch whose seeds are the stream of `key`.
+    fn draw(
+        &mut self,
+        queue: &mut BatchQueue<'a>,
+        table: &WindowTable,
+        key: &[u8; 32],
+        matcher: &Matcher,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), Fault> {
+        let total = self.keys.min(self.card.most);
+        let rounds = self.keys / total;
+        queue.draw(table, key, 0, total, rounds)?;
+        let seed = |place| seed_at(key, place);
+        if let Some(survivors) = queue.survivors()? {
+            return prove(matcher, survivors, self.keys, seed, hits);
         }
-        self.keys -= self.keys % self.card.unit();
+        // The host tests all keys, round by round.
+        self.is_dense = true;
+        for round in 0..rounds {
+            let first = round * total;
+            if rounds > 1 {
+                queue.draw(table, key, first as u64 / 2, total, 1)?;
+            }
+            prove(matcher, all(queue, first)?, self.keys, seed, hits)?;
+        }
+        Ok(())
     }
+
+    /// Adapts the size of the next batch to the time of the last one. A batch that fills the device
+    /// consists of whole rounds.
+    fn adapt(&mut self, took: Duration) {
+        let (unit, round) = (self.card.unit(), self.card.most);
+        if took > BATCH_TIME {
+            self.keys /= 2;
+        } else if took < BATCH_TIME / 2 {
+            self.keys *= 2;
+        }
+        let most = if self.is_dense { round } else { MOST_KEYS };
+        let of = if self.keys < round { unit } else { round };
+        self.keys = (self.keys.min(most) / of).max(1) * of;
+    }
+}
+
+/// Returns all keys of the last round of a batch, which begins at place `first`.
+fn all(queue: &mut BatchQueue, first: usize) -> Result<Vec<Survivor>, GpuError> {
+    Ok((first..).zip(queue.keys()?).collect())
 }
 
 /// Returns the seed at a place of the stream under the key of a batch.
@@ -430,22 +568,17 @@ fn seed_at(key: &[u8; 32], place: usize) -> Seed {
 /// `hits`.
 fn prove(
     matcher: &Matcher,
-    survivors: Survivors,
+    mut survivors: Vec<Survivor>,
     total: usize,
     seed: impl Fn(usize) -> Seed,
     hits: &mut Vec<Hit>,
 ) -> Result<(), Fault> {
-    let (places, keys) = match survivors {
-        Survivors::Some(mut some) => {
-            some.sort_unstable_by_key(|(place, _)| *place);
-            let is_in_batch = some.last().is_none_or(|(place, _)| *place < total);
-            if !is_in_batch || some.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-                return Err(Fault::WrongPlace);
-            }
-            some.into_iter().unzip()
-        }
-        Survivors::All(keys) => ((0..keys.len()).collect::<Vec<_>>(), keys),
-    };
+    survivors.sort_unstable_by_key(|(place, _)| *place);
+    let is_in_batch = survivors.last().is_none_or(|(place, _)| *place < total);
+    if !is_in_batch || survivors.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        return Err(Fault::WrongPlace);
+    }
+    let (places, keys): (Vec<usize>, Vec<[u8; 32]>) = survivors.into_iter().unzip();
     for at in batch::candidates(LANES, matcher, &keys, &mut Vec::new()) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());

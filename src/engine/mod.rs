@@ -32,7 +32,7 @@ mod sizing;
 mod worker;
 
 #[cfg(feature = "gpu")]
-pub use gpu::pipeline;
+pub use gpu::{pipeline, settings as gpu_settings};
 pub use names::{AUTO, GPU, HYBRID};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;

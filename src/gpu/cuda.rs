@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _,
 };
@@ -69,12 +70,10 @@ impl Device for Cuda {
     }
 
     fn wide_products_per_second(&self) -> Option<f64> {
-        use cudarc::driver::sys::CUdevice_attribute::{
-            CU_DEVICE_ATTRIBUTE_CLOCK_RATE, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-        };
         let attribute = |attribute| self.context.attribute(attribute).ok().map(f64::from);
-        let kilohertz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
-        Some(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? * kilohertz * 1e3 * WIDE_IN_A_CYCLE)
+        let kilohertz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+        let multiprocessors = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        Some(multiprocessors * kilohertz * 1e3 * WIDE_IN_A_CYCLE)
     }
 
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
@@ -88,17 +87,33 @@ impl Device for Cuda {
         let module = self.context.load_module(ptx).map_err(failed)?;
         let kernels: Result<_, _> =
             KERNELS.iter().map(|name| Ok((*name, module.load_function(name)?))).collect();
-        Ok(Box::new(Compiled { context: Arc::clone(&self.context), kernels: kernels.map_err(failed)? }))
+        let multiprocessors = self
+            .context
+            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .map_err(failed)?;
+        Ok(Box::new(Compiled {
+            context: Arc::clone(&self.context),
+            multiprocessors: multiprocessors as usize,
+            kernels: kernels.map_err(failed)?,
+        }))
     }
 }
 
 /// The compiled kernels, with the context of their device.
 struct Compiled {
     context: Arc<CudaContext>,
+    multiprocessors: usize,
     kernels: Vec<(&'static str, CudaFunction)>,
 }
 
 impl Program for Compiled {
+    fn items_at_once(&self, kernel: &str) -> usize {
+        let groups = find_kernel(&self.kernels, kernel).ok().and_then(|kernel| {
+            kernel.occupancy_max_active_blocks_per_multiprocessor(GROUP as u32, 0, None).ok()
+        });
+        self.multiprocessors * groups.map_or(1, |groups| groups.max(1) as usize) * GROUP
+    }
+
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let stream = self.context.new_stream().map_err(|error| GpuError::call("making a queue", error))?;
         Ok(Box::new(CudaQueue { stream, kernels: self.kernels.clone() }))

@@ -8,14 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) const GROUP: usize = 64;
 
 /// The names of the kernels in the text.
-pub(super) const KERNELS: [&str; 7] = ["draw", "take", "wipe", "derive", "convert", "digest", "search"];
+pub(super) const KERNELS: [&str; 7] = ["search", "digest", "wipe", "multiples", "plant", "grow", "check"];
 
 /// The numbers that the kernels are compiled with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The windows of the scalar, each as its first bit, its bits of an index, and its first entry.
-    pub windows: Vec<[u32; 3]>,
-    /// The number of keys of a work item, which share an inversion.
+    /// The number of keys of a work item, which share an inversion. It must be even.
     pub depth: u32,
     /// The constants that `kernel/filter.cl` uses, with their names.
     pub filter_numbers: Vec<(&'static str, u64)>,
@@ -29,6 +27,10 @@ pub trait Device: Send + Sync {
     fn is_processor(&self) -> bool;
     /// Returns the size of the device's memory, in bytes.
     fn memory(&self) -> u64;
+    /// Returns the most bytes that one [`Memory`] can have.
+    fn largest_memory(&self) -> u64 {
+        self.memory()
+    }
     /// Returns the most wide multiply-adds (32 by 32 bits, plus 64 bits) that the device does in a
     /// second, if this is known.
     fn wide_products_per_second(&self) -> Option<f64> {
@@ -50,6 +52,9 @@ pub trait Program: Send + Sync {
     ///
     /// Returns an error if the device refuses.
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError>;
+    /// Returns the number of work items of a kernel that the device runs at the same time, a whole
+    /// number of groups.
+    fn items_at_once(&self, kernel: &str) -> usize;
     /// Returns the resources that a kernel needs, if the compiler reports them.
     fn resources(&self, kernel: &str) -> Option<Resources>;
 }
@@ -143,6 +148,7 @@ pub(super) fn find_kernel<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -
 }
 
 /// An argument of a kernel.
+#[derive(Clone)]
 pub enum Arg<'a> {
     /// The start of a memory.
     Memory(&'a Memory),
@@ -157,6 +163,8 @@ pub enum GpuError {
     Missing(String),
     /// The kernels could not be compiled.
     Compiler(String),
+    /// The device computed a table with wrong entries.
+    WrongTable,
     /// A call failed.
     Call {
         /// The call.
@@ -178,6 +186,7 @@ impl fmt::Display for GpuError {
         match self {
             Self::Missing(what) => write!(f, "{what}"),
             Self::Compiler(log) => write!(f, "its kernels could not be compiled: {}", log.trim_end()),
+            Self::WrongTable => write!(f, "it computed wrong multiples of the base point"),
             Self::Call { call, why } => write!(f, "{call} failed: {why}"),
         }
     }

@@ -4,18 +4,23 @@
 //! The kernels (`kernel/`) are one text in the common subset of OpenCL C and CUDA C, which `source`
 //! assembles. Two thin hosts compile and launch it: `opencl` for any device with OpenCL, and `cuda`
 //! for NVIDIA's driver with its run-time compiler. The hosts load their libraries when devices are
-//! listed. Without a library its host has no devices. [`Pipeline`] uses a host. It takes batches of
-//! many thousand keys from seeds to scalars, public keys and survivors, the keys that may match.
+//! listed. Without a library its host has no devices. [`Pipeline`] uses a host: one kernel takes a
+//! batch of many thousand keys from the counter of ChaCha20 to the survivors, the keys that may
+//! match. While one warp hashes, which takes additions and rotations, others multiply.
 //!
 //! Only this module, `simd` and `sys::windows` contain `unsafe`, here because the hosts call
-//! foreign libraries. A
-//! kernel accesses only as many elements as its arguments allow, and [`Pipeline`] never passes more
-//! than the memory holds.
+//! foreign libraries. A kernel accesses only as many elements as its arguments allow, and
+//! [`Pipeline`] never passes more than the memory holds.
 //!
 //! A key costs 7 products for each window but the first and the last, 3 for the last, and 4 to
-//! share an inversion of 265 products. For 16 windows that is 101 + 4 + 265 / depth. The affine
-//! additions of the CPU engines would take 90 products and their inversions, but about 5 KB of
-//! memory traffic for each key instead of 1.7 KB.
+//! share an inversion of 265 products. For 12 windows that is 77 + 265 / depth. The affine
+//! additions of the CPU engines would take fewer products, but about 5 KB of memory traffic for each
+//! key. benches/gpu/model counts the instructions that NVIDIA's assembler makes of the kernels.
+//!
+//! Both hosts and the PTX stay, because each has what the others lack. OpenCL reaches the devices of
+//! all other makers. CUDA reports how much a device runs at the same time, needs no OpenCL driver,
+//! and its compiler keeps pairs of registers. The PTX carries in the carry flag: RESULTS.txt has the
+//! counts without it.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 
@@ -27,10 +32,16 @@ mod ptx;
 mod source;
 
 pub use device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
-pub use pipeline::{BatchQueue, Pipeline, Survivors, digest_of};
+pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable, digest_of};
 
 /// The number of wide multiply-adds in a multiplication of elements.
 pub const WIDE_PRODUCTS: f64 = 72.0;
+
+/// Returns the text of the kernels for NVIDIA's compilers.
+#[must_use]
+pub fn cuda_text(settings: &Settings) -> String {
+    source::text(settings, true)
+}
 
 /// Returns all devices of this machine. NVIDIA's devices use CUDA if its libraries work, and OpenCL
 /// otherwise.
@@ -42,7 +53,22 @@ pub const WIDE_PRODUCTS: f64 = 72.0;
 pub fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     let cuda = cuda::devices();
     let has_cuda = cuda.is_ok();
-    let opencl = opencl::devices(has_cuda);
+    together(cuda, opencl::devices(has_cuda))
+}
+
+/// Returns all devices of this machine, NVIDIA's both for CUDA and for OpenCL, for measurements.
+///
+/// # Errors
+///
+/// Returns the errors of [`devices`].
+pub fn devices_of_each_host() -> Result<Vec<Box<dyn Device>>, GpuError> {
+    together(cuda::devices(), opencl::devices(false))
+}
+
+fn together(
+    cuda: Result<Vec<Box<dyn Device>>, GpuError>,
+    opencl: Result<Vec<Box<dyn Device>>, GpuError>,
+) -> Result<Vec<Box<dyn Device>>, GpuError> {
     match (cuda, opencl) {
         (Err(GpuError::Missing(cuda)), Err(GpuError::Missing(opencl))) => {
             Err(GpuError::Missing(format!("{cuda}; {opencl}")))

@@ -22,9 +22,15 @@ struct OpenCl {
     name: String,
     is_processor: bool,
     memory: u64,
+    largest_memory: u64,
+    units: usize,
     is_nvidia: bool,
     context: Arc<Context>,
 }
+
+/// The groups that a compute unit of a graphics processor is assumed to run at the same time,
+/// because OpenCL does not report their number. NVIDIA's run ten of the search.
+const GROUPS_OF_UNIT: usize = 10;
 
 /// Returns all devices, or all but NVIDIA's if `without_nvidia` is true.
 pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuError> {
@@ -57,6 +63,8 @@ fn describe(id: &Id) -> Result<OpenCl, ClError> {
         name: format!("{} (OpenCL)", id.name()?.trim()),
         is_processor: id.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
         memory: id.global_mem_size()?,
+        largest_memory: id.max_mem_alloc_size()?,
+        units: id.max_compute_units()? as usize,
         // NVIDIA's compiler accepts PTX.
         is_nvidia: id.extensions()?.contains("cl_nv_device_attribute_query"),
         context: Arc::new(Context::from_device(id)?),
@@ -81,12 +89,17 @@ impl Device for OpenCl {
         self.memory
     }
 
+    fn largest_memory(&self) -> u64 {
+        self.largest_memory
+    }
+
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
         let text = source::text(settings, self.is_nvidia);
         let options = if self.is_processor { "-cl-std=CL1.2 -D SMALL_CODE" } else { "-cl-std=CL1.2" };
         let program = opencl3::program::Program::create_and_build_from_source(&self.context, &text, options)
             .map_err(GpuError::Compiler)?;
-        Ok(Box::new(Compiled { context: Arc::clone(&self.context), program }))
+        let items = if self.is_processor { GROUP } else { self.units * GROUPS_OF_UNIT * GROUP };
+        Ok(Box::new(Compiled { context: Arc::clone(&self.context), program, items }))
     }
 }
 
@@ -94,9 +107,14 @@ impl Device for OpenCl {
 struct Compiled {
     context: Arc<Context>,
     program: opencl3::program::Program,
+    items: usize,
 }
 
 impl Program for Compiled {
+    fn items_at_once(&self, _: &str) -> usize {
+        self.items
+    }
+
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let device = self.context.default_device();
         // SAFETY: the context was made for this device.

@@ -3,74 +3,122 @@
 use zeroize::Zeroizing;
 
 use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
-use super::source;
-use ed25519_batch::simd::CacheLine;
+use super::source::{self, SHARES};
 
 /// The number of words of an element, a key, a seed or a scalar.
 const WORDS: usize = 8;
 
-/// The number of words of a table entry, which is three elements.
-const ENTRY: usize = 3 * WORDS;
+/// The number of words of a table entry, which is four elements, and of a point.
+const ENTRY: usize = 4 * WORDS;
+const POINT: usize = 2 * WORDS;
 
 /// The number of table entries that share an inversion while the table is made.
-const SHARE: u32 = 16;
+const SHARE: u32 = 32;
 
 /// The number of words of a survivor: its place and its key.
 pub(super) const SURVIVOR: usize = 1 + WORDS;
 
-/// The number of keys for each survivor that a batch has memory for. If more keys survive, all keys
-/// are read.
-const SURVIVORS: usize = 64;
+/// The survivors that a batch has memory for: one for each sixteen keys of a round, and at least
+/// as many as the keys of a small round.
+const KEYS_OF_SURVIVOR: usize = 16;
+const LEAST_SURVIVORS: usize = 1024;
 
-/// A device with its compiled kernels and its table.
+/// The number of words of a place in a stream: a ChaCha20 key, and the number of a block.
+const PLACE: usize = WORDS + 2;
+
+/// A device with its compiled kernels.
 pub struct Pipeline {
     program: Box<dyn Program>,
-    table: Memory,
+    /// The multiples of the base point from which every table is made.
+    points: Memory,
     depth: u32,
 }
 
-impl Pipeline {
-    /// The number of bytes of a table entry.
-    pub const BYTES_OF_ENTRY: usize = 4 * ENTRY;
+/// A table of multiples of the base point, in the memory of a device. The memory is freed with the
+/// last clone.
+#[derive(Clone)]
+pub struct WindowTable {
+    memory: Memory,
+    windows: u32,
+}
 
-    /// Compiles the kernels, and makes the table from `rows`.
-    ///
-    /// `rows` are points in short Weierstrass form, as `kernel/point.cl` describes them. The first
-    /// window has `first` of them. `numbers` are the constants -A/3, c and 2d.
+impl WindowTable {
+    /// Returns the number of windows.
+    #[must_use]
+    pub fn windows(&self) -> usize {
+        self.windows as usize
+    }
+
+    /// Returns the size, in bytes, of the table of `windows` windows, 11 to 126.
+    #[must_use]
+    pub fn bytes(windows: usize) -> usize {
+        let bits = (0..windows).map(|window| index_bits(windows, window));
+        bits.map(|bits| 4 * ENTRY << bits).sum()
+    }
+}
+
+/// Returns the number of bits of the index of a window, as kernel/table.cl defines them.
+fn index_bits(windows: usize, window: usize) -> usize {
+    SHARES / windows - 1 + usize::from(window < SHARES % windows)
+}
+
+impl Pipeline {
+    /// Compiles the kernels, and makes the points from which tables are made.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails or has too little memory.
-    pub(crate) fn new(
-        device: &dyn Device,
-        settings: &Settings,
-        rows: &[CacheLine],
-        first: u32,
-        numbers: [[u64; 4]; 3],
-    ) -> Result<Self, GpuError> {
+    ///
+    /// # Panics
+    ///
+    /// Panics if the depth of `settings` is odd.
+    pub fn new(device: &dyn Device, settings: &Settings) -> Result<Self, GpuError> {
+        assert!(settings.depth.is_multiple_of(2) && settings.depth > 0, "a depth of {}", settings.depth);
         let program = device.compile(settings)?;
         let mut queue = program.queue()?;
-        let rows: &[u32] = bytemuck::cast_slice(rows);
-        let count = rows.len() / (2 * WORDS);
-        let given = queue.memory(rows.len())?;
-        let table = queue.memory(count * ENTRY)?;
-        let constants = queue.memory(3 * WORDS)?;
-        queue.write(&given, rows)?;
-        queue.write(&constants, bytemuck::cast_slice(numbers.as_flattened()))?;
-        let items = (count as u32).div_ceil(SHARE);
-        let args = [
-            Arg::Memory(&given),
-            Arg::Memory(&table),
-            Arg::Word(count as u32),
-            Arg::Word(first),
-            Arg::Memory(&constants),
-            Arg::Word(items),
-        ];
-        // SAFETY: the memory has `count` rows, `count` entries and three numbers. The queue waits
-        // before it is freed.
-        unsafe { queue.launch("convert", items as usize, &args) }?;
+        let points = queue.memory((SHARES + 2) * POINT)?;
+        // SAFETY: the memory has room for H_0 to H_252 and one more point. The queue waits before it
+        // is freed.
+        unsafe { queue.launch("multiples", 1, &[Arg::Memory(&points)]) }?;
         queue.wait()?;
-        Ok(Self { program, table, depth: settings.depth })
+        Ok(Self { program, points, depth: settings.depth })
+    }
+
+    /// Makes a table of `windows` windows, and checks all entries.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the device fails, has too little memory, or computes a wrong entry.
+    ///
+    /// # Panics
+    ///
+    /// Panics unless `windows` is 11 to 126.
+    pub fn table(&self, windows: usize) -> Result<WindowTable, GpuError> {
+        assert!((11..=126).contains(&windows), "{windows} windows");
+        let words = WindowTable::bytes(windows) / 4;
+        let entries = words / ENTRY;
+        let mut queue = self.program.queue()?;
+        let (memory, wrong) = (queue.memory(words)?, queue.memory(1)?);
+        let windows = windows as u32;
+        let base = [Arg::Memory(&memory), Arg::Word(windows), Arg::Memory(&self.points)];
+        // SAFETY: the memory has the entries of all windows, and `points` has those that the kernels
+        // add. The queue waits before the memory is freed. The same holds for the launches below.
+        unsafe { queue.launch("plant", windows as usize, &base) }?;
+        for bit in 0..index_bits(windows as usize, 0) as u32 {
+            let of_window = (1u32 << bit).div_ceil(SHARE);
+            let [table, count, points] = base.clone();
+            let args = [table, count, points, Arg::Word(bit), Arg::Word(of_window)];
+            // SAFETY: see above.
+            unsafe { queue.launch("grow", windows as usize * of_window as usize, &args) }?;
+        }
+        queue.write(&wrong, &[0])?;
+        let [table, count, points] = base.clone();
+        let args = [table, count, points, Arg::Word(entries as u32), Arg::Memory(&wrong)];
+        // SAFETY: see above. `wrong` is one word.
+        unsafe { queue.launch("check", entries, &args) }?;
+        let mut count = [0];
+        queue.read(&wrong, &mut count)?;
+        if count == [0] { Ok(WindowTable { memory, windows }) } else { Err(GpuError::WrongTable) }
     }
 
     /// Returns the number of keys of a work item.
@@ -79,27 +127,43 @@ impl Pipeline {
         self.depth
     }
 
+    /// Returns the number of keys that the device derives at the same time.
+    #[must_use]
+    pub fn keys_at_once(&self) -> usize {
+        self.program.items_at_once("search") * self.depth as usize
+    }
+
     /// Returns the resources that a kernel needs, if the compiler reports them.
     #[must_use]
     pub fn resources(&self, kernel: &str) -> Option<Resources> {
         self.program.resources(kernel)
     }
 
-    /// Makes a queue of one thread, with buffers for batches of up to `most` keys.
+    /// Makes a queue of one thread, with buffers for rounds of up to `most` keys.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails or has too little memory.
-    pub fn line(&self, most: usize) -> Result<BatchQueue<'_>, GpuError> {
+    ///
+    /// # Panics
+    ///
+    /// Panics if `most` is not a multiple of the depth.
+    pub fn queue(&self, most: usize) -> Result<BatchQueue<'_>, GpuError> {
+        assert!(most.is_multiple_of(self.depth as usize), "{most} keys");
         let mut queue = self.program.queue()?;
-        let survivor_capacity = most.div_ceil(SURVIVORS);
+        let survivor_capacity = most.div_ceil(KEYS_OF_SURVIVOR).max(LEAST_SURVIVORS);
+        let filter = queue.memory(NO_FILTER.len())?;
+        queue.write(&filter, &NO_FILTER)?;
         Ok(BatchQueue {
-            scalars: queue.memory(most * WORDS)?,
-            keys: queue.memory(most * WORDS)?,
+            over: queue.memory(most * WORDS)?,
+            under: queue.memory(most * WORDS)?,
             survivors: queue.memory(1 + survivor_capacity * SURVIVOR)?,
-            place: queue.memory(PLACE)?,
+            stream: queue.memory(PLACE)?,
             sums: queue.memory(2 * most.div_ceil(self.depth as usize))?,
-            filter: None,
+            filter,
+            has_filter: false,
+            given: None,
+            table: None,
             pipeline: self,
             queue,
             most,
@@ -109,45 +173,46 @@ impl Pipeline {
     }
 }
 
-/// The number of words of a place in a stream: a ChaCha20 key, and the number of a block.
-const PLACE: usize = WORDS + 2;
+/// The words of a filter that no key passes: it has no sieve.
+const NO_FILTER: [u32; 2] = [2, 0];
 
 /// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
 /// secrets.
 pub struct BatchQueue<'a> {
     pipeline: &'a Pipeline,
     queue: Box<dyn Queue>,
-    /// The seeds of a batch, then its scalars, then its denominators.
-    scalars: Memory,
-    keys: Memory,
+    /// The numerators of a round, then its keys.
+    over: Memory,
+    /// The denominators of a round.
+    under: Memory,
     survivors: Memory,
-    place: Memory,
+    stream: Memory,
     sums: Memory,
-    filter: Option<Memory>,
+    filter: Memory,
+    has_filter: bool,
+    /// Given seeds.
+    given: Option<Memory>,
+    /// The table of the last batch.
+    table: Option<WindowTable>,
     most: usize,
     /// The number of survivors that the buffer holds.
     survivor_capacity: usize,
-    /// The number of keys in the current batch.
+    /// The number of keys in a round of the current batch.
     total: usize,
 }
 
-/// The keys of a batch that may match. Their sign of x is left 0.
-pub enum Survivors {
-    /// The survivors, each with its place in the batch.
-    Some(Vec<(usize, [u8; 32])>),
-    /// All keys of the batch, because there is no filter or too many keys survived.
-    All(Vec<[u8; 32]>),
-}
+/// A key of a batch that may match, with its place in the batch. The sign of x is left 0.
+pub type Survivor = (usize, [u8; 32]);
 
 impl BatchQueue<'_> {
-    /// Returns the most keys of a batch.
+    /// Returns the most keys of a round.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// Starts a batch of public keys, from `total` seeds of a ChaCha20 stream. The stream has the
-    /// key `key` and begins at block `first`. `total` must be even.
+    /// Starts a batch of `rounds` rounds of `total` keys. The seeds are those of a ChaCha20 stream.
+    /// The stream has the key `key` and begins at block `first`. A block holds two seeds.
     ///
     /// # Errors
     ///
@@ -155,22 +220,26 @@ impl BatchQueue<'_> {
     ///
     /// # Panics
     ///
-    /// Panics if `total` is not a multiple of the depth, or more than [`Self::most`].
-    pub fn draw(&mut self, key: &[u8; 32], first: u64, total: usize) -> Result<(), GpuError> {
-        self.begin(total);
+    /// Panics if `total` is not a multiple of the depth, or more than [`Self::most`], or if the
+    /// batch has more than 2^31 keys.
+    pub fn draw(
+        &mut self,
+        table: &WindowTable,
+        key: &[u8; 32],
+        first: u64,
+        total: usize,
+        rounds: usize,
+    ) -> Result<(), GpuError> {
         let mut place = Zeroizing::new([0; PLACE]);
         for (word, bytes) in place.iter_mut().zip(key.as_chunks().0) {
             *word = u32::from_le_bytes(*bytes);
         }
         place[WORDS..].copy_from_slice(&[first as u32, (first >> 32) as u32]);
-        self.queue.write(&self.place, &*place)?;
-        let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32), Arg::Memory(&self.place)];
-        // SAFETY: the memory has `total` scalars and a place.
-        unsafe { self.queue.launch("draw", total / 2, &args) }?;
-        self.derive()
+        self.queue.write(&self.stream, &*place)?;
+        self.search(table, total, rounds, None)
     }
 
-    /// Starts a batch of public keys, from the given seeds.
+    /// Starts a batch of one round of keys, from the given seeds.
     ///
     /// # Errors
     ///
@@ -179,39 +248,74 @@ impl BatchQueue<'_> {
     /// # Panics
     ///
     /// Panics if the number of seeds is not a multiple of the depth, or more than [`Self::most`].
-    pub fn take(&mut self, seeds: &[[u8; 32]]) -> Result<(), GpuError> {
+    pub fn take(&mut self, table: &WindowTable, seeds: &[[u8; 32]]) -> Result<(), GpuError> {
         let total = seeds.len();
-        self.begin(total);
+        self.check_size(total, 1);
         let mut words = Zeroizing::new(vec![0; total * WORDS]);
-        for (at, seed) in seeds.iter().enumerate() {
+        for (place, seed) in seeds.iter().enumerate() {
+            let at = self.slot(total, place);
             for (word, bytes) in seed.as_chunks().0.iter().enumerate() {
                 words[word * total + at] = u32::from_le_bytes(*bytes);
             }
         }
-        self.queue.write(&self.scalars, &words)?;
-        let args = [Arg::Memory(&self.scalars), Arg::Word(total as u32)];
-        // SAFETY: the memory has `total` seeds.
-        unsafe { self.queue.launch("take", total, &args) }?;
-        self.derive()
+        let given = match self.given.take().filter(|given| given.words >= words.len()) {
+            Some(given) => given,
+            None => self.queue.memory(words.len())?,
+        };
+        self.given = Some(given.clone());
+        self.queue.write(&given, &words)?;
+        self.search(table, total, 1, Some(&given))
     }
 
-    /// Sets the number of keys of the batch.
-    fn begin(&mut self, total: usize) {
+    /// Checks the size of a batch.
+    fn check_size(&self, total: usize, rounds: usize) {
         let depth = self.pipeline.depth as usize;
         assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);
+        assert!(rounds > 0 && total * rounds <= 1 << 31, "{rounds} rounds of {total} keys");
+    }
+
+    /// Returns where the device keeps the key of a place, in a round of `total` keys.
+    fn slot(&self, total: usize, place: usize) -> usize {
+        let items = total / self.pipeline.depth as usize;
+        let block = place / 2;
+        block % items + (2 * (block / items) + place % 2) * items
+    }
+
+    /// Starts the kernel that derives the keys of a batch and finds the survivors.
+    fn search(
+        &mut self,
+        table: &WindowTable,
+        total: usize,
+        rounds: usize,
+        given: Option<&Memory>,
+    ) -> Result<(), GpuError> {
+        self.check_size(total, rounds);
         self.total = total;
+        self.table = Some(table.clone());
+        self.queue.write(&self.survivors, &[0])?;
+        let items = total / self.pipeline.depth as usize;
+        let args = [
+            Arg::Memory(&self.over),
+            Arg::Memory(&self.under),
+            Arg::Word(items as u32),
+            Arg::Word(rounds as u32),
+            Arg::Memory(&self.stream),
+            // The kernel does not read seeds that are not given.
+            Arg::Memory(given.unwrap_or(&self.stream)),
+            Arg::Word(given.is_some().into()),
+            Arg::Memory(&table.memory),
+            Arg::Word(table.windows),
+            Arg::Memory(&self.filter),
+            Arg::Memory(&self.survivors),
+            Arg::Word(self.survivor_capacity as u32),
+        ];
+        // SAFETY: the memory has `total` numerators, denominators and given seeds, a place, and
+        // `survivor_capacity` survivors. The table has all entries of its windows, and stays as long
+        // as `self.table`. The offsets in a filter are within its words.
+        unsafe { self.queue.launch("search", items, &args) }
     }
 
-    /// Starts the kernel that computes the keys of the scalars.
-    fn derive(&mut self) -> Result<(), GpuError> {
-        let (keys, table) = (Arg::Memory(&self.keys), Arg::Memory(&self.pipeline.table));
-        let args = [Arg::Memory(&self.scalars), keys, Arg::Word(self.total as u32), table];
-        // SAFETY: the memory has `total` scalars and keys. Every digit is within the table, which
-        // has the same windows.
-        unsafe { self.queue.launch("derive", self.total / self.pipeline.depth as usize, &args) }
-    }
-
-    /// Sets the filter of [`Self::survivors`], given by its words.
+    /// Sets the filter of the survivors, given by its words.
     ///
     /// # Errors
     ///
@@ -219,34 +323,23 @@ impl BatchQueue<'_> {
     pub(crate) fn set_filter(&mut self, words: &[u32]) -> Result<(), GpuError> {
         let memory = self.queue.memory(words.len())?;
         self.queue.write(&memory, words)?;
-        self.filter = Some(memory);
+        self.filter = memory;
+        self.has_filter = true;
         Ok(())
     }
 
-    /// Returns the keys of the batch that pass the filter. Returns all keys if there is no filter,
-    /// or if too many pass.
+    /// Waits for the batch, and returns its keys that pass the filter. Returns `None` if there is no
+    /// filter, or if too many pass.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails.
-    pub fn survivors(&mut self) -> Result<Survivors, GpuError> {
-        let Some(filter) = &self.filter else { return Ok(Survivors::All(self.keys()?)) };
-        self.queue.write(&self.survivors, &[0])?;
-        let args = [
-            Arg::Memory(&self.keys),
-            Arg::Word(self.total as u32),
-            Arg::Memory(filter),
-            Arg::Memory(&self.survivors),
-            Arg::Word(self.survivor_capacity as u32),
-        ];
-        // SAFETY: the memory has `total` keys and `survivor_capacity` survivors. The offsets in a
-        // filter are within its words.
-        unsafe { self.queue.launch("search", self.total, &args) }?;
+    pub fn survivors(&mut self) -> Result<Option<Vec<Survivor>>, GpuError> {
         let mut count = [0];
         self.queue.read(&self.survivors, &mut count)?;
         let count = count[0] as usize;
-        if count > self.survivor_capacity {
-            return Ok(Survivors::All(self.keys()?));
+        if count > self.survivor_capacity || !self.has_filter {
+            return Ok(None);
         }
         let mut words = vec![0; 1 + count * SURVIVOR];
         if count > 0 {
@@ -254,28 +347,34 @@ impl BatchQueue<'_> {
         }
         let (survivors, _) = words[1..].as_chunks::<SURVIVOR>();
         let survivor = |words: &[u32; SURVIVOR]| (words[0] as usize, bytes(|word| words[1 + word]));
-        Ok(Survivors::Some(survivors.iter().map(survivor).collect()))
+        Ok(Some(survivors.iter().map(survivor).collect()))
     }
 
-    /// Returns all keys of the batch.
+    /// Waits for the batch, and returns all keys of its last round.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails.
     pub fn keys(&mut self) -> Result<Vec<[u8; 32]>, GpuError> {
-        let mut words = vec![0; self.total * WORDS];
-        self.queue.read(&self.keys, &mut words)?;
-        Ok((0..self.total).map(|at| bytes(|word| words[word * self.total + at])).collect())
+        let total = self.total;
+        let mut words = vec![0; total * WORDS];
+        self.queue.read(&self.over, &mut words)?;
+        let key = |place| {
+            let at = self.slot(total, place);
+            bytes(|word| words[word * total + at])
+        };
+        Ok((0..total).map(key).collect())
     }
 
-    /// Returns the sum of [`digest_of`] over all keys of the batch, modulo 2^64.
+    /// Waits for the batch, and returns the sum of [`digest_of`] over all keys of its last round,
+    /// modulo 2^64.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails.
     pub fn digest(&mut self) -> Result<u64, GpuError> {
         let items = self.total / self.pipeline.depth as usize;
-        let args = [Arg::Memory(&self.keys), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
+        let args = [Arg::Memory(&self.over), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
         // SAFETY: the memory has `total` keys, and a sum for each work item.
         unsafe { self.queue.launch("digest", items, &args) }?;
         let mut sums = vec![0; 2 * items];
@@ -294,14 +393,26 @@ impl BatchQueue<'_> {
         self.queue.wait()
     }
 
-    /// Overwrites the scalars, the keys and the place in the stream, and waits.
+    /// Overwrites the seeds, the numerators and denominators, the keys and the place in the stream,
+    /// and waits.
+    ///
+    /// The kernel also keeps seeds on the stack and scalars in the memory of a group. A last round,
+    /// with a key of zeros, overwrites those.
     fn wipe(&mut self) -> Result<(), GpuError> {
-        for memory in [&self.scalars, &self.keys, &self.place] {
-            let args = [Arg::Memory(memory), Arg::Word(memory.words as u32)];
-            // SAFETY: the memory has this number of words, and the queue waits before it is freed.
-            unsafe { self.queue.launch("wipe", memory.words, &args) }?;
+        self.overwrite(&self.stream.clone())?;
+        if let Some(table) = self.table.clone() {
+            self.search(&table, self.most, 1, None)?;
+        }
+        for memory in [Some(self.over.clone()), Some(self.under.clone()), self.given.clone()] {
+            memory.map_or(Ok(()), |memory| self.overwrite(&memory))?;
         }
         self.queue.wait()
+    }
+
+    fn overwrite(&mut self, memory: &Memory) -> Result<(), GpuError> {
+        let args = [Arg::Memory(memory), Arg::Word(memory.words as u32)];
+        // SAFETY: the memory has this number of words, and `self` holds it until the queue waited.
+        unsafe { self.queue.launch("wipe", memory.words, &args) }
     }
 }
 
@@ -327,4 +438,17 @@ pub fn digest_of(key: &[u8; 32]) -> u64 {
     let [offset, prime] = source::FNV;
     let words = key.as_chunks().0.iter().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
     words.fold(offset, |mixed, word| (mixed ^ word).wrapping_mul(prime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_the_sizes_that_the_memory_of_devices_allows() {
+        assert_eq!(WindowTable::bytes(126), 126 * 128 * 2);
+        assert_eq!(WindowTable::bytes(12), 12 * 128 << 20);
+        let tables = [16, 14, 12, 11].map(|windows| WindowTable::bytes(windows) >> 20);
+        assert_eq!(tables, [56, 224, 1536, 5376]);
+    }
 }

@@ -7,6 +7,10 @@
 //! odd word, one register lower. A multiplication takes 64 wide multiply-adds, and 8 more to fold
 //! the upper half.
 //!
+//! Each word of b gives two rows of products: one with the even words of a, which adds to four pairs
+//! and carries out of them, and one with the odd words of a. The last pair of this second row holds
+//! nothing yet but that carry of the word before, so no carry leaves it.
+//!
 //! Operands 0 to 7 are the result, 8 to 15 are a, and 16 to 23 are b, each from the lowest word.
 //! The result is written after all operands are read.
 
@@ -15,8 +19,9 @@ use std::fmt::Write as _;
 /// The number of words of an element.
 const WORDS: usize = 8;
 
-/// 2^256 modulo p.
+/// 2^256 modulo p, and 2^255 modulo p.
 const FOLD: u32 = 38;
+const FOLD_HALF: u32 = 19;
 
 /// Returns the definitions of the macros that `field.cl` uses. Each macro is the text of an `asm`
 /// statement.
@@ -34,7 +39,7 @@ struct Text(String);
 impl Text {
     /// Returns a block that declares its registers.
     fn new() -> Self {
-        Self("{\n.reg .u32 e<16>, o<16>, c;\n".to_owned())
+        Self("{\n.reg .u32 e<16>, o<16>, c;\n.reg .u64 d;\n".to_owned())
     }
 
     /// Appends an instruction.
@@ -43,36 +48,40 @@ impl Text {
     }
 
     /// Appends instructions that add a row of products, each word of `of` times `times`, to `sum`
-    /// from register `at` on. They leave the carry in the flag.
-    fn row(&mut self, sum: char, at: usize, of: [String; WORDS / 2], times: &str) {
+    /// from register `at` on. If `last` is `None`, they leave the carry in the flag. Otherwise
+    /// `last` is what the last pair adds to in the place of `sum`, and nothing carries.
+    fn row(&mut self, sum: char, at: usize, of: [String; WORDS / 2], times: &str, last: Option<[String; 2]>) {
         let mut carry_suffix = "";
         for (number, a) in of.iter().enumerate() {
-            let (low, high) = (at + 2 * number, at + 2 * number + 1);
-            self.line(&format!("mad{carry_suffix}.lo.cc.u32 {sum}{low}, {a}, {times}, {sum}{low}"));
-            self.line(&format!("madc.hi.cc.u32 {sum}{high}, {a}, {times}, {sum}{high}"));
+            let registers = [0, 1].map(|half| format!("{sum}{}", at + 2 * number + half));
+            let last = last.clone().filter(|_| number + 1 == of.len());
+            let flag = if last.is_some() { "" } else { ".cc" };
+            let [low, high] = &registers;
+            let [to_low, to_high] = last.as_ref().unwrap_or(&registers);
+            self.line(&format!("mad{carry_suffix}.lo.cc.u32 {low}, {a}, {times}, {to_low}"));
+            self.line(&format!("madc.hi{flag}.u32 {high}, {a}, {times}, {to_high}"));
             carry_suffix = "c";
         }
     }
 
     /// Appends instructions that set the registers of `sum` to a row of products. They need no
-    /// carry.
+    /// carry. With halves instead of a wide product, the assembler takes some pairs apart again.
     fn first_row(&mut self, sum: char, of: [String; WORDS / 2], times: &str) {
         for (number, a) in of.iter().enumerate() {
-            self.line(&format!("mul.lo.u32 {sum}{}, {a}, {times}", 2 * number));
-            self.line(&format!("mul.hi.u32 {sum}{}, {a}, {times}", 2 * number + 1));
+            self.line(&format!("mul.wide.u32 d, {a}, {times}"));
+            self.line(&format!("mov.b64 {{{sum}{}, {sum}{}}}, d", 2 * number, 2 * number + 1));
         }
     }
 
-    /// Appends instructions that add 38 `c` to the words of `e`, and then 38 times the carry of
-    /// that sum. This carry is at most 1. If it is 1, the lowest word is small, so the second sum
-    /// cannot carry.
+    /// Appends instructions that fold the bits from 255 up of a number. It is in `e` and, from bit
+    /// 256 up, in `c`.
     fn fold(&mut self) {
-        self.line(&format!("mul.lo.u32 c, c, {FOLD}"));
+        self.line(&format!("shf.l.wrap.b32 c, e{}, c, 1", WORDS - 1));
+        self.line(&format!("and.b32 e{0}, e{0}, 0x7fffffff", WORDS - 1));
+        self.line(&format!("mul.lo.u32 c, c, {FOLD_HALF}"));
         self.line("add.cc.u32 e0, e0, c");
-        (1..WORDS).for_each(|word| self.line(&format!("addc.cc.u32 e{word}, e{word}, 0")));
-        self.line("addc.u32 c, 0, 0");
-        self.line(&format!("mul.lo.u32 c, c, {FOLD}"));
-        self.line("add.u32 e0, e0, c");
+        (1..WORDS - 1).for_each(|word| self.line(&format!("addc.cc.u32 e{word}, e{word}, 0")));
+        self.line(&format!("addc.u32 e{0}, e{0}, 0", WORDS - 1));
     }
 
     /// Appends instructions that write the result, and returns the text.
@@ -103,26 +112,23 @@ fn multiply() -> String {
     let mut text = Text::new();
     text.first_row('e', every_second(0, a), &b(0));
     text.first_row('o', every_second(1, a), &b(0));
-    (WORDS..2 * WORDS).for_each(|at| text.line(&format!("mov.u32 e{at}, 0")));
-    (WORDS..2 * WORDS).for_each(|at| text.line(&format!("mov.u32 o{at}, 0")));
     for word in 1..WORDS {
-        // For each sum: the first word of a to multiply, and the first register to add to.
-        let odd = word % 2;
-        for (sum, first, at) in [('e', odd, word + odd), ('o', 1 - odd, word - odd)] {
-            text.row(sum, at, every_second(first, a), &b(word));
-            // A carry into word 16 is impossible, because the whole product has 16 words.
-            if at + WORDS < 2 * WORDS {
-                text.line(&format!("addc.u32 {sum}{0}, {sum}{0}, 0", at + WORDS));
-            }
-        }
+        // The sums for the odd words of a and for the even words.
+        let [odd, even] = if word % 2 == 1 { ['e', 'o'] } else { ['o', 'e'] };
+        let (odd_at, even_at) = (word + word % 2, word - word % 2);
+        let carry = if word == 1 { "0".to_owned() } else { format!("{odd}{}", odd_at + WORDS - 2) };
+        text.row(odd, odd_at, every_second(1, a), &b(word), Some([carry, "0".to_owned()]));
+        text.row(even, even_at, every_second(0, a), &b(word), None);
+        text.line(&format!("addc.u32 {even}{}, 0, 0", even_at + WORDS));
     }
     text.line("add.cc.u32 e1, e1, o0");
-    (2..2 * WORDS).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
+    (2..2 * WORDS - 1).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
+    text.line(&format!("addc.u32 e{0}, e{0}, o{1}", 2 * WORDS - 1, 2 * WORDS - 2));
 
     let upper = |word: usize| format!("e{}", WORDS + word);
     let fold = FOLD.to_string();
     text.first_row('o', every_second(1, upper), &fold);
-    text.row('e', 0, every_second(0, upper), &fold);
+    text.row('e', 0, every_second(0, upper), &fold, None);
     text.line("addc.u32 c, o7, 0");
     text.line("add.cc.u32 e1, e1, o0");
     (2..WORDS).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
@@ -131,29 +137,29 @@ fn multiply() -> String {
     text.end()
 }
 
-/// Returns the text of an addition.
+/// Returns the text of an addition of tight numbers. If it carries, the remaining number is below
+/// 2^12, so the second addition does not carry.
 fn add() -> String {
     let mut text = Text::new();
     text.line(&format!("add.cc.u32 e0, {}, {}", a(0), b(0)));
     (1..WORDS).for_each(|word| text.line(&format!("addc.cc.u32 e{word}, {}, {}", a(word), b(word))));
     text.line("addc.u32 c, 0, 0");
-    text.fold();
+    text.line(&format!("mad.lo.u32 e0, c, {FOLD}, e0"));
     text.end()
 }
 
-/// Returns the text of a subtraction.
+/// Returns the text of a subtraction of tight numbers. If it borrows, the remaining number is above
+/// 2^254, so the second subtraction does not borrow.
 fn subtract() -> String {
     let mut text = Text::new();
     text.line(&format!("sub.cc.u32 e0, {}, {}", a(0), b(0)));
     (1..WORDS).for_each(|word| text.line(&format!("subc.cc.u32 e{word}, {}, {}", a(word), b(word))));
-    // `c` is all ones after a borrow, so the mask makes it 38. As in `fold`, this happens twice.
+    // `c` is all ones after a borrow, so the mask makes it 38.
     text.line("subc.u32 c, 0, 0");
     text.line(&format!("and.b32 c, c, {FOLD}"));
     text.line("sub.cc.u32 e0, e0, c");
-    (1..WORDS).for_each(|word| text.line(&format!("subc.cc.u32 e{word}, e{word}, 0")));
-    text.line("subc.u32 c, 0, 0");
-    text.line(&format!("and.b32 c, c, {FOLD}"));
-    text.line("sub.u32 e0, e0, c");
+    (1..WORDS - 1).for_each(|word| text.line(&format!("subc.cc.u32 e{word}, e{word}, 0")));
+    text.line(&format!("subc.u32 e{0}, e{0}, 0", WORDS - 1));
     text.end()
 }
 
@@ -171,10 +177,10 @@ mod tests {
     /// Interprets each instruction as the PTX ISA defines it (sections 9.7.1 and 9.7.2). Returns
     /// the result and the number of wide multiply-adds.
     fn interpret(text: &str, a: &Words8, b: &Words8) -> (Words8, usize) {
-        let mut registers: HashMap<String, u32> = HashMap::new();
+        let mut registers: HashMap<String, u64> = HashMap::new();
         for word in 0..WORDS {
-            registers.insert(super::a(word), a[word]);
-            registers.insert(super::b(word), b[word]);
+            registers.insert(super::a(word), u64::from(a[word]));
+            registers.insert(super::b(word), u64::from(b[word]));
         }
         // The carry flag, or `None` as long as no instruction has set it.
         let mut carry: Option<bool> = None;
@@ -186,13 +192,20 @@ mod tests {
                 continue;
             }
             let (name, operands) = line.split_once(' ').unwrap();
+            if let Some(halves) = line.strip_prefix("mov.b64 {").and_then(|rest| rest.strip_suffix("}, d")) {
+                let (low, high) = halves.split_once(", ").unwrap();
+                let wide = registers["d"];
+                registers.insert(low.to_owned(), wide & 0xffff_ffff);
+                registers.insert(high.to_owned(), wide >> 32);
+                continue;
+            }
             let operands: Vec<&str> = operands.split(", ").collect();
             let value = |operand: &str| {
-                u64::from(operand.parse().unwrap_or_else(|_| {
-                    *registers
-                        .get(operand)
-                        .unwrap_or_else(|| panic!("{operand} is read before it is set: {line}"))
-                }))
+                let number = operand
+                    .strip_prefix("0x")
+                    .map_or_else(|| operand.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok());
+                let read = || registers.get(operand).copied();
+                number.or_else(read).unwrap_or_else(|| panic!("{operand} is read before it is set: {line}"))
             };
             let read: Vec<u64> = operands[1..].iter().map(|operand| value(operand)).collect();
             let name = name.strip_suffix(".u32").or(name.strip_suffix(".b32")).unwrap();
@@ -202,7 +215,13 @@ mod tests {
                 if name.ends_with("hi") { product >> 32 } else { product & 0xffff_ffff }
             };
             let (result, carry_out) = match name {
-                "mul.lo" | "mul.hi" => (half(read[0] * read[1], name), false),
+                "mul.lo" => (half(read[0] * read[1], name), false),
+                "mul.wide" => {
+                    products += 1;
+                    registers.insert(operands[0].to_owned(), read[0] * read[1]);
+                    continue;
+                }
+                "shf.l.wrap" => ((read[1] << 32 | read[0]) << read[2] >> 32, false),
                 "mad.lo" => {
                     let sum = half(read[0] * read[1], name) + read[2];
                     (sum, sum >> 32 != 0)
@@ -227,9 +246,9 @@ mod tests {
             if sets {
                 carry = Some(carry_out);
             }
-            registers.insert(operands[0].to_owned(), result as u32);
+            registers.insert(operands[0].to_owned(), result & 0xffff_ffff);
         }
-        (std::array::from_fn(|word| registers[&format!("%{word}")]), products)
+        (std::array::from_fn(|word| registers[&format!("%{word}")] as u32), products)
     }
 
     fn number(words: &Words8) -> BigUint {
@@ -243,7 +262,8 @@ mod tests {
         let end: BigUint = &one << 256;
         let p: BigUint = (&one << 255) - 19u32;
         let mut numbers = Vec::new();
-        for near in [BigUint::ZERO, &one << 255, p.clone(), &p * 2u32, end.clone(), &one << 128] {
+        let most = (&one << 255) + 2047u32;
+        for near in [BigUint::ZERO, &one << 255, p.clone(), &p * 2u32, end.clone(), &one << 128, most] {
             for step in 0..40u32 {
                 numbers.push(&near + step);
                 numbers.extend((near >= BigUint::from(step)).then(|| &near - step));
@@ -253,12 +273,18 @@ mod tests {
             numbers.push(BigUint::from(u32::MAX) << (32 * word));
             numbers.push(&end - 1u32 - (BigUint::from(u32::MAX) << (32 * word)));
         }
-        let words = |number: BigUint| {
-            let mut words = number.to_u32_digits();
-            words.resize(WORDS, 0);
-            words.try_into().unwrap()
-        };
-        numbers.into_iter().filter(|number| *number < end).map(words).collect()
+        numbers.into_iter().filter(|number| *number < end).map(words_of).collect()
+    }
+
+    fn words_of(number: BigUint) -> Words8 {
+        let mut words = number.to_u32_digits();
+        words.resize(WORDS, 0);
+        words.try_into().unwrap()
+    }
+
+    /// Returns whether a number is below 2^255 + 2^11.
+    fn is_tight(words: &Words8) -> bool {
+        number(words) < (BigUint::from(1u32) << 255) + 2048u32
     }
 
     #[test]
@@ -267,7 +293,12 @@ mod tests {
         let (multiply, add, subtract) = (multiply(), add(), subtract());
         let check = |a: &Words8, b: &Words8| {
             let (of_a, of_b) = (number(a), number(b));
-            assert_eq!(number(&interpret(&multiply, a, b).0) % &p, &of_a * &of_b % &p, "{a:x?} * {b:x?}");
+            let product = interpret(&multiply, a, b).0;
+            assert_eq!(number(&product) % &p, &of_a * &of_b % &p, "{a:x?} * {b:x?}");
+            assert!(is_tight(&product), "{a:x?} * {b:x?} = {product:x?}");
+            if !is_tight(a) || !is_tight(b) {
+                return;
+            }
             assert_eq!(number(&interpret(&add, a, b).0) % &p, (&of_a + &of_b) % &p, "{a:x?} + {b:x?}");
             let difference = (&of_a + &p * 4u32 - &of_b) % &p;
             assert_eq!(number(&interpret(&subtract, a, b).0) % &p, difference, "{a:x?} - {b:x?}");
@@ -279,10 +310,22 @@ mod tests {
                 check(a, &extremes[(at + step) % extremes.len()]);
             }
         }
+        // All pairs near the ends of the range of tight numbers.
+        let end: BigUint = (BigUint::from(1u32) << 255) + 2048u32;
+        let down = [1u32, 2, 2047, 2048, 2049, 2066, 2067, 2068].map(|less| words_of(&end - less));
+        let ends = [[0u32, 1, 37, 38].map(|number| words_of(number.into())).to_vec(), down.to_vec()].concat();
+        for a in &ends {
+            ends.iter().for_each(|b| check(a, b));
+        }
         let mut random = rand_chacha::ChaCha8Rng::from_seed([3; 32]);
-        for _ in 0..2000 {
+        for round in 0..4000 {
             let mut word = || std::array::from_fn(|_| random.next_u32());
-            check(&word(), &word());
+            let (mut a, mut b): (Words8, Words8) = (word(), word());
+            if round % 2 == 1 {
+                a[WORDS - 1] &= 0x7fff_ffff;
+                b[WORDS - 1] &= 0x7fff_ffff;
+            }
+            check(&a, &b);
         }
     }
 

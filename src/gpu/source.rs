@@ -2,13 +2,73 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::device::Settings;
+use super::device::{GROUP, Settings};
 use super::ptx;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 use ed25519_batch::sha2_constants::fractions;
 
 /// The start value and the factor of 64-bit FNV-1a.
 pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];
+
+/// The number of bits that the windows share: the 251 free bits of a scalar, and one more, because
+/// the first window has one bit less than its width.
+pub(super) const SHARES: usize = 252;
+
+/// The base point and d (RFC 8032, section 5.1), and 1/2 modulo p, as little-endian words.
+const CONSTANTS: [(&str, [u32; 8]); 4] = [
+    (
+        "BASE_X",
+        [
+            0x8f25_d51a,
+            0xc956_2d60,
+            0x9525_a7b2,
+            0x692c_c760,
+            0xfdd6_dc5c,
+            0xc0a4_e231,
+            0xcd6e_53fe,
+            0x2169_36d3,
+        ],
+    ),
+    (
+        "BASE_Y",
+        [
+            0x6666_6658,
+            0x6666_6666,
+            0x6666_6666,
+            0x6666_6666,
+            0x6666_6666,
+            0x6666_6666,
+            0x6666_6666,
+            0x6666_6666,
+        ],
+    ),
+    (
+        "EDWARDS_D",
+        [
+            0x1359_78a3,
+            0x75eb_4dca,
+            0x4141_d8ab,
+            0x0070_0a4d,
+            0x7779_e898,
+            0x8cc7_4079,
+            0x2b6f_fe73,
+            0x5203_6cee,
+        ],
+    ),
+    (
+        "HALF",
+        [
+            0xffff_fff7,
+            0xffff_ffff,
+            0xffff_ffff,
+            0xffff_ffff,
+            0xffff_ffff,
+            0xffff_ffff,
+            0xffff_ffff,
+            0x3fff_ffff,
+        ],
+    ),
+];
 
 /// Returns the whole text, for an OpenCL or CUDA compiler. `with_ptx` includes assembly for
 /// NVIDIA's GPUs.
@@ -19,7 +79,8 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     };
     let unsigned = |number: u64| format!("(ulong){number:#x}");
     define("DEPTH", &settings.depth);
-    define("WINDOWS", &settings.windows.len());
+    define("GROUP", &GROUP);
+    define("SHARES", &SHARES);
     define("BODY_LEN", &BODY_LEN);
     define("SIGN_POSITION", &SIGN_POSITION);
     define("FNV_OFFSET", &unsigned(FNV[0]));
@@ -31,18 +92,18 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
         text += "#define PTX\n";
         text += &ptx::macros();
     }
-    let of_each_window = |part: fn(&[u32; 3]) -> u32| settings.windows.iter().map(part);
-    array(&mut text, "uint", "WINDOW_START", of_each_window(|window| window[0]));
-    array(&mut text, "uint", "INDEX_BITS", of_each_window(|window| window[1]));
-    array(&mut text, "uint", "WINDOW_FIRST", of_each_window(|window| window[2]));
     array(&mut text, "ulong", "INITIAL_512", fractions::<8>(2));
     array(&mut text, "ulong", "ROUND_512", fractions::<80>(3));
     array(&mut text, "uint", "BLOB", blob());
+    for (name, words) in CONSTANTS {
+        array(&mut text, "uint", name, words);
+    }
     for part in [
         include_str!("kernel/field.cl"),
         include_str!("kernel/scalar.cl"),
-        include_str!("kernel/point.cl"),
         include_str!("kernel/filter.cl"),
+        include_str!("kernel/point.cl"),
+        include_str!("kernel/table.cl"),
     ] {
         text += part;
     }
@@ -69,4 +130,23 @@ fn blob() -> [u32; 16] {
     block[blob.len()] = 0x80;
     block[56..].copy_from_slice(&(8 * blob.len() as u64).to_be_bytes());
     std::array::from_fn(|at| u32::from_be_bytes([0, 1, 2, 3].map(|byte| block[4 * at + byte])))
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+
+    #[test]
+    fn the_constants_are_those_of_the_curve() {
+        let p: BigUint = (BigUint::from(1u32) << 255) - 19u32;
+        let [x, y, d, half] = CONSTANTS.map(|(_, words)| BigUint::new(words.to_vec()));
+        assert!([&x, &y, &d, &half].iter().all(|number| **number < p));
+        assert_eq!(&y * 5u32 % &p, BigUint::from(4u32));
+        assert_eq!(&d * 121_666u32 % &p, &p - 121_665u32);
+        assert_eq!(&half * 2u32 % &p, BigUint::from(1u32));
+        assert_eq!((&y * &y + (&p - &x) * &x) % &p, (&d * &x * &x * &y * &y + 1u32) % &p);
+        assert!(!x.bit(0), "the base point has the even x");
+    }
 }

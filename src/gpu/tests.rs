@@ -24,13 +24,9 @@ pub(super) fn missing(name: &str, why: &str) {
     crate::require::missing(name);
 }
 
-/// Returns settings with two windows of 16 bits. The text is as long as for sixteen windows.
+/// Returns the settings of a graphics processor.
 pub(super) fn settings() -> Settings {
-    Settings {
-        windows: vec![[0, 15, 0], [15, 15, 1 << 15]],
-        depth: 32,
-        filter_numbers: crate::pattern::DeviceFilter::NUMBERS.to_vec(),
-    }
+    crate::engine::gpu_settings(128)
 }
 
 /// Returns dalek's public key of a seed, without the sign of x.
@@ -48,18 +44,19 @@ fn every_device_derives_dalek_s_keys() {
     getrandom::fill(&mut key).unwrap();
     println!("random seeds: ChaCha20 of {key:02x?}");
     for device in devices() {
-        for (windows, depth) in [(18, 8), (50, 1)] {
-            let pipeline = crate::engine::pipeline(&*device, windows, depth).unwrap();
+        for (windows, depth) in [(18, 8), (50, 2)] {
+            let pipeline = crate::engine::pipeline(&*device, depth).unwrap();
+            let table = pipeline.table(windows).unwrap();
             let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
             let mut seeds = vec![[0; 32]; 4096];
-            let mut line = pipeline.line(seeds.len()).unwrap();
+            let mut queue = pipeline.queue(seeds.len()).unwrap();
             for _ in 0..usize::div_ceil(count, seeds.len()) {
                 random.fill_bytes(seeds.as_flattened_mut());
-                line.take(&seeds).unwrap();
+                queue.take(&table, &seeds).unwrap();
                 let expected: Vec<_> = seeds.par_iter().map(dalek).collect();
-                assert!(line.keys().unwrap() == expected, "{} with {windows} windows", device.name());
+                assert!(queue.keys().unwrap() == expected, "{} with {windows} windows", device.name());
                 let digest = expected.iter().map(digest_of).fold(0, u64::wrapping_add);
-                assert_eq!(line.digest().unwrap(), digest);
+                assert_eq!(queue.digest().unwrap(), digest);
             }
         }
         println!("{}: {count} seeds, no difference", device.name());
@@ -69,21 +66,38 @@ fn every_device_derives_dalek_s_keys() {
 #[test]
 fn a_device_draws_the_seeds_of_the_stream() {
     for device in devices() {
-        let pipeline = crate::engine::pipeline(&*device, 18, 2).unwrap();
-        let mut line = pipeline.line(1024).unwrap();
-        for (first, total) in [(0, 1024), (5, 2), (u64::from(u32::MAX) - 3, 128)] {
+        let pipeline = crate::engine::pipeline(&*device, 4).unwrap();
+        let table = pipeline.table(25).unwrap();
+        let mut queue = pipeline.queue(1024).unwrap();
+        for (first, total, rounds) in
+            [(0, 1024, 1), (5, 4, 1), (u64::from(u32::MAX) - 3, 128, 1), (7, 256, 3)]
+        {
             let key = std::array::from_fn(|at| (5 * at) as u8);
             let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
             random.set_word_pos(u128::from(first) * 16);
-            let mut seeds = vec![[0; 32]; total];
+            let mut seeds = vec![[0; 32]; total * rounds];
             random.fill_bytes(seeds.as_flattened_mut());
-            line.draw(&key, first, total).unwrap();
-            assert_eq!(
-                line.keys().unwrap(),
-                seeds.iter().map(dalek).collect::<Vec<_>>(),
-                "{}",
-                device.name()
-            );
+            queue.draw(&table, &key, first, total, rounds).unwrap();
+            // The keys of the last round are left.
+            let expected: Vec<_> = seeds[total * (rounds - 1)..].iter().map(dalek).collect();
+            assert_eq!(queue.keys().unwrap(), expected, "{}", device.name());
+            assert!(queue.survivors().unwrap().is_none(), "there is no filter");
+        }
+    }
+}
+
+/// Tests the narrowest and the widest windows of PoCL's tests, and windows of two widths.
+#[test]
+fn a_device_makes_and_checks_tables_of_all_kinds() {
+    for device in devices() {
+        let pipeline = crate::engine::pipeline(&*device, 2).unwrap();
+        for windows in [126, 63, 34, 22] {
+            let table = pipeline.table(windows).unwrap();
+            let mut queue = pipeline.queue(128).unwrap();
+            // Scalars with long runs of 0 and 1 do not exist by choice: their seeds are unknown.
+            let seeds: Vec<[u8; 32]> = (0..128).map(|number| [number; 32]).collect();
+            queue.take(&table, &seeds).unwrap();
+            assert_eq!(queue.keys().unwrap(), seeds.iter().map(dalek).collect::<Vec<_>>(), "{windows}");
         }
     }
 }
@@ -107,6 +121,8 @@ pub(crate) enum Injected {
     Read,
     /// Every read returns a wrong bit in each word but the first two.
     WrongKeys,
+    /// One entry of a table is wrong.
+    WrongTable,
     /// The place of the first survivor is the largest number.
     FarPlace,
     /// The second survivor is a copy of the first one.
@@ -123,10 +139,16 @@ pub(crate) struct Faulty {
     pub(crate) kept: Arc<Mutex<Kept>>,
 }
 
-/// The buffers that were wiped: for each, its number of words, and whether all of them were 0
-/// afterwards.
+/// What was overwritten on a device.
 #[derive(Default)]
-pub(crate) struct Kept(Vec<(usize, bool)>);
+pub(crate) struct Kept {
+    /// The buffers that were wiped: for each, its number of words, and whether all of them were 0
+    /// afterwards.
+    buffers: Vec<(usize, bool)>,
+    /// The number of searches with a key of zeros. They overwrite the stack and the memory of the
+    /// groups.
+    pub(crate) searches: usize,
+}
 
 impl Kept {
     /// Returns the number of buffers that were wiped.
@@ -135,8 +157,8 @@ impl Kept {
     ///
     /// Panics if one of them did not hold only zeros.
     pub(crate) fn wiped(&self) -> usize {
-        assert!(self.0.iter().all(|(_, is_zero)| *is_zero), "{:?}", self.0);
-        self.0.len()
+        assert!(self.buffers.iter().all(|(_, is_zero)| *is_zero), "{:?}", self.buffers);
+        self.buffers.len()
     }
 }
 
@@ -180,6 +202,10 @@ impl Program for FaultyProgram {
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let queue = self.program.queue()?;
         Ok(Box::new(FaultyQueue { queue, switch: Arc::clone(&self.switch), kept: Arc::clone(&self.kept) }))
+    }
+
+    fn items_at_once(&self, kernel: &str) -> usize {
+        self.program.items_at_once(kernel)
     }
 
     fn resources(&self, kernel: &str) -> Option<Resources> {
@@ -229,12 +255,25 @@ impl Queue for FaultyQueue {
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         self.fail(Injected::Launch)?;
+        let is_table_wrong = *self.switch.lock().unwrap() == Some(Injected::WrongTable);
+        if let ("check", [Arg::Memory(table), ..], true) = (kernel, args, is_table_wrong) {
+            let mut words = vec![0; table.words];
+            self.queue.read(table, &mut words)?;
+            words[table.words - 40] ^= 1;
+            self.queue.write(table, &words)?;
+        }
         // SAFETY: the caller makes the same promise.
         unsafe { self.queue.launch(kernel, items, args) }?;
         if let ("wipe", [Arg::Memory(memory), ..]) = (kernel, args) {
             let mut words = vec![1; memory.words];
             self.queue.read(memory, &mut words)?;
-            self.kept.lock().unwrap().0.push((memory.words, words.iter().all(|word| *word == 0)));
+            let is_zero = words.iter().all(|word| *word == 0);
+            self.kept.lock().unwrap().buffers.push((memory.words, is_zero));
+        }
+        if let ("search", [_, _, _, _, Arg::Memory(stream), ..]) = (kernel, args) {
+            let mut words = vec![1; stream.words];
+            self.queue.read(stream, &mut words)?;
+            self.kept.lock().unwrap().searches += usize::from(words.iter().all(|word| *word == 0));
         }
         Ok(())
     }

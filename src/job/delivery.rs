@@ -1,51 +1,76 @@
-//! Delivers finds: stores each at its destination, and then has it told.
+//! Delivers finds: stores them at their destination, and then has them told.
 //!
-//! The order is the same for one find and for several: the files are durable, the agent has the
-//! key, the ledger has its line, the command after finds is queued, and then the find is told.
+//! Every find takes the same route, alone or in a group: its files are durable, the agent has the
+//! key, the ledger has its line, the command after finds is queued, and then the find is told. A step
+//! that fails costs no key: what is not kept at its destination is kept elsewhere.
 
 use std::collections::VecDeque;
 use std::io;
+use std::time::Instant;
 
 use zeroize::Zeroizing;
 
 use super::agent::AgentLog;
 use super::error::{Fate, JobError};
-use super::hooks::Hooks;
-use super::open::OpenSearch;
+use super::exec_queue::{ExecQueue, not_run};
+use super::open::PreparedSearch;
 use super::rate::{Rate, RateMeter};
 use super::reporter::{Added, Delivered};
 use super::rescue::{Rescue, is_watched};
 use super::teller::Teller;
 use crate::escape::shell_word;
-use crate::ledger::{Entry, Ledger};
+use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
 use crate::search::{Find, Observer, Preparation, Progress, PublicFind};
-use crate::store::{Destination, FileError, Group, HeldLog, Kept, NewPair, StoreError};
+use crate::store::{Destination, FileError, HeldLog, Kept, NewPair, StoreError, most_together};
 use crate::sys::WipeStack;
 
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
-    pub(super) search: &'a OpenSearch,
+    pub(super) search: &'a PreparedSearch,
     pub(super) teller: &'a Teller,
     pub(super) meter: RateMeter,
     pub(super) agent: AgentLog,
     /// The commands that run after finds, if any.
-    pub(super) hooks: Option<Hooks>,
+    pub(super) commands: Option<ExecQueue>,
+    /// When the search is over in any case.
+    over_at: Option<Instant>,
     /// The number of finds that were passed to the teller.
     passed: u64,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
+    /// Whether an error was returned. It is printed at the end, and further ones at once.
+    has_failed: bool,
 }
+
+/// Where the key of a find is.
+enum Place {
+    /// At its destination.
+    Files(Kept),
+    /// In other files, because its destination does not take it.
+    Elsewhere(Kept),
+    /// In the agent alone, if it takes it.
+    Agent,
+    /// Nowhere until it is written to stdout.
+    Stdout,
+    /// Where an error says.
+    Told,
+}
+
+/// The ledger as it was when the files of finds got their names: not asked for, or open unless
+/// another process uses it.
+type Held = Option<io::Result<Option<HeldLog>>>;
 
 impl<'a> Delivery<'a> {
     pub(super) fn new(
-        search: &'a OpenSearch,
+        search: &'a PreparedSearch,
         teller: &'a Teller,
         meter: RateMeter,
-        hooks: Option<Hooks>,
+        commands: Option<ExecQueue>,
     ) -> Self {
-        let agent = AgentLog::default();
-        Self { search, teller, meter, agent, hooks, passed: 0, unwritten: VecDeque::new() }
+        let over_at = search.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let (agent, unwritten) = (AgentLog::default(), VecDeque::new());
+        Self { search, teller, meter, agent, commands, over_at, passed: 0, unwritten, has_failed: false }
     }
 
     /// Has the rate of this machine told, if it is known.
@@ -56,118 +81,247 @@ impl<'a> Delivery<'a> {
     }
 
     /// Queues the commands of the finds that are written to stdout.
-    pub(super) fn add_written_hooks(&mut self) {
+    pub(super) fn add_written_commands(&mut self) {
         let told = self.teller.told();
         while self.unwritten.front().is_some_and(|(number, _)| *number <= told) {
             if let Some((_, find)) = self.unwritten.pop_front() {
-                self.add_hook(&find, None);
+                self.add_command(&find, None);
             }
         }
     }
 
-    fn deliver(&mut self, find: &Find) -> Result<(), JobError> {
-        let text = self.private_text(find)?;
-        let stored = self.search.destination.keep(&self.pair(find, &text));
-        let kept = match stored {
-            Ok(kept) => kept,
-            Err(error) => match self.keep_again(find, &text, &error) {
-                Rescued::Kept(kept) => Some(kept),
-                Rescued::Fate(fate) => return Err(JobError::Store(error, fate)),
+    /// Takes finds along their route. After a failure, the others are delivered all the same.
+    fn deliver(&mut self, finds: &[Find]) -> Result<(), JobError> {
+        let texts = finds.iter().map(|find| self.private_text(find)).collect::<Result<Vec<_>, _>>()?;
+        let search = self.search;
+        let pairs: Vec<NewPair> =
+            finds.iter().zip(&texts).map(|(find, text)| search.pair(find, text)).collect();
+        let mut errors = Vec::new();
+
+        let (mut places, held) = self.store(&pairs, &mut errors);
+        let added = self.add_to_agent(&pairs, &mut places, &mut errors);
+        let is_entered = self.enter(finds, &places, held, &mut errors);
+        self.queue_commands(finds, &places, is_entered);
+        for (((find, text), place), added) in finds.iter().zip(texts).zip(places).zip(added) {
+            self.tell(find, text, place, added);
+        }
+        self.fail(errors)
+    }
+
+    /// Writes finds to durable files. Those that their destination does not take go elsewhere.
+    fn store(&mut self, pairs: &[NewPair], errors: &mut Vec<JobError>) -> (Vec<Place>, Held) {
+        let keys = &self.search.keys;
+        if keys.destination == Destination::Stream {
+            let place = || if keys.is_agent_alone() { Place::Agent } else { Place::Stdout };
+            return (pairs.iter().map(|_| place()).collect(), None);
+        }
+        let mut held = None;
+        let hold = || held = self.search.ledger.as_ref().map(Ledger::hold_at_once);
+        let first = keys.destination.keep(pairs, keys.allow_exposed, hold);
+        let is_missing =
+            |one: &Result<Kept, StoreError>| one.as_ref().is_err_and(|error| !error.is_on_disk());
+        let missing = pairs.iter().zip(&first).filter(|(_, one)| is_missing(one)).map(|(pair, _)| *pair);
+        let missing: Vec<NewPair> = missing.collect();
+        let mut again = self.store_again(&missing).into_iter();
+        let mut lost: Option<(StoreError, Fate)> = None;
+        let place = |one: Result<Kept, StoreError>| {
+            let error = match one {
+                Ok(kept) => return Place::Files(kept),
+                Err(error) if error.is_on_disk() => {
+                    errors.push(JobError::Store(error, Fate::Told));
+                    return Place::Told;
+                }
+                Err(error) => error,
+            };
+            let (place, fate) = match again.next() {
+                Some(Again::Kept(kept)) => return Place::Files(kept),
+                Some(Again::Elsewhere(kept)) => {
+                    let file = shell_word(&kept.private_file);
+                    self.teller.failure(format!("{error}; the key is kept in {file} instead"));
+                    (Place::Elsewhere(kept), Fate::Elsewhere)
+                }
+                Some(Again::Nowhere(why, pair)) => {
+                    (Place::Told, self.show(&format!("{error}, and {why}"), &pair))
+                }
+                Some(Again::OnDisk) | None => (Place::Told, Fate::Told),
+            };
+            lost = match lost.take() {
+                Some((first, worst)) => Some((first, worst.max(fate))),
+                None => Some((error, fate)),
+            };
+            place
+        };
+        let places = first.into_iter().map(place).collect();
+        errors.extend(lost.map(|(error, fate)| JobError::Store(error, fate)));
+        (places, held)
+    }
+
+    /// Keeps finds that their destination has not taken: at a second try, or else elsewhere.
+    fn store_again<'b>(&self, pairs: &[NewPair<'b>]) -> Vec<Again<'b>> {
+        if pairs.is_empty() {
+            return Vec::new();
+        }
+        let keys = &self.search.keys;
+        // In a directory each key has a name of its own. A file of the user's choice may be another's.
+        let has_own_name = matches!(keys.destination, Destination::Directory(_));
+        let second = keys.destination.keep(pairs, keys.allow_exposed, || ());
+        let is_on_disk = |error: &StoreError| match error {
+            // The first try has given the file its name.
+            StoreError::File(FileError::Exists(_)) => has_own_name,
+            error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
+        };
+        let left = pairs.iter().zip(&second);
+        let left = left.filter(|(_, one)| one.as_ref().is_err_and(|error| !is_on_disk(error)));
+        let left: Vec<NewPair> = left.map(|(pair, _)| *pair).collect();
+        let mut elsewhere = Rescue::new().keep(&left, keys.allow_exposed).into_iter().zip(left);
+        let again = |one: Result<Kept, StoreError>| match one {
+            Ok(kept) => Again::Kept(kept),
+            Err(error) if is_on_disk(&error) => Again::OnDisk,
+            Err(_) => match elsewhere.next() {
+                Some((Ok(kept), _)) => Again::Elsewhere(kept),
+                Some((Err(why), pair)) => Again::Nowhere(why, pair),
+                None => Again::OnDisk,
             },
         };
-        let added = self.add(find);
-        let delivered = match (kept, &added) {
-            (Some(kept), _) => Delivered::Files(kept),
-            (None, None) => Delivered::Stdout(text),
-            (None, Some(Ok(()))) => Delivered::Agent,
-            (None, Some(Err(refused))) => {
-                let lost = |error| JobError::Unkept(format!("{refused}, and {error}"));
-                Delivered::Files(Rescue::new().keep(&self.pair(find, &text)).map_err(lost)?)
-            }
-        };
-        self.tell(find.public(), delivered, added);
-        Ok(())
+        second.into_iter().map(again).collect()
     }
 
-    /// Keeps a find that its destination has not taken, because of `error`: at a second try, or else
-    /// elsewhere. What is kept elsewhere is told.
-    fn keep_again(&mut self, find: &Find, text: &str, error: &StoreError) -> Rescued {
-        let pair = self.pair(find, text);
-        // In a directory each key has a name of its own. A file of the user's choice may be another's.
-        let is_named = matches!(self.search.destination, Destination::Directory(_))
-            || matches!(error, StoreError::File(FileError::Unsynced(..)) | StoreError::PublicFile { .. });
-        match self.search.destination.keep(&pair) {
-            Ok(Some(kept)) => return Rescued::Kept(kept),
-            // The first try has given the file its name.
-            Err(StoreError::File(FileError::Exists(_))) if is_named => return Rescued::Fate(Fate::Said),
-            Err(StoreError::WrongKey(_)) => return Rescued::Fate(Fate::Said),
-            Err(half @ StoreError::PublicFile { .. }) => {
-                self.teller.failure(half.to_string());
-                return Rescued::Fate(Fate::Said);
-            }
-            _ => {}
+    /// Shows a key that no file takes on the terminal, if anybody watches.
+    fn show(&self, why: &str, pair: &NewPair) -> Fate {
+        if !is_watched() {
+            self.teller.failure(why.to_owned());
+            return Fate::Lost;
         }
-        let fate = match Rescue::new().keep(&pair) {
-            Ok(kept) => {
-                let file = shell_word(&kept.private_file);
-                self.teller.failure(format!("{error}; the key is kept in {file} instead"));
-                let added = self.add(find);
-                self.tell(find.public(), Delivered::Files(kept), added);
-                Fate::Elsewhere
-            }
-            Err(elsewhere) if is_watched() => {
-                self.teller.failure(format!("{error}, and {elsewhere}; this is the private key:"));
-                self.teller.show(Zeroizing::new(text.to_owned()));
-                Fate::Shown
-            }
-            Err(elsewhere) => {
-                self.teller.failure(format!("{error}, and {elsewhere}"));
-                Fate::Lost
-            }
-        };
-        Rescued::Fate(fate)
+        self.teller.failure(format!("{why}; this is the private key:"));
+        self.teller.show(Zeroizing::new(pair.private_text.to_owned()));
+        Fate::Shown
     }
 
-    /// Queues the command for a find, and has the find told.
-    fn tell(&mut self, find: PublicFind, delivered: Delivered, added: Option<Added>) {
+    /// Adds finds to the agent, if the plan asks for it. Those that only the agent would have had go to
+    /// files if it does not take them.
+    fn add_to_agent(
+        &mut self,
+        pairs: &[NewPair],
+        places: &mut [Place],
+        errors: &mut Vec<JobError>,
+    ) -> Vec<Option<Added>> {
+        let search = self.search;
+        let Some(agent) = &search.agent else { return pairs.iter().map(|_| None).collect() };
+        let mut added =
+            agent.add(pairs, &mut self.agent, &must_end(search, self.over_at)).into_iter().map(Some);
+        let added: Vec<Option<Added>> = pairs.iter().map(|_| added.next().flatten()).collect();
+        let is_refused =
+            |place: &Place, added: &Option<Added>| matches!((place, added), (Place::Agent, Some(Err(_))));
+        let refused = pairs.iter().zip(places.iter().zip(&added));
+        let refused = refused.filter(|(_, (place, added))| is_refused(place, added)).map(|(pair, _)| *pair);
+        let refused: Vec<NewPair> = refused.collect();
+        let mut elsewhere = Rescue::new().keep(&refused, search.keys.allow_exposed).into_iter();
+        let mut lost = None;
+        for ((place, added), pair) in places.iter_mut().zip(&added).zip(pairs) {
+            let (true, Some(Err(error))) = (is_refused(place, added), added) else { continue };
+            *place = match elsewhere.next() {
+                Some(Ok(kept)) => Place::Elsewhere(kept),
+                why => {
+                    let why = format!("{error}, and {}", why.and_then(Result::err).unwrap_or_default());
+                    let fate = self.show(&why, pair);
+                    lost.get_or_insert((why, fate)).1 = fate;
+                    Place::Told
+                }
+            };
+        }
+        errors.extend(lost.map(|(why, fate)| JobError::Unkept(why, fate)));
+        added
+    }
+
+    /// Writes the lines of finds to the ledger, if there is one. Returns whether they are in it.
+    fn enter(&self, finds: &[Find], places: &[Place], held: Held, errors: &mut Vec<JobError>) -> bool {
+        let search = self.search;
+        let Some(ledger) = &search.ledger else { return true };
+        let entry = |(find, place): (&Find, &Place)| match place {
+            Place::Files(kept) => {
+                Some(Entry::of(find, &search.patterns, search.comment(&find.patterns), kept))
+            }
+            _ => None,
+        };
+        let entries: Vec<Entry> = finds.iter().zip(places).filter_map(entry).collect();
+        if entries.is_empty() {
+            return true;
+        }
+        let must_end = must_end(search, self.over_at);
+        let waiting = Waiting { tell: &|notice| self.teller.notice(notice), must_end: &must_end };
+        let entered = match held {
+            Some(Ok(Some(mut held))) => Ledger::append(&mut held, &entries),
+            Some(Err(error)) => Err(error),
+            Some(Ok(None)) | None => {
+                ledger.hold(&waiting).and_then(|mut held| Ledger::append_missing(&mut held, entries))
+            }
+        };
+        match entered {
+            Ok(()) => return true,
+            // The user or the timeout has ended the waiting, and the next search makes up for it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let error = JobError::Unentered(error, ledger.path().to_owned());
+                self.teller.notice(Notice::warning(error.to_string()));
+                self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
+            }
+            Err(error) => errors.push(JobError::Unentered(error, ledger.path().to_owned())),
+        }
+        false
+    }
+
+    /// Queues the commands of the finds that are kept, but not of those whose line the ledger lacks.
+    fn queue_commands(&mut self, finds: &[Find], places: &[Place], is_entered: bool) {
+        let mut unqueued = Vec::new();
+        for (find, place) in finds.iter().zip(places) {
+            match place {
+                Place::Files(_) if !is_entered => {
+                    unqueued.push(self.search.patterns[find.patterns[0]].text());
+                }
+                Place::Files(kept) | Place::Elsewhere(kept) => self.add_command(&find.public(), Some(kept)),
+                Place::Agent => self.add_command(&find.public(), None),
+                // The key is kept when it is written.
+                Place::Stdout | Place::Told => {}
+            }
+        }
+        if self.commands.is_some() && !unqueued.is_empty() {
+            self.teller.failure(not_run(unqueued.into_iter()));
+        }
+    }
+
+    /// Has a find told.
+    fn tell(&mut self, find: &Find, text: Zeroizing<String>, place: Place, added: Option<Added>) {
+        let delivered = match place {
+            Place::Files(kept) | Place::Elsewhere(kept) => Delivered::Files(kept),
+            Place::Agent => Delivered::Agent,
+            Place::Stdout => Delivered::Stdout(text),
+            Place::Told => return,
+        };
         self.passed += 1;
-        match &delivered {
-            Delivered::Files(kept) => self.add_hook(&find, Some(kept)),
-            Delivered::Agent => self.add_hook(&find, None),
-            // The key is kept when it is written.
-            Delivered::Stdout(_) if self.hooks.is_some() => {
-                self.unwritten.push_back((self.passed, find.clone()));
-            }
-            Delivered::Stdout(_) => {}
+        if self.commands.is_some() && matches!(delivered, Delivered::Stdout(_)) {
+            self.unwritten.push_back((self.passed, find.public()));
         }
-        self.teller.found(find, delivered, added);
+        self.teller.found(find.public(), delivered, added);
     }
 
-    /// Adds a find to the agent, if the plan asks for it.
-    fn add(&mut self, find: &Find) -> Option<Added> {
-        let agent = self.search.agent.as_ref()?;
-        let comment = self.search.comment(&find.patterns);
-        Some(agent.add(find, comment, &mut self.agent, &self.search.stop))
+    /// Returns the first error of the search. Has all others told.
+    fn fail(&mut self, errors: Vec<JobError>) -> Result<(), JobError> {
+        let mut first = None;
+        for error in errors {
+            if self.has_failed {
+                self.teller.failure(error.to_string());
+            } else {
+                self.has_failed = true;
+                first = Some(error);
+            }
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// Queues the command for a find that is kept.
-    fn add_hook(&mut self, find: &PublicFind, kept: Option<&Kept>) {
-        if let Some(hooks) = &mut self.hooks {
+    fn add_command(&mut self, find: &PublicFind, kept: Option<&Kept>) {
+        if let Some(commands) = &mut self.commands {
             let pattern = self.search.patterns[find.patterns[0]].text();
-            hooks.add(find, pattern, self.search.comment(&find.patterns), kept);
-        }
-    }
-
-    /// Returns the key pair of a find whose private text is `text`. Its files get their names from
-    /// the first pattern.
-    fn pair<'b>(&'b self, find: &'b Find, text: &'b str) -> NewPair<'b> {
-        NewPair {
-            seed: &find.seed,
-            public_key: &find.public_key,
-            label: self.search.patterns[find.patterns[0]].text(),
-            comment: self.search.comment(&find.patterns),
-            format: self.search.format,
-            private_text: text,
+            commands.add(find, pattern, self.search.comment(&find.patterns), kept);
         }
     }
 
@@ -178,73 +332,37 @@ impl<'a> Delivery<'a> {
             None => prepare(self.search, find)(&find.seed).map_err(JobError::Encode),
         }
     }
-
-    /// Delivers several finds at once. After a failure, the finds that are kept are still told.
-    fn deliver_together(&mut self, finds: &[Find], ledger: &Ledger) -> Result<(), JobError> {
-        let (mut kept, stored, held) = self.store_together(finds, ledger)?;
-        let mut fate = Fate::Said;
-        if let Err(error) = &stored {
-            let is_kept = |number: &usize| kept.iter().any(|(kept, _)| kept == number);
-            let missing: Vec<usize> = (0..finds.len()).filter(|number| !is_kept(number)).collect();
-            for number in missing {
-                let text = self.private_text(&finds[number])?;
-                match self.keep_again(&finds[number], &text, error) {
-                    Rescued::Kept(again) => kept.push((number, again)),
-                    Rescued::Fate(one) => fate = fate.max(one),
-                }
-            }
-        }
-        let is_complete = kept.len() == finds.len();
-        let in_agent: Vec<Option<Added>> = kept.iter().map(|(number, _)| self.add(&finds[*number])).collect();
-
-        let entry = |(number, kept): &(usize, Kept)| {
-            let find = &finds[*number];
-            Entry::of(find, &self.search.patterns, self.search.comment(&find.patterns), kept)
-        };
-        let entries: Vec<Entry> = kept.iter().map(entry).collect();
-        let held = held.or_else(|| (!entries.is_empty()).then(|| ledger.hold()));
-        let entered = held.map_or(Ok(()), |held| Ledger::append(&mut held?, &entries));
-
-        for ((number, kept), added) in kept.into_iter().zip(in_agent) {
-            self.tell(finds[number].public(), Delivered::Files(kept), added);
-        }
-        if !is_complete {
-            stored.map_err(|error| JobError::Store(error, fate))?;
-        }
-        entered.map_err(|error| JobError::Unentered(error, ledger.path().to_owned()))
-    }
-
-    /// Stores several finds at once. Returns those that are kept, by their numbers, the first error,
-    /// and the ledger.
-    fn store_together(&self, finds: &[Find], ledger: &Ledger) -> Result<Stored, JobError> {
-        let mut group = match Group::new(ledger.directory()) {
-            Ok(group) => group,
-            Err(error) => return Ok((Vec::new(), Err(error), None)),
-        };
-        let mut added = Ok(());
-        for find in finds {
-            let text = self.private_text(find)?;
-            added = group.add(&self.pair(find, &text));
-            if added.is_err() {
-                break;
-            }
-        }
-        let synced = group.sync();
-        let held = if group.is_empty() { None } else { Some(ledger.hold()) };
-        let (kept, named) = group.name();
-        Ok((kept, added.and(synced).and(named), held))
-    }
 }
 
-/// The finds that are kept, by their numbers, the first error, and the ledger.
-type Stored = (Vec<(usize, Kept)>, Result<(), StoreError>, Option<io::Result<HeldLog>>);
-
-/// How a find was kept that its destination has not taken at first.
-enum Rescued {
-    /// At a second try.
+/// What became of a find that its destination has not taken at first.
+enum Again<'a> {
+    /// The destination took it at a second try.
     Kept(Kept),
-    /// Otherwise.
-    Fate(Fate),
+    /// It is at its destination already, although the first error denies it.
+    OnDisk,
+    Elsewhere(Kept),
+    /// Nothing takes it, for this reason.
+    Nowhere(String, NewPair<'a>),
+}
+
+/// Returns whether a search must end, so that nothing else is waited for.
+fn must_end(search: &PreparedSearch, over_at: Option<Instant>) -> impl Fn() -> bool {
+    move || search.stop.is_signalled() || over_at.is_some_and(|over_at| over_at <= Instant::now())
+}
+
+impl PreparedSearch {
+    /// Returns the key pair of a find whose private text is `text`. Its files get their names from
+    /// the first pattern.
+    fn pair<'a>(&'a self, find: &'a Find, text: &'a str) -> NewPair<'a> {
+        NewPair {
+            seed: &find.seed,
+            public_key: &find.public_key,
+            label: self.patterns[find.patterns[0]].text(),
+            comment: self.comment(&find.patterns),
+            format: self.keys.format,
+            private_text: text,
+        }
+    }
 }
 
 impl Observer for Delivery<'_> {
@@ -252,24 +370,15 @@ impl Observer for Delivery<'_> {
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
         let _stack = WipeStack;
+        // Until the finds are kept, a second signal does not end the process.
+        let _signals = self.search.stop.hold_off();
         let first = &finds[0];
         let rate = self.meter.so_far(first.tried, first.elapsed);
         self.tell_rate(rate);
-        // After a failure the others are delivered all the same.
         let mut outcome = Ok(());
-        match &self.search.ledger {
-            Some(ledger) => {
-                for finds in finds.chunks(Group::most()) {
-                    let delivered = self.deliver_together(finds, ledger);
-                    outcome = outcome.and(delivered);
-                }
-            }
-            None => {
-                for find in finds {
-                    let delivered = self.deliver(find);
-                    outcome = outcome.and(delivered);
-                }
-            }
+        for finds in finds.chunks(most_together()) {
+            let delivered = self.deliver(finds);
+            outcome = outcome.and(delivered);
         }
         outcome.and_then(|()| self.teller.check())
     }
@@ -278,9 +387,9 @@ impl Observer for Delivery<'_> {
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
         self.teller.progress(progress);
-        self.add_written_hooks();
-        if let Some(hooks) = &mut self.hooks {
-            hooks.report(self.teller);
+        self.add_written_commands();
+        if let Some(commands) = &mut self.commands {
+            commands.report(self.teller);
         }
         self.teller.check()
     }
@@ -295,8 +404,8 @@ impl Observer for Delivery<'_> {
 }
 
 /// Returns the work that makes the private text of a find. With a passphrase it takes long.
-pub(super) fn prepare(search: &OpenSearch, find: &Find) -> Preparation {
-    let format = search.format;
+pub(super) fn prepare(search: &PreparedSearch, find: &Find) -> Preparation {
+    let format = search.keys.format;
     let comment = search.comment(&find.patterns).to_owned();
     let protection = search.protection.clone();
     Box::new(move |seed| seed.private_text(format, &comment, protection.as_deref()))

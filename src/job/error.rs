@@ -7,8 +7,8 @@ use std::{fmt, io};
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
 use crate::notice::{counted, grouped};
-use crate::plan::{Complaint, Refusal};
-use crate::search::{SearchError, Signal, Unmeasured};
+use crate::plan::{Diagnostic, PlanError};
+use crate::search::{MeasureError, SearchError, Signal};
 use crate::store::StoreError;
 use crate::sys::RandomnessError;
 
@@ -16,7 +16,7 @@ use crate::sys::RandomnessError;
 #[derive(Debug)]
 pub enum JobError {
     /// The request was refused before the search.
-    Refused(Refusal),
+    Refused(PlanError),
     /// A signal arrived before there was a result.
     Signal(Signal),
     /// The handlers of signals cannot be installed.
@@ -29,9 +29,8 @@ pub enum JobError {
     Search(SearchError<Infallible>),
     /// Finds could not be written to their files.
     Store(StoreError, Fate),
-    /// The agent did not take a find, and it could not be written to files either. It is lost.
-    /// The text says why.
-    Unkept(String),
+    /// The agent did not take a find, and it could not be written to files either. The text says why.
+    Unkept(String, Fate),
     /// The agent did not take this number of keys. All of them are in files.
     NotAdded(u64),
     /// A find could not be encoded.
@@ -95,8 +94,8 @@ impl Untold {
 /// What became of the finds that their destination did not take.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Fate {
-    /// The error says it.
-    Said,
+    /// The error tells it.
+    Told,
     /// They are in other files, which are reported.
     Elsewhere,
     /// At least one was shown on the terminal.
@@ -106,9 +105,9 @@ pub enum Fate {
 }
 
 impl Fate {
-    fn hint(self, error: &StoreError) -> Option<String> {
+    fn hint(self) -> Option<String> {
         match self {
-            Self::Said => error.hint(),
+            Self::Told => None,
             Self::Elsewhere => Some("the keys that were found are kept in the files named above".to_owned()),
             Self::Shown => Some(
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
@@ -138,7 +137,8 @@ impl JobError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error, fate) => return fate.hint(error),
+            Self::Store(error, Fate::Told) => return error.hint(),
+            Self::Store(_, fate) | Self::Unkept(_, fate) => return fate.hint(),
             Self::Encode(error) => return error.hint(),
             Self::Refused(_)
             | Self::Signal(_)
@@ -154,7 +154,6 @@ impl JobError {
                     .to_owned()
             }
             Self::Stdout(_, untold) => return untold.hint(),
-            Self::Unkept(_) => LOST.to_owned(),
         })
     }
 }
@@ -170,7 +169,7 @@ impl fmt::Display for JobError {
             Self::Search(error) => error.fmt(f),
             Self::Store(error, _) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
-            Self::Unkept(why) => f.write_str(why),
+            Self::Unkept(why, _) => f.write_str(why),
             Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
@@ -184,12 +183,12 @@ impl fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
-/// Returns a complaint about a problem.
-pub(super) fn complaint(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Complaint {
-    let complaint = Complaint::new(problem.to_string());
+/// Returns a diagnostic about a problem.
+pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(problem.to_string());
     match hint {
-        Some(hint) => complaint.hint(hint),
-        None => complaint,
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
     }
 }
 
@@ -198,17 +197,17 @@ fn are(keys: u64) -> String {
     format!("{} {}", counted(keys, "key"), if keys == 1 { "is" } else { "are" })
 }
 
-impl<R: Into<Refusal>> From<R> for JobError {
-    fn from(refusal: R) -> Self {
-        Self::Refused(refusal.into())
+impl<R: Into<PlanError>> From<R> for JobError {
+    fn from(error: R) -> Self {
+        Self::Refused(error.into())
     }
 }
 
-impl From<Unmeasured> for JobError {
-    fn from(unmeasured: Unmeasured) -> Self {
-        match unmeasured {
-            Unmeasured::Signal(signal) => Self::Signal(signal),
-            Unmeasured::Failed(error) => Self::Search(error),
+impl From<MeasureError> for JobError {
+    fn from(error: MeasureError) -> Self {
+        match error {
+            MeasureError::Signal(signal) => Self::Signal(signal),
+            MeasureError::Failed(error) => Self::Search(error),
         }
     }
 }

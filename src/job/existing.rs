@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::error::JobError;
 use super::passphrase::Source;
 use crate::escape::{escaped_path, quoted_start};
-use crate::ledger::{self, Inventory, Ledger};
+use crate::ledger::{self, Inventory, Ledger, Waiting};
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::Pattern;
-use crate::plan::Complaint;
+use crate::plan::Diagnostic;
 use crate::search::{Quota, Stop};
 
 /// The most patterns or files that are listed by name.
@@ -18,13 +18,15 @@ const LISTED: usize = 10;
 const SHOWN: usize = 48;
 
 /// The keys that the plan asks for.
-pub(super) struct Wanted<'a> {
+pub(super) struct Request<'a> {
     /// The patterns of the plan.
     pub(super) patterns: Vec<Pattern>,
     /// How many keys of these patterns are wanted.
     pub(super) quota: Quota,
     /// The comment, if it is not the pattern.
     pub(super) comment: Option<&'a str>,
+    /// Whether keys count to which users other than the owner have access.
+    pub(super) allow_exposed: bool,
 }
 
 /// The keys that are missing, and the number of those that exist.
@@ -44,16 +46,17 @@ pub(super) struct Existing {
 ///
 /// Asks for a passphrase on the terminal only if existing files cannot be opened without it.
 pub(super) fn subtract(
-    wanted: Wanted,
+    wanted: Request,
     ledger: &Ledger,
     source: &mut Option<Source>,
     stop: &mut Option<Stop>,
+    tell: &dyn Fn(Notice),
 ) -> Result<Existing, JobError> {
-    let mut inventory = inventory(&wanted, ledger, source.as_ref())?;
+    let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop.as_ref(), tell)?;
     if let Some(source) = source.as_mut().filter(|_| !inventory.unopened.is_empty()) {
         source.ask(stop)?;
         let before = inventory;
-        inventory = self::inventory(&wanted, ledger, Some(source))?;
+        inventory = self::inventory(&wanted, ledger, Some(source), stop.as_ref(), tell)?;
         inventory.entered += before.entered;
     }
     let notices = notices(&inventory, ledger, source.is_some());
@@ -65,18 +68,31 @@ pub(super) fn subtract(
     })
 }
 
-fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Result<Inventory, Complaint> {
-    let wanted = ledger::Wanted {
+fn inventory(
+    wanted: &Request,
+    ledger: &Ledger,
+    source: Option<&Source>,
+    stop: Option<&Stop>,
+    tell: &dyn Fn(Notice),
+) -> Result<Inventory, JobError> {
+    let wanted = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
         passphrase: source.and_then(Source::known),
         encrypted: source.is_some(),
+        allow_exposed: wanted.allow_exposed,
     };
-    let inventory = ledger.reconcile(&wanted).map_err(|error| {
-        Complaint::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(
-            "move it away, and the same command makes a new one from the existing keys; \
+    let waiting = Waiting { tell, must_end: &|| stop.is_some_and(Stop::is_signalled) };
+    let inventory = ledger.reconcile(&wanted, &waiting).map_err(|error| {
+        if let Some(signal) = stop.and_then(Stop::acknowledge) {
+            return JobError::Signal(signal);
+        }
+        Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path())))
+            .hint(
+                "move it away, and the same command makes a new one from the existing keys; \
                  or choose another directory",
-        )
+            )
+            .into()
     })?;
     if inventory.in_the_clear.is_empty() {
         return Ok(inventory);
@@ -84,9 +100,9 @@ fn inventory(wanted: &Wanted, ledger: &Ledger, source: Option<&Source>) -> Resul
     let keys = counted(inventory.in_the_clear.len() as u64, "existing key");
     let are = if inventory.in_the_clear.len() == 1 { "is" } else { "are" };
     let files = names(&inventory.in_the_clear);
-    Err(Complaint::new(format!("{keys} {are} not encrypted: {files}")).hint(
+    Err(Diagnostic::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
-    ))
+    ).into())
 }
 
 /// Returns the first [`LISTED`] paths in quotes, and the number of the others.

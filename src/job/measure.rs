@@ -9,7 +9,7 @@ use crate::engine::{self, Engine};
 use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
-use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, Refusal, SearchPlan};
+use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, PlanError, SearchPlan};
 use crate::search::{Measure, Measured, Quota, Stop};
 
 /// How long an estimate measures this machine's rate.
@@ -86,7 +86,7 @@ pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
 }
 
 /// Returns the chosen engine and the yardstick, or for `auto` every engine of this machine.
-fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, Refusal> {
+fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
     let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));

@@ -1,15 +1,15 @@
 //! Carries out a plan: opens its files and its engine, searches, and delivers the finds.
 //!
-//! [`OpenSearch::open`] does everything that can fail before the first seed. It tries the
+//! [`PreparedSearch::open`] does everything that can fail before the first seed. It tries the
 //! destination, counts the keys that exist already, asks for the passphrase and builds the engine.
-//! [`OpenSearch::run`] searches. Both report to a [`Reporter`].
+//! [`PreparedSearch::run`] searches. Both report to a [`Reporter`].
 
 mod agent;
 mod delivery;
 mod error;
+mod exec_queue;
 mod existing;
 mod expected;
-mod hooks;
 mod measure;
 mod open;
 mod passphrase;
@@ -22,7 +22,7 @@ mod teller;
 
 pub use error::{Fate, JobError, Untold};
 pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
-pub use open::OpenSearch;
+pub use open::PreparedSearch;
 pub use rate::Rate;
 pub use reporter::{Added, Delivered, Reporter};
 pub use run::Abandon;

@@ -1,30 +1,29 @@
 //! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
-use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::OpenAgent;
-use super::error::{JobError, complaint};
+use super::error::{JobError, diagnostic};
+use super::exec_queue;
 use super::existing::{self, Existing};
 use super::expected::expected_attempts;
 use super::passphrase::Source;
-use crate::agent::Constraints;
 use crate::engine::Engine;
-use crate::key::{Format, Protection};
+use crate::key::Protection;
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::{OutputOptions, SearchPlan};
+use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
 use crate::search::{Measure, Quota, Stop};
-use crate::store::Destination;
+use crate::store::{Demands, Destination};
 
 /// What people must know about a key that no file holds.
 const IN_MEMORY: &str = "the agent holds the private key in memory alone; --output also writes it to a file";
 
 /// A search that is ready to begin.
-pub struct OpenSearch {
+pub struct PreparedSearch {
     /// The patterns to search for; none if every key exists already.
     pub patterns: Vec<Pattern>,
     /// The notices that are printed before the search.
@@ -39,50 +38,55 @@ pub struct OpenSearch {
     pub threads: NonZeroUsize,
     /// The longest time of the search.
     pub timeout: Option<Duration>,
-    /// Where keys go.
-    pub destination: Destination,
+    /// Where each key goes, and in which form.
+    pub keys: KeyOutput,
     /// The agent, if keys go there.
     pub(super) agent: Option<OpenAgent>,
-    /// The name of the host whose key this is, if it is the key of a host.
-    pub host: Option<String>,
-    /// The format of the private keys.
-    pub format: Format,
     /// The ledger, if the destination is a directory.
     pub ledger: Option<Ledger>,
     /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
-    /// The comment, if it is not the pattern.
-    pub comment: Option<String>,
-    /// The shell command that runs after each find, if any.
-    pub exec: Option<OsString>,
     /// What is printed, and how.
     pub output: OutputOptions,
     /// The signals that end the search.
     pub(super) stop: Stop,
 }
 
-impl OpenSearch {
-    /// Opens the destination, the ledger, the passphrase and the engine of a plan.
+impl PreparedSearch {
+    /// Opens the destination, the ledger, the passphrase and the engine of a plan. Passes `tell` what
+    /// it waits for.
     ///
     /// # Errors
     ///
     /// Returns why the plan cannot be carried out.
-    pub fn open(plan: SearchPlan) -> Result<Self, JobError> {
+    pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
-        let SearchPlan { destination, agent, host, format, encryption, comment, exec, output, .. } = plan;
+        let SearchPlan { keys, output, .. } = plan;
+        let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        let agent = agent.map(|constraints| OpenAgent::open(constraints, &destination)).transpose()?;
-        if agent.is_some() && destination == Destination::Stream {
+        let longest_comment = longest(&patterns, |pattern| keys.comment(pattern));
+        if let Some(command) = &keys.exec {
+            exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
+        }
+        let demands = Demands { text: longest_comment.len(), allow_exposed: keys.allow_exposed };
+        let agent =
+            keys.agent.map(|constraints| OpenAgent::open(constraints, destination, demands)).transpose()?;
+        if keys.is_agent_alone() {
             notices.push(Notice::note(IN_MEMORY));
         }
-        destination.prepare().map_err(|error| complaint(&error, error.hint()))?;
+        destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
         let mut stop = None;
-        let (ledger, existing) = match &destination {
+        let (ledger, existing) = match destination {
             Destination::Directory(directory) => {
                 let ledger = Ledger::new(directory);
-                let wanted = existing::Wanted { patterns, quota, comment: comment.as_deref() };
-                let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop)?;
+                let wanted = existing::Request {
+                    patterns,
+                    quota,
+                    comment: comment.as_deref(),
+                    allow_exposed: keys.allow_exposed,
+                };
+                let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop, tell)?;
                 (Some(ledger), existing)
             }
             _ => (None, Existing { patterns, quota, existing: 0, notices: Vec::new() }),
@@ -98,11 +102,10 @@ impl OpenSearch {
         let engine = measure.fastest(engines)?;
         let protection = match (passphrase, encryption) {
             (Some(source), Some(encryption)) if !patterns.is_empty() => {
-                Some(Arc::new(source.protection(&encryption, &stop)?))
+                Some(Arc::new(source.protection(encryption, &stop)?))
             }
             _ => None,
         };
-        let format = destination.format(format);
         Ok(Self {
             patterns,
             notices,
@@ -111,14 +114,10 @@ impl OpenSearch {
             engine,
             threads,
             timeout,
-            destination,
+            keys,
             agent,
-            host,
-            format,
             ledger,
             protection,
-            comment,
-            exec,
             output,
             stop,
         })
@@ -127,13 +126,7 @@ impl OpenSearch {
     /// Returns the comment on a find of these patterns.
     #[must_use]
     pub fn comment(&self, matched: &[PatternId]) -> &str {
-        self.comment.as_deref().unwrap_or_else(|| self.patterns[matched[0]].text())
-    }
-
-    /// Returns how the agent holds the keys, if they go there.
-    #[must_use]
-    pub fn agent(&self) -> Option<Constraints> {
-        self.agent.as_ref().map(OpenAgent::constraints)
+        self.keys.comment(&self.patterns[matched[0]])
     }
 
     /// Returns the number of threads that the engine uses.
@@ -141,4 +134,9 @@ impl OpenSearch {
     pub fn workers(&self) -> usize {
         self.engine.workers(self.threads.get())
     }
+}
+
+/// Returns the longest of the texts of patterns.
+fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
+    patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
 }

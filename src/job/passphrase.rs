@@ -14,9 +14,9 @@ use super::prompt::{Interrupted, Terminal};
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
-use crate::plan::{Complaint, Encryption, PassphraseSource};
+use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use crate::search::Stop;
-use crate::sys::Others;
+use crate::sys::ForeignAccess;
 
 /// How often the program asks for a passphrase.
 const TRIES: usize = 3;
@@ -38,7 +38,7 @@ pub(super) enum Source {
 impl Source {
     /// Reads the file, or opens the terminal. Also returns a warning if other users can access the
     /// file.
-    pub(super) fn open(encryption: &Encryption) -> Result<(Self, Option<Notice>), Complaint> {
+    pub(super) fn open(encryption: &Encryption) -> Result<(Self, Option<Notice>), Diagnostic> {
         let first_line =
             |path| first_line(path).map(|(passphrase, notice)| (Self::Known(passphrase), notice));
         match &encryption.passphrase {
@@ -46,7 +46,7 @@ impl Source {
             PassphraseSource::Stdin => first_line(None),
             PassphraseSource::Terminal { instead } => {
                 let terminal = Terminal::open().map_err(|error| {
-                    Complaint::new(format!("cannot open the terminal to ask for the passphrase: {error}"))
+                    Diagnostic::new(format!("cannot open the terminal to ask for the passphrase: {error}"))
                         .hint(*instead)
                 })?;
                 Ok((Self::Terminal(terminal, instead), None))
@@ -84,9 +84,9 @@ impl Source {
 /// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
 fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
-        terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
+        terminal.ask(prompt, || stop.acknowledge().is_some()).map_err(|interrupted| match interrupted {
             Interrupted::Failed(error) => no_answer(&error, instead).into(),
-            Interrupted::Stopped => match stop.requested() {
+            Interrupted::Stopped => match stop.acknowledge() {
                 Some(signal) => JobError::Signal(signal),
                 None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
             },
@@ -107,19 +107,19 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
         }
         show(terminal, "The two passphrases are not the same.")?;
     }
-    Err(Complaint::new(format!("no usable passphrase after {TRIES} tries; nothing was searched"))
+    Err(Diagnostic::new(format!("no usable passphrase after {TRIES} tries; nothing was searched"))
         .hint("type the same passphrase twice, with at least one character")
         .into())
 }
 
-fn no_answer(error: &io::Error, instead: &str) -> Complaint {
-    Complaint::new(format!("cannot read the passphrase from the terminal: {error}")).hint(instead)
+fn no_answer(error: &io::Error, instead: &str) -> Diagnostic {
+    Diagnostic::new(format!("cannot read the passphrase from the terminal: {error}")).hint(instead)
 }
 
 /// Reads a passphrase from the first line of a file, or of stdin if `path` is `None`.
 ///
 /// Also returns a warning if other users can access the file.
-fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Complaint> {
+fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Diagnostic> {
     let name = path.map_or_else(|| "stdin".into(), escaped_path);
     let read = || -> io::Result<_> {
         let mut file = path.map_or_else(stdin, File::open)?;
@@ -130,10 +130,10 @@ fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Compl
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         let hint =
             is_missing.then(|| "write the name of a file; its first line is the passphrase".to_owned());
-        Complaint::new(format!("cannot read the passphrase from '{name}': {error}")).hints(hint)
+        Diagnostic::new(format!("cannot read the passphrase from '{name}': {error}")).hints(hint)
     })?;
     let unusable = |problem: String| {
-        Complaint::new(format!("{}: {problem}", format_args!("'{name}'")))
+        Diagnostic::new(format!("{}: {problem}", format_args!("'{name}'")))
             .hint("the first line, without its line ending, is the passphrase")
     };
     if line.starts_with(BYTE_ORDER_MARK) {
@@ -182,8 +182,8 @@ fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
     }
-    Ok(Others::of(file)?.map(|others| {
-        let remedy = Others::REMEDY;
+    Ok(ForeignAccess::of(file)?.map(|others| {
+        let remedy = ForeignAccess::REMEDY;
         Notice::warning(format!("other users can access the passphrase file '{name}' ({others}); {remedy}"))
     }))
 }

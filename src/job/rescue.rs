@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal as _};
 
-use super::error::complaint;
-use crate::plan::Complaint;
-use crate::store::{Destination, Kept, NewPair};
+use super::error::diagnostic;
+use crate::plan::Diagnostic;
+use crate::store::{Demands, Destination, Kept, NewPair};
 
 /// The directories for such finds, in the order in which they are tried: the working directory, and
 /// then the user's home.
@@ -18,29 +18,36 @@ impl Rescue {
     }
 
     /// Checks that at least one of the directories takes files.
-    pub(super) fn check(&self) -> Result<(), Complaint> {
+    pub(super) fn check(&self, demands: Demands) -> Result<(), Diagnostic> {
         let mut failed = None;
         let is_there = |one: &&Destination| matches!(one, Destination::Directory(path) if path.is_dir());
         for directory in self.0.iter().filter(is_there) {
-            match directory.prepare() {
+            match directory.prepare(demands) {
                 Ok(()) => return Ok(()),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        failed.map_or(Ok(()), |error| Err(complaint(&error, error.hint())))
+        failed.map_or(Ok(()), |error| Err(diagnostic(&error, error.hint())))
     }
 
-    /// Writes a pair to files in the first directory that takes it, or returns why none does.
-    pub(super) fn keep(&self, pair: &NewPair) -> Result<Kept, String> {
-        let mut failed = Vec::new();
+    /// Writes pairs to files in the first directory that takes them. Returns for each its files, or why
+    /// no directory takes it.
+    pub(super) fn keep(&self, pairs: &[NewPair], allow_exposed: bool) -> Vec<Result<Kept, String>> {
+        let mut kept: Vec<Result<Kept, String>> = pairs.iter().map(|_| Err(String::new())).collect();
         for directory in &self.0 {
-            match directory.keep(pair) {
-                Ok(Some(kept)) => return Ok(kept),
-                Ok(None) => {}
-                Err(error) => failed.push(error.to_string()),
+            let numbers: Vec<usize> = (0..pairs.len()).filter(|number| kept[*number].is_err()).collect();
+            if numbers.is_empty() {
+                break;
+            }
+            let left: Vec<NewPair> = numbers.iter().map(|number| pairs[*number]).collect();
+            for (number, one) in numbers.into_iter().zip(directory.keep(&left, allow_exposed, || ())) {
+                kept[number] = one.map_err(|error| match &kept[number] {
+                    Err(before) if !before.is_empty() => format!("{before}, and {error}"),
+                    _ => error.to_string(),
+                });
             }
         }
-        Err(failed.join(", and "))
+        kept
     }
 }
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 use super::agent::outcome;
 use super::delivery::{Delivery, prepare};
 use super::error::JobError;
-use super::hooks::Hooks;
-use super::open::OpenSearch;
+use super::exec_queue::ExecQueue;
+use super::open::PreparedSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Teller, Told};
+use crate::plan::ProgressForm;
 use crate::search::{End, Find, Goal, Search, Signal};
 
 /// How long results may still be told after a timeout or a signal.
@@ -19,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(300);
 /// of keys that were to be written to stdout, and are lost.
 pub type Abandon = fn(&Result<End, JobError>, usize) -> !;
 
-impl OpenSearch {
+impl PreparedSearch {
     /// Searches, and delivers the finds. The reporter works on a thread of its own.
     ///
     /// After a timeout or a signal, the results that are not told within 300 ms are not waited for:
@@ -68,10 +69,12 @@ impl OpenSearch {
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let hooks = self.exec.as_deref().map(|command| Hooks::start(command, &self.stop)).transpose()?;
-        let mut delivery = Delivery::new(self, teller, meter, hooks);
+        let has_prefix = self.output.progress == ProgressForm::Json;
+        let start = |command| ExecQueue::start(command, has_prefix, &self.stop);
+        let commands = self.keys.exec.as_deref().map(start).transpose()?;
+        let mut delivery = Delivery::new(self, teller, meter, commands);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
-        *signal = self.stop.requested();
+        *signal = self.stop.acknowledge();
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
             teller.hurry();
         }
@@ -85,17 +88,17 @@ impl OpenSearch {
                 end => added.map(|()| end),
             }
         });
-        if delivery.hooks.is_none() {
+        if delivery.commands.is_none() {
             return ended;
         }
         let told = teller.wait(&self.stop, patience(&ended, *signal));
-        delivery.add_written_hooks();
-        match (delivery.hooks, told) {
-            (Some(mut hooks), Told::NotInTime(Some(signal))) => {
-                hooks.give_up(teller);
+        delivery.add_written_commands();
+        match (delivery.commands, told) {
+            (Some(mut commands), Told::NotInTime(Some(signal))) => {
+                commands.give_up(teller);
                 interrupted(ended, Some(signal))
             }
-            (Some(hooks), _) => hooks.finish(&self.stop, teller, ended),
+            (Some(commands), _) => commands.finish(&self.stop, teller, ended),
             (None, _) => ended,
         }
     }

@@ -51,7 +51,7 @@ struct Queue {
     events: VecDeque<Event>,
     progress: Option<Progress>,
     /// Where the private keys of the finds are that are not yet told, the oldest first.
-    untold: VecDeque<Place>,
+    untold: VecDeque<KeyPlace>,
     /// The number of finds that were told.
     told: u64,
     /// Whether an event is being told.
@@ -66,7 +66,7 @@ struct Queue {
 }
 
 /// Where a private key is.
-enum Place {
+enum KeyPlace {
     File(PathBuf),
     Agent,
     /// Nowhere until it is written to stdout.
@@ -112,9 +112,9 @@ impl Teller {
 
     pub(super) fn found(&self, find: PublicFind, delivered: Delivered, added: Option<Added>) {
         let place = match &delivered {
-            Delivered::Files(kept) => Place::File(kept.private_file.clone()),
-            Delivered::Agent => Place::Agent,
-            Delivered::Stdout(_) => Place::Stdout,
+            Delivered::Files(kept) => KeyPlace::File(kept.private_file.clone()),
+            Delivered::Agent => KeyPlace::Agent,
+            Delivered::Stdout(_) => KeyPlace::Stdout,
         };
         self.locked().untold.push_back(place);
         self.tell(Event::Found(find, delivered, added));
@@ -162,7 +162,7 @@ impl Teller {
         let mut queue = self.locked();
         while !queue.is_told() {
             if most.is_none() && signal.is_none() {
-                signal = stop.requested();
+                signal = stop.acknowledge();
                 until = signal.map(|_| Instant::now() + GRACE);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
@@ -251,13 +251,13 @@ impl Queue {
 
 impl Untold {
     /// Returns where the keys are that are in these places.
-    fn of(places: impl IntoIterator<Item = Place>) -> Self {
+    fn of(places: impl IntoIterator<Item = KeyPlace>) -> Self {
         let mut untold = Self::default();
         for place in places {
             match place {
-                Place::File(file) => untold.files.push(file),
-                Place::Agent => untold.in_agent += 1,
-                Place::Stdout => untold.lost += 1,
+                KeyPlace::File(file) => untold.files.push(file),
+                KeyPlace::Agent => untold.in_agent += 1,
+                KeyPlace::Stdout => untold.lost += 1,
             }
         }
         untold

@@ -12,11 +12,14 @@ mod entry;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rayon::prelude::*;
 
+use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
+use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId, Style};
 use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
@@ -25,6 +28,12 @@ pub use entry::{Count, Entry};
 /// The name of the ledger in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";
 
+/// How long this program usually holds a ledger at most.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// How often a process that waits looks whether the waiting must end.
+const POLL: Duration = Duration::from_millis(50);
+
 /// The ledger of a directory.
 pub struct Ledger {
     directory: PathBuf,
@@ -32,7 +41,7 @@ pub struct Ledger {
 }
 
 /// The keys that are wanted in a directory.
-pub struct Wanted<'a> {
+pub struct Criteria<'a> {
     /// The patterns of the keys.
     pub patterns: &'a [Pattern],
     /// The comment for public files that are written again, if it is not the pattern.
@@ -41,6 +50,16 @@ pub struct Wanted<'a> {
     pub passphrase: Option<&'a Passphrase>,
     /// Whether keys must be encrypted to count.
     pub encrypted: bool,
+    /// Whether keys count to which users other than the owner have access.
+    pub allow_exposed: bool,
+}
+
+/// What happens while another process uses the ledger.
+pub struct Waiting<'a> {
+    /// Takes a notice about the other process, once.
+    pub tell: &'a dyn Fn(Notice),
+    /// Whether the waiting must end.
+    pub must_end: &'a dyn Fn() -> bool,
 }
 
 /// The wanted keys that a directory has.
@@ -78,10 +97,58 @@ impl Ledger {
         self.log.path()
     }
 
-    /// Opens and locks the ledger. The lock lasts from before a key's files get their names until
-    /// its line is appended.
-    pub fn hold(&self) -> io::Result<HeldLog> {
-        self.log.hold()
+    /// Opens and locks the ledger. Returns `None` if another process uses it for longer than a
+    /// moment.
+    ///
+    /// The lock lasts from before a key's files get their names until its line is appended. Without
+    /// it, another process can find the files without their line, and add the line itself.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn hold_at_once(&self) -> io::Result<Option<HeldLog>> {
+        self.log.hold(MOMENT)
+    }
+
+    /// Opens and locks the ledger, however long another process uses it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system, or [`io::ErrorKind::WouldBlock`] if the waiting must
+    /// end.
+    pub fn hold(&self, waiting: &Waiting) -> io::Result<HeldLog> {
+        let mut quiet_until = Some(Instant::now() + MOMENT);
+        loop {
+            if let Some(held) = self.log.hold(POLL)? {
+                return Ok(held);
+            }
+            let holder =
+                || self.log.holder().map_or("another process".to_owned(), |id| format!("process {id}"));
+            if (waiting.must_end)() {
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("{} is using it", holder())));
+            }
+            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
+                let path = escaped_path(self.path());
+                let text =
+                    format!("waiting for {}, which is using '{path}'; Ctrl-C ends the waiting", holder());
+                (waiting.tell)(Notice::info(text));
+            }
+        }
+    }
+
+    /// Appends the entries that the ledger does not have, and syncs it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system. Some of the entries may be in the ledger then.
+    pub fn append_missing(held: &mut HeldLog, mut entries: Vec<Entry>) -> io::Result<()> {
+        for line in held.read(entry::LONGEST)? {
+            if let Some(entered) = Entry::read(&line?) {
+                entries
+                    .retain(|entry| entry.file != entered.file || entry.fingerprint != entered.fingerprint);
+            }
+        }
+        Self::append(held, &entries)
     }
 
     /// Appends entries and syncs the ledger.
@@ -101,38 +168,42 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// Returns an error if the directory or the ledger cannot be read or written.
-    pub fn reconcile(&self, wanted: &Wanted) -> io::Result<Inventory> {
-        let names: HashSet<String> = StoredPair::names(&self.directory)?.into_iter().collect();
-        if names.is_empty() && fs::symlink_metadata(self.path()).is_err() {
+    /// Returns an error if the directory or the ledger cannot be read or written, or
+    /// [`io::ErrorKind::WouldBlock`] if the waiting for another process must end.
+    pub fn reconcile(&self, criteria: &Criteria, waiting: &Waiting) -> io::Result<Inventory> {
+        let names = || StoredPair::names(&self.directory);
+        if names()?.is_empty() && fs::symlink_metadata(self.path()).is_err() {
             return Ok(Inventory::default());
         }
-        let mut held = self.hold()?;
-        let requests = Requests::new(wanted.patterns);
-        let mut inventory = Inventory { each: vec![0; wanted.patterns.len()], ..Inventory::default() };
+        let mut held = self.hold(waiting)?;
+        // While this process waited, another one may have made keys.
+        let names: HashSet<String> = names()?.into_iter().collect();
+        let requests = Requests::new(criteria.patterns);
+        let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
         let claims = claims(&mut held, &names, &requests, &mut inventory)?;
         let unlisted =
-            self.unlisted(names.iter().filter(|name| !claims.contains_key(*name)), wanted.patterns);
+            self.unlisted(names.iter().filter(|name| !claims.contains_key(*name)), criteria.patterns);
 
         let asked_for = claims.iter().filter(|(_, claims)| claims.iter().any(|claim| !claim.ids.is_empty()));
         let candidates: Vec<(&String, &[Claim])> = asked_for
             .map(|(name, claims)| (name, claims.as_slice()))
             .chain(unlisted.iter().map(|name| (*name, &[][..])))
             .collect();
-        let open =
-            |(name, _): &(&String, &[Claim])| StoredPair::open(&self.directory, name, wanted.passphrase);
+        let open = |(name, _): &(&String, &[Claim])| {
+            StoredPair::open(&self.directory, name, criteria.passphrase, criteria.allow_exposed)
+        };
         // Without threads this takes longer.
         let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
             Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),
             Err(_) => candidates.iter().map(open).collect(),
         };
 
-        let matcher = Matcher::new(wanted.patterns);
+        let matcher = Matcher::new(criteria.patterns);
         let mut seen = HashSet::new();
         let mut counted = Vec::new();
         for ((name, claims), opened) in candidates.into_iter().zip(opened) {
             let judged = opened.map_err(|flaw| flaw.to_string()).and_then(|pair| {
-                let ids = judge(&pair, claims, wanted.patterns, &matcher)?;
+                let ids = judge(&pair, claims, criteria.patterns, &matcher)?;
                 if seen.insert(pair.public_key) { Ok((pair, ids)) } else { Err(COPY.to_owned()) }
             });
             match judged {
@@ -140,7 +211,7 @@ impl Ledger {
                 Err(why) => inventory.flawed.push((self.directory.join(name), why)),
             }
         }
-        let clear = counted.iter().filter(|(pair, ..)| wanted.encrypted && pair.storage == Storage::Clear);
+        let clear = counted.iter().filter(|(pair, ..)| criteria.encrypted && pair.storage == Storage::Clear);
         inventory.in_the_clear = clear.map(|(pair, ..)| self.directory.join(&pair.name)).collect();
         if !inventory.in_the_clear.is_empty() {
             return Ok(inventory);
@@ -148,11 +219,11 @@ impl Ledger {
 
         let mut entries = Vec::new();
         for (pair, claims, ids) in &counted {
-            let comment = claims.first().map(|claim| claim.comment.as_str()).or(wanted.comment);
+            let comment = claims.first().map(|claim| claim.comment.as_str()).or(criteria.comment);
             let line =
                 pair.public_line(&self.directory, comment.unwrap_or_default()).map_err(io::Error::other)?;
             if claims.is_empty() {
-                entries.push(self.entry(pair, line, ids, wanted.patterns)?);
+                entries.push(self.entry(pair, line, ids, criteria.patterns)?);
             }
             inventory.count(&self.directory, pair, ids);
         }

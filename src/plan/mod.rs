@@ -3,9 +3,9 @@
 //! A plan has passed all checks that need only the command line. It has opened nothing;
 //! [`crate::job`] opens what a plan names.
 
-mod complaint;
+mod diagnostic;
+mod error;
 mod output;
-mod refusal;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -20,9 +20,9 @@ use crate::pattern::Pattern;
 use crate::search::Quota;
 use crate::store::Destination;
 
-pub use complaint::Complaint;
+pub use diagnostic::Diagnostic;
+pub use error::{PlanError, Usage};
 pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
-pub use refusal::{Refusal, Usage};
 
 /// What the program does.
 pub enum Plan {
@@ -79,6 +79,14 @@ pub struct SearchPlan {
     pub threads: NonZeroUsize,
     /// The longest time of the search.
     pub timeout: Option<Duration>,
+    /// Where each key goes, and in which form.
+    pub keys: KeyOutput,
+    /// What is printed, and how.
+    pub output: OutputOptions,
+}
+
+/// Where each key goes, and in which form.
+pub struct KeyOutput {
     /// Where keys go.
     pub destination: Destination,
     /// How the agent holds the keys, or `None` if they do not go to the agent. With
@@ -86,16 +94,30 @@ pub struct SearchPlan {
     pub agent: Option<Constraints>,
     /// The name of the host whose key this is, if it is the key of a host.
     pub host: Option<String>,
-    /// The format of private keys, if the user chose one.
-    pub format: Option<Format>,
+    /// The format of private keys.
+    pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
     /// The comment, if it is not the pattern.
     pub comment: Option<String>,
     /// The shell command that runs after each find, if any.
     pub exec: Option<OsString>,
-    /// What is printed, and how.
-    pub output: OutputOptions,
+    /// Whether users other than the owner may have access to private files.
+    pub allow_exposed: bool,
+}
+
+impl KeyOutput {
+    /// Whether keys go to the agent and nowhere else.
+    #[must_use]
+    pub fn is_agent_alone(&self) -> bool {
+        self.agent.is_some() && self.destination == Destination::Stream
+    }
+
+    /// Returns the comment on a key for a pattern.
+    #[must_use]
+    pub fn comment<'a>(&'a self, pattern: &'a Pattern) -> &'a str {
+        self.comment.as_deref().unwrap_or_else(|| pattern.text())
+    }
 }
 
 /// The engine to search with.
@@ -131,7 +153,7 @@ impl EngineChoice {
     /// # Errors
     ///
     /// Returns the errors of [`engine::candidates`].
-    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, Refusal> {
+    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, PlanError> {
         let sizing = self.sizing(expected_attempts);
         match self {
             Self::Named { name, .. } => Ok(engine::candidates(&name, sizing)?),

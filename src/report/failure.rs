@@ -3,7 +3,7 @@
 use super::streams::Paint;
 use crate::job::JobError;
 use crate::notice::counted;
-use crate::plan::{Complaint, Refusal};
+use crate::plan::{Diagnostic, PlanError};
 use crate::search::End;
 
 /// The status of a failure of input or output, of the machine, or of a self-check.
@@ -22,8 +22,8 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Ok(End::Complete) => 0,
         Ok(End::Timeout) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
-        Err(JobError::Refused(Refusal::Usage(_) | Refusal::Complaints(_))) => UNUSABLE,
-        Err(JobError::Refused(Refusal::SelfTest(_))) => FAILURE,
+        Err(JobError::Refused(PlanError::Usage(_) | PlanError::Diagnostics(_))) => UNUSABLE,
+        Err(JobError::Refused(PlanError::SelfTest(_))) => FAILURE,
         Err(_) => FAILURE,
     }
 }
@@ -40,28 +40,28 @@ pub fn lost(keys: usize) -> String {
 #[must_use]
 pub fn failure(error: &JobError, paint: Paint) -> String {
     match error {
-        JobError::Refused(refused) => refusal(refused, paint),
+        JobError::Refused(refused) => plan_error(refused, paint),
         JobError::Signal(_) | JobError::Panic => String::new(),
         error => {
-            let line = Complaint::new(error.to_string());
-            complaint(&if let Some(hint) = error.hint() { line.hint(hint) } else { line }, paint)
+            let line = Diagnostic::new(error.to_string());
+            diagnostic(&if let Some(hint) = error.hint() { line.hint(hint) } else { line }, paint)
         }
     }
 }
 
-/// Returns the message about a refusal, with line endings.
+/// Returns the message about a refused request, with line endings.
 #[must_use]
-pub fn refusal(refusal: &Refusal, paint: Paint) -> String {
-    match refusal {
-        Refusal::Usage(usage) => if paint.enabled() { &usage.painted } else { &usage.plain }.clone(),
-        Refusal::Complaints(complaints) => complaints.iter().map(|one| complaint(one, paint)).collect(),
-        Refusal::SelfTest(error) => complaint(&Complaint::new(error.to_string()), paint),
+pub fn plan_error(error: &PlanError, paint: Paint) -> String {
+    match error {
+        PlanError::Usage(usage) => if paint.enabled() { &usage.painted } else { &usage.plain }.clone(),
+        PlanError::Diagnostics(diagnostics) => diagnostics.iter().map(|one| diagnostic(one, paint)).collect(),
+        PlanError::SelfTest(error) => diagnostic(&Diagnostic::new(error.to_string()), paint),
     }
 }
 
-/// Returns the message about one complaint, with line endings.
-fn complaint(complaint: &Complaint, paint: Paint) -> String {
-    let text = complaint.to_string();
+/// Returns the message about one diagnostic, with line endings.
+fn diagnostic(diagnostic: &Diagnostic, paint: Paint) -> String {
+    let text = diagnostic.to_string();
     match text.strip_prefix("error:") {
         Some(rest) => format!("{}{rest}\n", paint.error("error:")),
         None => text + "\n",

@@ -83,7 +83,7 @@ impl<'a> Forecast<'a> {
         }
         while self.order.pop_if(|id| !self.remaining.wants(*id)).is_some() {}
         // The bounds are computed again now and then, so that they stay narrow.
-        if self.next.is_some() && (self.remaining.is_due() || self.remaining.is_complete()) {
+        if self.next.is_some() && (self.remaining.take_due() || self.remaining.is_complete()) {
             let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
             self.next = any_of(missing.map(|(_, pattern)| pattern));
             self.is_all_old = true;

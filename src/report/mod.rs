@@ -15,7 +15,7 @@ mod search;
 mod streams;
 
 pub use bench::bench;
-pub use failure::{failure, lost, refusal, status};
+pub use failure::{failure, lost, plan_error, status};
 pub use odds::estimate;
 pub use search::Report;
-pub use streams::{Paint, print, text, text_if_read};
+pub use streams::{Paint, notice, print, text, text_if_read};

@@ -15,7 +15,7 @@ use super::odds::{Suggestions, all_line, fits, odds_line, several_line, several_
 use super::progress::{ProgressLine, Recent, Status, at_least_percent, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
-use crate::job::{Added, Delivered, OpenSearch, Rate, Reporter};
+use crate::job::{Added, Delivered, PreparedSearch, Rate, Reporter};
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{OutputOptions, ProgressForm};
@@ -44,7 +44,7 @@ const LONG: Duration = Duration::from_secs(600);
 
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
-    search: &'a OpenSearch,
+    search: &'a PreparedSearch,
     /// The colors of stderr.
     err: Paint,
     /// The colors of stdout.
@@ -130,7 +130,7 @@ impl Reporter for Report<'_> {
                 let encrypted = self.search.protection.is_some();
                 let mut object =
                     json::found(&self.search.patterns, find, &line, encrypted, &delivered, added);
-                if let Some(name) = &self.search.host {
+                if let Some(name) = &self.search.keys.host {
                     next_steps::add_host(&mut object, name, &find.public_key);
                 }
                 self.print_json(&object)?;
@@ -138,7 +138,7 @@ impl Reporter for Report<'_> {
             Delivered::Files(_) | Delivered::Agent => {
                 let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
                 let of_host =
-                    self.search.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
+                    self.search.keys.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
                 self.print(&(line + &of_host.unwrap_or_default()))?;
             }
             Delivered::Stdout(private_key) => {
@@ -171,7 +171,7 @@ impl Reporter for Report<'_> {
             }
             self.kept = Some(kept);
         }
-        if let (Some(Ok(())), Some(constraints)) = (added, self.search.agent()) {
+        if let (Some(Ok(())), Some(constraints)) = (added, self.search.keys.agent) {
             self.note(next_steps::added(constraints));
             self.is_in_agent = true;
         }
@@ -256,7 +256,7 @@ impl Reporter for Report<'_> {
 impl<'a> Report<'a> {
     /// Returns the reporter of a search that is about to begin.
     #[must_use]
-    pub fn new(search: &'a OpenSearch) -> Self {
+    pub fn new(search: &'a PreparedSearch) -> Self {
         let OutputOptions { json, quiet, color, progress, .. } = search.output;
         let is_for_scripts = progress == ProgressForm::Json;
         Self {
@@ -351,7 +351,7 @@ impl<'a> Report<'a> {
     /// Prints what to do with the last key.
     fn next_steps(&self) {
         let heading = || self.note(self.err.bold("next steps:"));
-        match (&self.kept, &self.search.host) {
+        match (&self.kept, &self.search.keys.host) {
             (Some(kept), Some(name)) => {
                 heading();
                 next_steps::with_host_key(name, kept).iter().for_each(|line| self.note(line));
@@ -368,7 +368,7 @@ impl<'a> Report<'a> {
             (None, _) if self.is_on_terminal => {
                 self.note(format_args!("Not saved. Next time: {}", self.next_time()));
             }
-            (None, _) => self.note(next_steps::with_stdout(self.private_key(), self.search.format)),
+            (None, _) => self.note(next_steps::with_stdout(self.private_key(), self.search.keys.format)),
         }
     }
 

@@ -21,6 +21,11 @@ pub(super) fn notices(notices: &[Notice], output: OutputOptions) {
     }
 }
 
+/// Prints a notice to stderr, unless `--quiet` is given.
+pub fn notice(notice: &Notice, output: OutputOptions) {
+    notices(std::slice::from_ref(notice), output);
+}
+
 /// Prints a line to stderr with a single write, so that output of other processes does not split
 /// it.
 pub(super) fn line(line: impl Display) {

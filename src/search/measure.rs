@@ -65,7 +65,7 @@ pub struct Spread {
 /// The reason why there are no figures.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Unmeasured {
+pub enum MeasureError {
     /// A signal ended the measurement.
     Signal(Signal),
     /// A search failed.
@@ -81,7 +81,11 @@ impl Measure<'_> {
     /// # Errors
     ///
     /// Returns an error if a signal comes, or if a search fails.
-    pub fn compare(&self, engines: &[Box<dyn Engine>], time: Duration) -> Result<Vec<Measured>, Unmeasured> {
+    pub fn compare(
+        &self,
+        engines: &[Box<dyn Engine>],
+        time: Duration,
+    ) -> Result<Vec<Measured>, MeasureError> {
         engines.iter().try_for_each(|engine| self.settle(&**engine))?;
         let mut rates = vec![Vec::new(); engines.len()];
         let mut alone = rates.clone();
@@ -114,7 +118,7 @@ impl Measure<'_> {
     /// # Errors
     ///
     /// Returns an error if a signal comes, or if the search fails.
-    pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
+    pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, MeasureError> {
         loop {
             let rate = self.rate_after(Duration::ZERO, engine, time)?;
             // On a very busy machine the time can be over before a worker begins.
@@ -129,7 +133,7 @@ impl Measure<'_> {
     /// # Errors
     ///
     /// Returns an error if a signal comes, or if the search fails.
-    pub fn settle(&self, engine: &dyn Engine) -> Result<(), Unmeasured> {
+    pub fn settle(&self, engine: &dyn Engine) -> Result<(), MeasureError> {
         let end = Instant::now() + LONGEST_TUNING;
         while !engine.is_settled() && Instant::now() < end {
             self.rate_after(Duration::ZERO, engine, WARM_UP)?;
@@ -146,7 +150,7 @@ impl Measure<'_> {
     /// # Panics
     ///
     /// Panics if there is no engine.
-    pub fn fastest(&self, mut engines: Vec<Box<dyn Engine>>) -> Result<Box<dyn Engine>, Unmeasured> {
+    pub fn fastest(&self, mut engines: Vec<Box<dyn Engine>>) -> Result<Box<dyn Engine>, MeasureError> {
         let mut fastest = (0, 0.0);
         if engines.len() > 1 {
             for (number, engine) in engines.iter().enumerate() {
@@ -161,7 +165,12 @@ impl Measure<'_> {
     }
 
     /// Measures the keys per second of one engine over `time`, after `warm_up`.
-    fn rate_after(&self, warm_up: Duration, engine: &dyn Engine, time: Duration) -> Result<f64, Unmeasured> {
+    fn rate_after(
+        &self,
+        warm_up: Duration,
+        engine: &dyn Engine,
+        time: Duration,
+    ) -> Result<f64, MeasureError> {
         let search = Search {
             engine,
             patterns: self.patterns,
@@ -171,9 +180,9 @@ impl Measure<'_> {
             prepare: None,
         };
         let mut warm = WarmUp { length: warm_up, end: Progress { attempts: 0, elapsed: Duration::ZERO } };
-        let summary = search.run(self.stop, &mut warm).map_err(Unmeasured::Failed)?;
+        let summary = search.run(self.stop, &mut warm).map_err(MeasureError::Failed)?;
         if let End::Signal(signal) = summary.end {
-            return Err(Unmeasured::Signal(signal));
+            return Err(MeasureError::Signal(signal));
         }
         let Progress { attempts, elapsed } = warm.end;
         Ok((summary.attempts - attempts) as f64 / (summary.elapsed - elapsed).as_secs_f64())
@@ -233,7 +242,7 @@ mod tests {
 
         stop.request(Signal::Terminate);
         let stopped = measure.compare(&engines, Duration::from_secs(60));
-        assert!(matches!(stopped, Err(Unmeasured::Signal(Signal::Terminate))));
+        assert!(matches!(stopped, Err(MeasureError::Signal(Signal::Terminate))));
     }
 
     /// An engine whose first worker tries nothing, as on a machine without time for it.

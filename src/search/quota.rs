@@ -17,13 +17,13 @@ pub enum Quota {
 /// The part of a quota that is left.
 #[derive(Clone)]
 pub struct Remaining {
-    /// The patterns that were completed since [`Self::is_due`] last returned true.
+    /// The patterns that were completed since [`Self::take_due`] last returned true.
     completed: usize,
-    wanted: Wanted,
+    left: Counts,
 }
 
 #[derive(Clone)]
-enum Wanted {
+enum Counts {
     Each {
         /// The keys that each pattern still wants.
         left: Vec<u64>,
@@ -34,7 +34,7 @@ enum Wanted {
     Any(u64),
 }
 
-impl Wanted {
+impl Counts {
     fn each(left: Vec<u64>) -> Self {
         let patterns = left.iter().filter(|left| **left > 0).count();
         Self::Each { left, patterns }
@@ -45,70 +45,70 @@ impl Remaining {
     /// Returns the whole quota for this number of patterns.
     #[must_use]
     pub fn new(quota: &Quota, patterns: usize) -> Self {
-        let wanted = match quota {
-            Quota::Each(count) => Wanted::each(vec![*count; patterns]),
+        let left = match quota {
+            Quota::Each(count) => Counts::each(vec![*count; patterns]),
             Quota::Left(counts) => {
                 let counts = counts.iter().copied().chain(std::iter::repeat(0));
-                Wanted::each(counts.take(patterns).collect())
+                Counts::each(counts.take(patterns).collect())
             }
-            Quota::Any(count) => Wanted::Any(*count),
+            Quota::Any(count) => Counts::Any(*count),
         };
-        Self { completed: 0, wanted }
+        Self { completed: 0, left }
     }
 
     /// Returns the number of keys that are wanted for all patterns together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        match &self.wanted {
-            Wanted::Each { left, .. } => left.iter().fold(0, |sum: u64, left| sum.saturating_add(*left)),
-            Wanted::Any(left) => *left,
+        match &self.left {
+            Counts::Each { left, .. } => left.iter().fold(0, |sum: u64, left| sum.saturating_add(*left)),
+            Counts::Any(left) => *left,
         }
     }
 
     /// Returns whether each pattern wants keys of its own.
     #[must_use]
     pub fn is_of_each(&self) -> bool {
-        matches!(self.wanted, Wanted::Each { .. })
+        matches!(self.left, Counts::Each { .. })
     }
 
     /// Returns the number of patterns that still want a key. 0 for [`Quota::Any`].
     #[must_use]
     pub fn patterns(&self) -> usize {
-        match &self.wanted {
-            Wanted::Each { patterns, .. } => *patterns,
-            Wanted::Any(_) => 0,
+        match &self.left {
+            Counts::Each { patterns, .. } => *patterns,
+            Counts::Any(_) => 0,
         }
     }
 
     /// Returns whether the pattern still wants a key.
     #[must_use]
     pub fn wants(&self, id: PatternId) -> bool {
-        match &self.wanted {
-            Wanted::Each { left, .. } => left[id] > 0,
-            Wanted::Any(left) => *left > 0,
+        match &self.left {
+            Counts::Each { left, .. } => left[id] > 0,
+            Counts::Any(left) => *left > 0,
         }
     }
 
     /// Returns the number of keys that the pattern still wants. 0 for [`Quota::Any`].
     pub(crate) fn left(&self, id: PatternId) -> u64 {
-        match &self.wanted {
-            Wanted::Each { left, .. } => left[id],
-            Wanted::Any(_) => 0,
+        match &self.left {
+            Counts::Each { left, .. } => left[id],
+            Counts::Any(_) => 0,
         }
     }
 
     /// Counts one key for each of `patterns`. All of them must still want a key. Returns the
     /// patterns that this completes.
     pub fn count(&mut self, patterns: &[PatternId]) -> Vec<PatternId> {
-        match &mut self.wanted {
-            Wanted::Each { left, patterns: open } => {
+        match &mut self.left {
+            Counts::Each { left, patterns: open } => {
                 patterns.iter().for_each(|&id| left[id] -= 1);
                 let done: Vec<PatternId> = patterns.iter().copied().filter(|&id| left[id] == 0).collect();
                 *open -= done.len();
                 self.completed += done.len();
                 done
             }
-            Wanted::Any(left) => {
+            Counts::Any(left) => {
                 *left -= 1;
                 Vec::new()
             }
@@ -118,8 +118,8 @@ impl Remaining {
     /// Returns whether it pays to compute again what depends on all patterns that want a key: more
     /// than an eighth of them were completed since the last time. All these computations together
     /// cost at most eight times the first one.
-    pub fn is_due(&mut self) -> bool {
-        let Wanted::Each { patterns, .. } = &self.wanted else { return false };
+    pub fn take_due(&mut self) -> bool {
+        let Counts::Each { patterns, .. } = &self.left else { return false };
         let due = self.completed * 8 > *patterns && *patterns > 0;
         if due {
             self.completed = 0;
@@ -130,9 +130,9 @@ impl Remaining {
     /// Returns whether no key is wanted any more.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        match &self.wanted {
-            Wanted::Each { patterns, .. } => *patterns == 0,
-            Wanted::Any(left) => *left == 0,
+        match &self.left {
+            Counts::Each { patterns, .. } => *patterns == 0,
+            Counts::Any(left) => *left == 0,
         }
     }
 }
@@ -167,7 +167,7 @@ mod tests {
         let mut remaining = Remaining::new(&Quota::Each(1), 20);
         let due = |remaining: &mut Remaining, id| {
             remaining.count(&[id]);
-            remaining.is_due()
+            remaining.take_due()
         };
         // 2 completed and 18 left, then 3 and 17; then the count begins again.
         assert_eq!([0, 1, 2, 3].map(|id| due(&mut remaining, id)), [false, false, true, false]);
@@ -181,7 +181,7 @@ mod tests {
         );
         let mut any = Remaining::new(&Quota::Any(3), 9);
         any.count(&[0]);
-        assert!(!any.is_due());
+        assert!(!any.take_due());
     }
 
     #[test]

@@ -147,10 +147,10 @@ struct Shared<'a> {
 }
 
 /// A message of a worker: a find, or an error.
-type Message = Result<Find, Fault>;
+type Message = Result<Find, WorkerError>;
 
 /// An error of a worker, which ends the search.
-enum Fault {
+enum WorkerError {
     /// A hit whose key or match was not as claimed.
     FalseHit,
     /// A find that could not be prepared.
@@ -206,11 +206,11 @@ impl Shared<'_> {
                                 return;
                             };
                             preparer = Some(idle);
-                            find.map_err(Fault::Unprepared)
+                            find.map_err(WorkerError::Unprepared)
                         }
                         _ => Ok(find),
                     },
-                    Err(fault) => Err(fault),
+                    Err(error) => Err(error),
                 };
                 if finds.send(message).is_err() {
                     return;
@@ -221,19 +221,19 @@ impl Shared<'_> {
 
     /// Turns a hit into a find. Returns `None` if no pattern that it matches still wants a key, and
     /// an error if the hit is false. `batch` numbers the candidates of its batch.
-    fn judge(&self, hit: Hit, matcher: &Matcher, batch: Range<u64>) -> Result<Option<Find>, Fault> {
+    fn judge(&self, hit: Hit, matcher: &Matcher, batch: Range<u64>) -> Result<Option<Find>, WorkerError> {
         let target = matcher.target();
         let claimed: Vec<PatternId> =
             hit.possible().flat_map(|key| matcher.find(&key.bytes(target))).collect();
         let is_wanted = |id: &PatternId| self.wanted[*id].load(Relaxed);
         if claimed.is_empty() {
-            return Err(Fault::FalseHit);
+            return Err(WorkerError::FalseHit);
         }
         if !claimed.iter().any(is_wanted) {
             return Ok(None);
         }
         let (public_key, mut patterns) =
-            prove::prove(&hit, matcher, self.search.patterns).ok_or(Fault::FalseHit)?;
+            prove::prove(&hit, matcher, self.search.patterns).ok_or(WorkerError::FalseHit)?;
         // The patterns may match only with the other sign.
         patterns.retain(is_wanted);
         if patterns.is_empty() || self.search.goal == Goal::Measurement {
@@ -310,7 +310,7 @@ impl Shared<'_> {
             let now = Instant::now();
             if early_end.is_none() {
                 let is_over = deadline.is_some_and(|deadline| deadline <= now);
-                early_end = stop.requested().map(End::Signal).or(is_over.then_some(End::Timeout));
+                early_end = stop.acknowledge().map(End::Signal).or(is_over.then_some(End::Timeout));
                 if early_end.is_some() {
                     self.end(GRACE);
                 }
@@ -340,7 +340,7 @@ impl Shared<'_> {
     }
 
     /// Passes a find to the observer, together with the finds that wait behind it. Returns their
-    /// number. If a fault follows, the finds before it are kept.
+    /// number. If a error follows, the finds before it are kept.
     fn accept<O: Observer>(
         &self,
         first: Message,
@@ -348,12 +348,12 @@ impl Shared<'_> {
         observer: &mut O,
     ) -> Result<u64, SearchError<O::Error>> {
         let mut finds = Vec::new();
-        let mut fault = None;
+        let mut error = None;
         for message in std::iter::once(first).chain(inbox.try_iter().take(MAX_FINDS_AT_ONCE - 1)) {
             match message {
                 Ok(find) => finds.push(find),
                 Err(what) => {
-                    fault = Some(what);
+                    error = Some(what);
                     break;
                 }
             }
@@ -362,17 +362,17 @@ impl Shared<'_> {
             observer.found(&finds).map_err(SearchError::Observer)?;
             self.renew_matcher();
         }
-        match fault {
+        match error {
             None => Ok(finds.len() as u64),
-            Some(Fault::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
-            Some(Fault::Unprepared(error)) => Err(SearchError::Unprepared(error)),
+            Some(WorkerError::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
+            Some(WorkerError::Unprepared(error)) => Err(SearchError::Unprepared(error)),
         }
     }
 
     /// Replaces the matcher by one without completed patterns, if enough of them are completed.
     fn renew_matcher(&self) {
         let mut remaining = locked(&self.remaining);
-        if remaining.is_due() {
+        if remaining.take_due() {
             let patterns = self.search.patterns;
             let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| remaining.wants(id)).collect();
             drop(remaining);

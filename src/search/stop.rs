@@ -15,7 +15,7 @@ const SIGINT: i32 = 2;
 #[cfg(windows)]
 const SIGTERM: i32 = 15;
 
-/// Whether the signals that [`Stop::come_first`] took still end the process.
+/// Whether the signals that [`Stop::install_early`] took still end the process.
 #[cfg(all(unix, feature = "gpu"))]
 static ENDS: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
 
@@ -24,7 +24,7 @@ static ENDS: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
 pub struct Stop {
     /// The number of the signal that made the request, or 0.
     signal: Arc<AtomicUsize>,
-    /// Whether [`Stop::requested`] has returned the request.
+    /// Whether [`Stop::acknowledge`] has returned the request.
     noticed: Arc<AtomicBool>,
 }
 
@@ -100,7 +100,7 @@ impl Stop {
     ///
     /// Returns an error if the operating system refuses the handlers.
     #[cfg(all(unix, feature = "gpu"))]
-    pub fn come_first() -> io::Result<()> {
+    pub fn install_early() -> io::Result<()> {
         for signal in Signal::ending() {
             let ends = Arc::clone(ENDS.get_or_init(|| Arc::new(AtomicBool::new(true))));
             signal_hook::flag::register_conditional_default(signal.number(), ends)?;
@@ -109,7 +109,7 @@ impl Stop {
     }
 
     /// Returns a stop that SIGINT and SIGTERM request, for the whole process. On Linux SIGHUP
-    /// requests it, too, if it is not ignored. After [`Self::requested`] has returned the request,
+    /// requests it, too, if it is not ignored. After [`Self::acknowledge`] has returned the request,
     /// a further signal ends the process at once. Before that it has no effect, because `timeout`
     /// and other tools send each signal twice.
     ///
@@ -136,7 +136,7 @@ impl Stop {
     }
 
     /// Returns a stop that Ctrl-C, Ctrl-Break and a closed window request, for the whole process.
-    /// After [`Self::requested`] has returned the request, a further one ends the process at once.
+    /// After [`Self::acknowledge`] has returned the request, a further one ends the process at once.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl Stop {
 
     /// Returns the signal that requested the stop, if any.
     #[must_use]
-    pub fn requested(&self) -> Option<Signal> {
+    pub fn acknowledge(&self) -> Option<Signal> {
         let signal = match self.signal.load(Relaxed) {
             0 => return None,
             number if number == SIGTERM as usize => Signal::Terminate,
@@ -177,10 +177,15 @@ impl Stop {
         Some(signal)
     }
 
-    /// Whether there is a request. Unlike [`Self::requested`], this does not make a further signal
+    /// Whether there is a request. Unlike [`Self::acknowledge`], this does not make a further signal
     /// end the process at once.
     pub(crate) fn is_signalled(&self) -> bool {
         self.signal.load(Relaxed) != 0
+    }
+
+    /// Keeps further signals from ending the process at once, until the result is dropped.
+    pub(crate) fn hold_off(&self) -> HeldOff<'_> {
+        HeldOff { stop: self, was_noticed: self.noticed.swap(false, Relaxed) }
     }
 
     /// Lets the next signal end the process at once.
@@ -188,9 +193,9 @@ impl Stop {
         self.noticed.store(true, Relaxed);
     }
 
-    /// Forgets a request that [`Self::requested`] has returned, so that the next signal is a
+    /// Forgets a request that [`Self::acknowledge`] has returned, so that the next signal is a
     /// request again and does not end the process at once.
-    pub(crate) fn renew(&self) {
+    pub(crate) fn rearm(&self) {
         if self.noticed.load(Relaxed) {
             self.signal.store(0, Relaxed);
             self.noticed.store(false, Relaxed);
@@ -200,5 +205,19 @@ impl Stop {
     #[cfg(test)]
     pub(super) fn is_noticed(&self) -> bool {
         self.noticed.load(Relaxed)
+    }
+}
+
+/// Keeps signals from ending the process at once.
+pub(crate) struct HeldOff<'a> {
+    stop: &'a Stop,
+    was_noticed: bool,
+}
+
+impl Drop for HeldOff<'_> {
+    fn drop(&mut self) {
+        if self.was_noticed {
+            self.stop.arm();
+        }
     }
 }

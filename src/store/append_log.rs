@@ -7,8 +7,9 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::lock::lock_in_time;
+use super::lock::{holder, lock_in_time};
 use super::sync::sync;
 
 const NO_FILE: &str = "it is not a regular file";
@@ -38,14 +39,15 @@ impl AppendLog {
         &self.0
     }
 
-    /// Opens and locks the file. Creates it if it does not exist, with mode 0644 less the bits of
-    /// the umask. The name of a new file is durable when its directory is synced.
+    /// Opens and locks the file. Returns `None` if another process has locked it for longer than
+    /// `patience`. Creates the file if it does not exist, with mode 0644 less the bits of the umask.
+    /// The name of a new file is durable when its directory is synced.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system, or an error if the path is not a regular file or
     /// if the file has other names: an append through a link would change a file somewhere else.
-    pub fn hold(&self) -> io::Result<HeldLog> {
+    pub fn hold(&self, patience: Duration) -> io::Result<Option<HeldLog>> {
         if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(NO_FILE));
         }
@@ -75,8 +77,13 @@ impl AppendLog {
                 return Err(io::Error::other("it has other names (hard links)"));
             }
         }
-        lock_in_time(|| file.try_lock());
-        Ok(HeldLog(file))
+        Ok(lock_in_time(patience, || file.try_lock())?.then_some(HeldLog(file)))
+    }
+
+    /// Returns the number of the process that has locked the file, where the system tells it.
+    #[must_use]
+    pub fn holder(&self) -> Option<u32> {
+        holder(&File::open(&self.0).ok()?)
     }
 }
 
@@ -135,6 +142,11 @@ fn next_line(file: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u
 mod tests {
     use super::*;
 
+    /// Holds the log, which nobody else has for long.
+    fn hold(lines: &AppendLog) -> io::Result<HeldLog> {
+        lines.hold(Duration::from_secs(60)).map(|held| held.expect("it is free"))
+    }
+
     fn text(held: &mut HeldLog, longest: usize) -> Vec<String> {
         held.read(longest).unwrap().map(|line| String::from_utf8(line.unwrap()).unwrap()).collect()
     }
@@ -147,9 +159,9 @@ mod tests {
     fn lines_are_appended_and_earlier_lines_stay() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
-        assert!(text(&mut lines.hold().unwrap(), 9).is_empty());
-        lines.hold().unwrap().append("a\nb\n").unwrap();
-        let mut held = lines.hold().unwrap();
+        assert!(text(&mut hold(&lines).unwrap(), 9).is_empty());
+        hold(&lines).unwrap().append("a\nb\n").unwrap();
+        let mut held = hold(&lines).unwrap();
         held.append("c\n").unwrap();
         assert_eq!(text(&mut held, 9), ["a", "b", "c"]);
         held.append("").unwrap();
@@ -161,7 +173,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::write(lines.path(), "1234\n12345\n\n123456789\n1\n12345").unwrap();
-        let mut held = lines.hold().unwrap();
+        let mut held = hold(&lines).unwrap();
         assert_eq!(text(&mut held, 4), ["1234", "1234", "", "1234", "1", "1234"]);
         assert_eq!(text(&mut held, 5), ["1234", "12345", "", "12345", "1", "12345"]);
         held.append("a\n").unwrap();
@@ -173,7 +185,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::write(lines.path(), "a\nb").unwrap();
-        let mut held = lines.hold().unwrap();
+        let mut held = hold(&lines).unwrap();
         held.append("c\n").unwrap();
         assert_eq!(text(&mut held, 9), ["a", "b", "c"]);
     }
@@ -187,7 +199,7 @@ mod tests {
             for _ in 0..4 {
                 // Each opens the file anew, as another process would.
                 scope.spawn(|| {
-                    (0..50).for_each(|number| lines.hold().unwrap().append(&line(number)).unwrap())
+                    (0..50).for_each(|number| hold(&lines).unwrap().append(&line(number)).unwrap())
                 });
             }
         });
@@ -205,18 +217,18 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);
         std::fs::create_dir(lines.path()).unwrap();
-        assert!(lines.hold().is_err());
+        assert!(hold(&lines).is_err());
         std::fs::remove_dir(lines.path()).unwrap();
 
         let other = directory.path().join("other");
         for make in [std::os::unix::fs::symlink, |from, to| std::fs::hard_link(from, to)] {
             std::fs::write(&other, "mine").unwrap();
             make(&other, lines.path()).unwrap();
-            assert!(lines.hold().is_err());
+            assert!(hold(&lines).is_err());
             std::fs::remove_file(lines.path()).unwrap();
         }
         std::fs::remove_file(&other).unwrap();
         std::os::unix::fs::symlink(&other, lines.path()).unwrap();
-        assert!(lines.hold().is_err() && !other.exists());
+        assert!(hold(&lines).is_err() && !other.exists());
     }
 }

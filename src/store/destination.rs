@@ -10,9 +10,8 @@ use std::{fs, io};
 
 use super::directory::{create_directory, try_directory};
 use super::error::{FileError, StoreError};
-use super::group::{Group, Kept, NewPair};
-use super::name::{parent, public_file};
-use super::new_file::{Access, write_new};
+use super::group::{Kept, NewPair, keep_together};
+use super::name::{file_name, parent, public_file};
 use super::temporary::remove_leftovers;
 use crate::key::Format;
 
@@ -52,53 +51,79 @@ impl Destination {
     /// # Errors
     ///
     /// Returns what is wrong with the destination.
-    pub fn prepare(&self) -> Result<(), StoreError> {
+    pub fn prepare(&self, demands: Demands) -> Result<(), StoreError> {
         match self {
             Self::Stream => Ok(()),
-            Self::File(path) => prepare_file(path),
+            Self::File(path) => prepare_file(path, demands),
             Self::FileIn(directory, name) => {
-                prepare_directory(directory).and_then(|()| prepare_file(&directory.join(name)))
+                create_missing(directory).and_then(|()| prepare_file(&directory.join(name), demands))
             }
-            Self::Directory(path) => prepare_directory(path),
+            Self::Directory(path) => {
+                create_missing(path)?;
+                check_directory(path)?;
+                try_files(path, &demands.with_ledger(), demands)
+            }
         }
     }
 
-    /// Writes a key pair, and returns when both files are durable. For a [`Stream`](Self::Stream),
-    /// writes nothing and returns `None`.
+    /// Writes key pairs together, and returns when the files are durable. Calls `before_names` before
+    /// the first file gets its name. Returns what became of each pair. A [`Stream`](Self::Stream)
+    /// keeps none.
     ///
     /// # Errors
     ///
-    /// Returns a [`StoreError`]. Nothing remains on disk, unless the error says that the private
-    /// key does.
-    pub fn keep(&self, pair: &NewPair) -> Result<Option<Kept>, StoreError> {
-        let private_file = match self {
-            Self::Stream => return Ok(None),
-            Self::File(path) => path.clone(),
-            Self::FileIn(directory, name) => directory.join(name),
-            Self::Directory(path) => {
-                let mut group = Group::new(path)?;
-                group.add(pair)?;
-                group.sync()?;
-                let (kept, outcome) = group.name();
-                return outcome.map(|()| kept.into_iter().next().map(|(_, kept)| kept));
-            }
+    /// Nothing of a pair with an error remains on disk, unless [`StoreError::is_on_disk`] says so.
+    pub fn keep(
+        &self,
+        pairs: &[NewPair],
+        allow_exposed: bool,
+        before_names: impl FnOnce(),
+    ) -> Vec<Result<Kept, StoreError>> {
+        let directory = match self {
+            Self::Stream => return Vec::new(),
+            Self::File(path) => parent(path),
+            Self::FileIn(directory, _) | Self::Directory(directory) => directory,
         };
-        let &NewPair { seed, public_key, comment, format, private_text, .. } = pair;
-        if seed.public_key() != *public_key {
-            return Err(StoreError::WrongKey(*public_key));
-        }
-        let public_file = public_file(&private_file);
-        let line = public_key.line(comment);
-
-        write_new(&private_file, Access::Owner, private_text.as_bytes())?;
-        match write_new(&public_file, Access::Everyone, format!("{line}\n").as_bytes()) {
-            Ok(()) => Ok(Some(Kept { private_file, public_file, format })),
-            Err(source) => Err(StoreError::PublicFile { private_file, line, source }),
-        }
+        let private_file = |pair: &NewPair| match self {
+            Self::File(path) => path.clone(),
+            Self::FileIn(_, name) => directory.join(name),
+            _ => directory.join(file_name(pair.label, pair.public_key, pair.format)),
+        };
+        let private_files = pairs.iter().map(private_file).collect();
+        keep_together(directory, allow_exposed, pairs, private_files, before_names)
     }
 }
 
-fn prepare_file(path: &Path) -> Result<(), StoreError> {
+/// What the files of a destination need.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Demands {
+    /// The bytes of the longest comment or pattern.
+    pub text: usize,
+    /// Whether users other than the owner may have access to private files.
+    pub allow_exposed: bool,
+}
+
+impl Demands {
+    /// Returns enough bytes for a private and a public file. Base64 makes a text a third longer.
+    fn of_pair(self) -> [usize; 2] {
+        [1024 + 2 * self.text, 128 + self.text]
+    }
+
+    /// Returns enough bytes for a pair and its line in the ledger.
+    fn with_ledger(self) -> [usize; 3] {
+        let [private, public] = self.of_pair();
+        [private, public, private]
+    }
+}
+
+/// Checks that files of these sizes fit into a directory.
+fn try_files(directory: &Path, sizes: &[usize], demands: Demands) -> Result<(), StoreError> {
+    remove_leftovers(directory)
+        .and_then(|()| try_directory(directory, sizes, demands.allow_exposed))
+        .map_err(|source| StoreError::Unusable(directory.to_owned(), source.into()))
+}
+
+fn prepare_file(path: &Path, demands: Demands) -> Result<(), StoreError> {
     let path = path.to_owned();
     // `file_name` overlooks a trailing `/` or `/.`; the text of the path does not.
     let spelled = path.as_os_str().as_encoded_bytes();
@@ -121,41 +146,46 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
         match fs::symlink_metadata(&path) {
             Ok(_) => return Err(FileError::Exists(path).into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(FileError::Write(path, source).into()),
+            Err(source) => return Err(FileError::Write(path, source.into()).into()),
         }
     }
-    let directory = parent(&path);
-    remove_leftovers(directory)
-        .and_then(|()| try_directory(directory))
-        .map_err(|source| StoreError::Unusable(directory.to_owned(), source))
+    try_files(parent(&path), &demands.of_pair(), demands)
 }
 
-fn prepare_directory(path: &Path) -> Result<(), StoreError> {
-    let unusable = |source| StoreError::Unusable(path.to_owned(), source);
+/// Creates a directory if it does not exist.
+fn create_missing(path: &Path) -> Result<(), StoreError> {
     let missing = fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-    if missing && path != Path::new("") {
-        check_directory(parent(path))?;
-        match create_directory(path) {
-            // Another process was faster, or this is a dangling link. The check below decides.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            result => result.map_err(unusable)?,
-        }
+    if !missing || path == Path::new("") {
+        return Ok(());
     }
-    check_directory(path)?;
-    remove_leftovers(path).and_then(|()| try_directory(path)).map_err(unusable)
+    check_directory(parent(path))?;
+    match create_directory(path) {
+        // Another process was faster, or this is a dangling link. A later check decides.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        result => result.map_err(|source| StoreError::Unusable(path.to_owned(), source.into())),
+    }
 }
 
 fn check_directory(path: &Path) -> Result<(), StoreError> {
     let path = path.to_owned();
     match fs::metadata(&path) {
+        #[cfg(unix)]
+        Ok(found) if found.is_dir() && is_write_only(&path) => Err(StoreError::Unreadable(path)),
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(StoreError::NotADirectory(path)),
         Err(source) => Err(match source.kind() {
             io::ErrorKind::NotFound => StoreError::NoDirectory(path),
             io::ErrorKind::NotADirectory => StoreError::NotADirectory(path),
-            _ => StoreError::Unusable(path, source),
+            _ => StoreError::Unusable(path, source.into()),
         }),
     }
+}
+
+/// Whether files can be created in a directory that cannot be read.
+#[cfg(unix)]
+fn is_write_only(path: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok() && access(path, Access::READ_OK).is_err()
 }
 
 #[cfg(test)]
@@ -173,7 +203,7 @@ mod tests {
         use std::error::Error as _;
         let path = || PathBuf::from("key");
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let unwritten = || FileError::Write(path(), denied());
+        let unwritten = || FileError::Write(path(), denied().into());
         let public_file = StoreError::PublicFile {
             private_file: path(),
             line: "ssh-ed25519 AAAA".into(),
@@ -181,7 +211,7 @@ mod tests {
         };
         let file = "cannot write 'key': permission denied";
         for (error, cause) in [
-            (StoreError::Unusable(path(), denied()), Some("permission denied")),
+            (StoreError::Unusable(path(), denied().into()), Some("permission denied")),
             (public_file, Some(file)),
             (StoreError::File(unwritten()), Some("permission denied")),
             (StoreError::File(FileError::Exists(path())), None),
@@ -197,9 +227,10 @@ mod tests {
         (seed, public_key): (&Seed, &PublicKey),
         [label, comment, private_text]: [&str; 3],
         format: Option<Format>,
-    ) -> Result<Option<Kept>, StoreError> {
+    ) -> Result<Kept, StoreError> {
         let format = destination.format(format);
-        destination.keep(&NewPair { seed, public_key, label, comment, format, private_text })
+        let pair = NewPair { seed, public_key, label, comment, format, private_text };
+        destination.keep(&[pair], false, || ()).remove(0)
     }
 
     fn key() -> (Seed, PublicKey) {
@@ -226,9 +257,9 @@ mod tests {
         ] {
             let path = directory.path().join(name);
             let destination = Destination::File(path.clone());
-            destination.prepare().unwrap();
+            destination.prepare(Demands::default()).unwrap();
             let text = seed.private_text(format, "me", None).unwrap();
-            let kept = keep(&destination, (&seed, &public), ["label", "me", &text], chosen).unwrap().unwrap();
+            let kept = keep(&destination, (&seed, &public), ["label", "me", &text], chosen).unwrap();
             let public_file = directory.path().join(format!("{name}.pub"));
             assert_eq!(kept, Kept { private_file: path.clone(), public_file: public_file.clone(), format });
             assert_eq!(fs::read_to_string(&path).unwrap(), *text);
@@ -242,8 +273,10 @@ mod tests {
     #[test]
     fn a_stream_keeps_nothing() {
         let (seed, public) = key();
-        Destination::Stream.prepare().unwrap();
-        assert_eq!(keep(&Destination::Stream, (&seed, &public), ["", "", "text"], None).unwrap(), None);
+        Destination::Stream.prepare(Demands::default()).unwrap();
+        let (label, comment, private_text, format) = ("", "", "text", Format::Pkcs8);
+        let pair = NewPair { seed: &seed, public_key: &public, label, comment, format, private_text };
+        assert!(Destination::Stream.keep(&[pair], false, || ()).is_empty());
         assert_eq!(Destination::Stream.format(None), Format::Pkcs8);
     }
 
@@ -259,7 +292,8 @@ mod tests {
         let long = "x".repeat(253);
         let before = count(directory.path());
 
-        let refusal = |path: PathBuf| Destination::File(path).prepare().unwrap_err().to_string();
+        let refusal =
+            |path: PathBuf| Destination::File(path).prepare(Demands::default()).unwrap_err().to_string();
         for name in ["", "/", ".", "..", "new/", "new/.", "directory/.."] {
             let path = if name.is_empty() { PathBuf::new() } else { path(name) };
             assert!(refusal(path).ends_with("does not name a file"), "{name}");
@@ -284,9 +318,9 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_directory_that_takes_no_files_is_refused_beforehand() {
-        let error = Destination::File("/proc/key".into()).prepare().unwrap_err();
+        let error = Destination::File("/proc/key".into()).prepare(Demands::default()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
-        let error = Destination::Directory("/proc".into()).prepare().unwrap_err();
+        let error = Destination::Directory("/proc".into()).prepare(Demands::default()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
     }
 
@@ -295,10 +329,10 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let path = |name: &str| directory.path().join(name);
         for name in ["keys", "with_slash/"] {
-            Destination::Directory(path(name)).prepare().unwrap();
+            Destination::Directory(path(name)).prepare(Demands::default()).unwrap();
             assert_eq!(fs::metadata(path(name)).unwrap().mode() & 0o7777, 0o700);
             assert_eq!(count(&path(name)), 0);
-            Destination::Directory(path(name)).prepare().unwrap();
+            Destination::Directory(path(name)).prepare(Demands::default()).unwrap();
         }
         fs::write(path("file"), "old").unwrap();
         symlink("nowhere", path("dangling")).unwrap();
@@ -308,10 +342,11 @@ mod tests {
             ("file", "/file' is not a directory"),
             ("file/keys", "/file/keys' is not a directory"),
         ] {
-            let error = Destination::Directory(path(name)).prepare().unwrap_err().to_string();
+            let error =
+                Destination::Directory(path(name)).prepare(Demands::default()).unwrap_err().to_string();
             assert!(error.ends_with(end), "{error}");
         }
-        assert!(Destination::Directory(PathBuf::new()).prepare().is_err());
+        assert!(Destination::Directory(PathBuf::new()).prepare(Demands::default()).is_err());
         assert_eq!(count(directory.path()), 4);
     }
 
@@ -321,8 +356,7 @@ mod tests {
         let destination = Destination::Directory(directory.path().to_owned());
         for byte in 0..5 {
             let seed = Seed::new([byte; 32]);
-            let kept =
-                keep(&destination, (&seed, &seed.public_key()), ["../x", "", "text"], None).unwrap().unwrap();
+            let kept = keep(&destination, (&seed, &seed.public_key()), ["../x", "", "text"], None).unwrap();
             assert_eq!(kept.private_file.parent(), Some(directory.path()));
             assert_eq!(kept.format, Format::Openssh);
         }
@@ -353,10 +387,10 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let (seed, public) = key();
         let destination = Destination::Directory(directory.path().join("keys"));
-        destination.prepare().unwrap();
+        destination.prepare(Demands::default()).unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
         let error = keep(&destination, (&seed, &public), ["x", "", "text"], None).unwrap_err();
-        assert!(matches!(error, StoreError::Unusable(..)), "{error}");
+        assert!(matches!(error, StoreError::File(FileError::Write(..))), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
 

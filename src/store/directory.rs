@@ -1,29 +1,30 @@
 //! Creates directories for key files, and tries them before the search.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::{fs, io};
 
 use super::error::FileError;
 use super::name::parent;
-use super::new_file::{Access, Directory};
+use super::new_file::{Access, Directory, sync_together};
 use super::temporary::TEMPORARY;
 
-/// Checks that [`write_new`](super::new_file::write_new) can write files into this directory. Takes
-/// the same steps with a file of zeros, gives it a name, and removes it.
+/// Checks that private files with all of these numbers of bytes fit into a directory at the same
+/// time. Writes and syncs such files, gives the first one a name, and removes it.
 ///
 /// # Errors
 ///
 /// Returns the error of the operating system at the step that fails.
-pub(super) fn try_directory(path: &Path) -> io::Result<()> {
-    // This is longer than a key with an ordinary comment, so a full disk also shows.
-    const CONTENT: [u8; 1024] = [0; 1024];
-    let directory = Directory::open(path)?;
+pub(super) fn try_directory(path: &Path, sizes: &[usize], allow_exposed: bool) -> io::Result<()> {
+    let directory = Directory::open(path, allow_exposed)?;
     let [start, end] = TEMPORARY;
     for number in 0.. {
-        let file = directory.temp_file(Access::Owner, &CONTENT)?;
-        file.sync()?;
+        let written = sizes.iter().map(|size| directory.temp_file(Access::Owner, &vec![0; *size]));
+        let mut files = written.collect::<io::Result<Vec<_>>>()?;
+        let synced = sync_together(&files.iter().collect::<Vec<_>>());
+        synced.into_iter().collect::<io::Result<()>>()?;
         let trial = path.join(format!("{start}trial-{}-{number}{end}", std::process::id()));
-        match file.name(&trial) {
+        match files.remove(0).name(&trial) {
             Ok(()) => {
                 match fs::remove_file(&trial) {
                     // If it is gone, another process has removed it as a leftover.
@@ -31,12 +32,17 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
                     _ => break,
                 }
             }
-            Err(FileError::Write(_, source)) => return Err(source),
+            Err(FileError::Write(_, source)) => return Err(own(source)),
             // The name is taken by a leftover of another process with the same number.
             Err(_) => {}
         }
     }
     directory.sync()
+}
+
+/// Returns an error that nobody else has.
+fn own(error: Arc<io::Error>) -> io::Error {
+    Arc::try_unwrap(error).unwrap_or_else(|error| error.kind().into())
 }
 
 /// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its
@@ -47,7 +53,7 @@ pub(super) fn try_directory(path: &Path) -> io::Result<()> {
 /// Returns the error of the operating system: [`io::ErrorKind::AlreadyExists`] for an existing
 /// name.
 pub(super) fn create_directory(path: &Path) -> io::Result<()> {
-    let outer = Directory::open(parent(path))?;
+    let outer = Directory::open(parent(path), false)?;
     #[cfg(unix)]
     {
         let mut builder = fs::DirBuilder::new();

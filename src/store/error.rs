@@ -1,6 +1,7 @@
 //! Errors of writing key files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::{fmt, io};
 
 use crate::escape::{escaped_path, shell_word};
@@ -10,8 +11,8 @@ use crate::key::{COMPUTES_WRONGLY, PublicKey};
 const ANOTHER_DIRECTORY: &str = "choose a directory that you can write to, on a disk with free space";
 
 /// The hint if others can read all files of a file system.
-const NO_MODES: &str =
-    "choose a directory of a file system with permissions, or mount this one with umask=077";
+const NO_MODES: &str = "choose a directory of a file system with permissions, mount this one with umask=077, \
+     or add --allow-exposed to keep keys that others can read";
 
 /// Returns the hint about a directory that takes no private file.
 fn unusable(source: &io::Error) -> String {
@@ -32,18 +33,18 @@ impl fmt::Display for Exposed {
 impl std::error::Error for Exposed {}
 
 /// Why a file was not written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum FileError {
     /// The name exists already. The existing file was not touched.
     Exists(PathBuf),
     /// The file was not written, because of this error of the operating system.
-    Write(PathBuf, io::Error),
+    Write(PathBuf, Arc<io::Error>),
     /// The file is complete and has its name, but its directory could not be synced, because of
     /// this error of the operating system.
-    Unsynced(PathBuf, io::Error),
+    Unsynced(PathBuf, Arc<io::Error>),
     /// Several new files are complete and have their names, but this directory could not be synced,
     /// because of this error of the operating system.
-    UnsyncedDirectory(PathBuf, io::Error),
+    UnsyncedDirectory(PathBuf, Arc<io::Error>),
 }
 
 impl FileError {
@@ -89,14 +90,14 @@ impl std::error::Error for FileError {
         match self {
             Self::Exists(_) => None,
             Self::Write(_, source) | Self::Unsynced(_, source) | Self::UnsyncedDirectory(_, source) => {
-                Some(source)
+                Some(&**source)
             }
         }
     }
 }
 
 /// Why a key pair cannot be kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum StoreError {
     /// The path is empty, or ends in `/`, `.` or `..`, or in a name that Windows keeps for devices.
     NoFileName(PathBuf),
@@ -108,8 +109,10 @@ pub enum StoreError {
     NoDirectory(PathBuf),
     /// The path exists, but is not a directory.
     NotADirectory(PathBuf),
+    /// Files can be created in the directory, but it cannot be read, and so not synced either.
+    Unreadable(PathBuf),
     /// No files can be created in the directory, because of this error of the operating system.
-    Unusable(PathBuf, io::Error),
+    Unusable(PathBuf, Arc<io::Error>),
     /// The private file exists already or could not be written.
     File(FileError),
     /// The private key **is** kept; its public line is not.
@@ -126,6 +129,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the private key is complete under its name nevertheless.
+    #[must_use]
+    pub fn is_on_disk(&self) -> bool {
+        let is_unsynced =
+            |error: &_| matches!(error, FileError::Unsynced(..) | FileError::UnsyncedDirectory(..));
+        matches!(self, Self::PublicFile { .. }) || matches!(self, Self::File(error) if is_unsynced(error))
+    }
+
     /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -147,6 +158,9 @@ impl StoreError {
                 format!("create it first: {mkdir} {}", shell_word(path))
             }
             Self::NotADirectory(_) => "choose another directory".to_owned(),
+            Self::Unreadable(path) => {
+                format!("run chmod u+r {}, or choose another directory", shell_word(path))
+            }
             Self::Unusable(_, source) => unusable(source),
             Self::File(error) => return error.hint(),
             Self::PublicFile { private_file, line, .. } => {
@@ -174,6 +188,11 @@ impl fmt::Display for StoreError {
             Self::IsDirectory(path) => write!(f, "'{}' is a directory", escaped_path(path)),
             Self::NoDirectory(path) => write!(f, "the directory '{}' does not exist", escaped_path(path)),
             Self::NotADirectory(path) => write!(f, "'{}' is not a directory", escaped_path(path)),
+            Self::Unreadable(path) => write!(
+                f,
+                "the directory '{}' can be written but not read, so new files there cannot be made durable",
+                escaped_path(path)
+            ),
             Self::Unusable(path, source) => {
                 write!(f, "cannot create files in '{}': {source}", escaped_path(path))
             }
@@ -191,7 +210,7 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unusable(_, source) => Some(source),
+            Self::Unusable(_, source) => Some(&**source),
             Self::PublicFile { source, .. } => Some(source),
             Self::File(error) => error.source(),
             _ => None,

@@ -1,14 +1,16 @@
-//! Writes many pairs of files at once.
+//! Writes pairs of files together.
 //!
-//! A group writes all files without names, and syncs them at the same time. Then it names each
-//! file, the private file of a pair first, and syncs the directory once. So each pair of many costs
+//! All files are written without names, and synced at the same time. Then each file gets its name,
+//! the private file of a pair first, and the directory is synced once. So each pair of many costs
 //! far less than a single pair.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::{FileError, StoreError};
-use super::name::{file_name, public_file};
+use super::name::public_file;
 use super::new_file::{Access, Directory, TempKeyFile, sync_together};
+use super::stored_pair::public_line_in;
 use crate::key::{Format, PublicKey, Seed};
 
 /// The number of open files that a group leaves for the rest of the process.
@@ -27,6 +29,7 @@ pub struct Kept {
 }
 
 /// A key pair to keep.
+#[derive(Clone, Copy)]
 pub struct NewPair<'a> {
     /// The seed.
     pub seed: &'a Seed,
@@ -42,155 +45,139 @@ pub struct NewPair<'a> {
     pub private_text: &'a str,
 }
 
-/// New pairs of files in a directory. Files that have no name when the group is dropped are
-/// removed.
-pub struct Group<'a> {
-    directory: Directory<'a>,
-    pairs: Vec<Pair>,
-    /// The number of pairs that were added.
-    added: usize,
-}
-
 /// A pair of files without names.
-struct Pair {
-    /// The number of pairs that were added before this one.
-    number: usize,
+struct Unnamed {
     private: TempKeyFile,
     public: TempKeyFile,
     /// The names that the files will get.
     kept: Kept,
+    public_key: PublicKey,
     /// The public line, without a line ending.
     line: String,
 }
 
-impl<'a> Group<'a> {
-    /// Returns the most pairs that a group can have before the process has too many open files.
-    /// This is at least 1.
-    #[must_use]
-    pub fn most() -> usize {
-        #[cfg(unix)]
-        {
-            use rustix::process::{Resource, getrlimit};
-            let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-            usize::try_from(files.saturating_sub(SPARE_FILES) / 2).unwrap_or(usize::MAX).max(1)
-        }
-        #[cfg(not(unix))]
-        usize::MAX
+/// Returns the most pairs that can be kept together before the process has too many open files. This
+/// is at least 1.
+#[must_use]
+pub fn most_together() -> usize {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        usize::try_from(files.saturating_sub(SPARE_FILES) / 2).unwrap_or(usize::MAX).max(1)
     }
+    #[cfg(not(unix))]
+    usize::MAX
+}
 
-    /// Returns an empty group for a directory.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the directory cannot be opened.
-    pub fn new(directory: &'a Path) -> Result<Self, StoreError> {
-        let opened = Directory::open(directory);
-        let directory = opened.map_err(|source| StoreError::Unusable(directory.to_owned(), source))?;
-        Ok(Self { directory, pairs: Vec::new(), added: 0 })
-    }
-
-    /// Writes a pair of files without names.
-    ///
-    /// # Errors
-    ///
-    /// Returns a [`StoreError`]. Then nothing of this pair remains; the other pairs stay.
-    pub fn add(&mut self, pair: &NewPair) -> Result<(), StoreError> {
-        let &NewPair { seed, public_key: public, label, comment, format, private_text } = pair;
-        if seed.public_key() != *public {
-            return Err(StoreError::WrongKey(*public));
+/// Writes pairs to files of a directory, whose private files get the names in `private_files`. Calls
+/// `before_names` when the files are durable and before the first one gets its name, unless there is
+/// none. Returns what became of each pair.
+pub(super) fn keep_together(
+    directory: &Path,
+    allow_exposed: bool,
+    pairs: &[NewPair],
+    private_files: Vec<PathBuf>,
+    before_names: impl FnOnce(),
+) -> Vec<Result<Kept, StoreError>> {
+    let opened = match Directory::open(directory, allow_exposed) {
+        Ok(opened) => opened,
+        Err(source) => {
+            let source = Arc::new(source);
+            let error = |file| Err(FileError::Write(file, Arc::clone(&source)).into());
+            return private_files.into_iter().map(error).collect();
         }
-        let private_file = self.directory.path().join(file_name(label, public, format));
+    };
+    let write = |(pair, private_file)| Unnamed::write(&opened, pair, private_file);
+    let mut unnamed: Vec<_> = pairs.iter().zip(private_files).map(write).collect();
+    sync(&mut unnamed);
+    if unnamed.iter().any(Result::is_ok) {
+        before_names();
+    }
+    let kept: Vec<_> = unnamed.into_iter().map(|unnamed| unnamed.and_then(Unnamed::name)).collect();
+    match opened.sync() {
+        Ok(()) => kept,
+        Err(source) => {
+            let error = FileError::UnsyncedDirectory(directory.to_owned(), source.into());
+            kept.into_iter().map(|kept| kept.and(Err(error.clone().into()))).collect()
+        }
+    }
+}
+
+/// Syncs all files.
+fn sync(unnamed: &mut [Result<Unnamed, StoreError>]) {
+    let written = unnamed.iter().flatten();
+    let files: Vec<&TempKeyFile> = written.flat_map(|pair| [&pair.private, &pair.public]).collect();
+    let results = sync_together(&files);
+    let mut results = results.into_iter();
+    for one in unnamed.iter_mut().filter(|one| one.is_ok()) {
+        let both: std::io::Result<()> = results.by_ref().take(2).collect();
+        if let (Err(source), Ok(pair)) = (both, &one) {
+            *one = Err(FileError::Write(pair.kept.private_file.clone(), source.into()).into());
+        }
+    }
+}
+
+impl Unnamed {
+    fn write(directory: &Directory, pair: &NewPair, private_file: PathBuf) -> Result<Self, StoreError> {
+        let &NewPair { seed, public_key, comment, format, private_text, .. } = pair;
+        if seed.public_key() != *public_key {
+            return Err(StoreError::WrongKey(*public_key));
+        }
         let public_file = public_file(&private_file);
-        let line = public.line(comment);
+        let line = public_key.line(comment);
         let write = |path: &Path, access, content: &str| {
-            let written = self.directory.temp_file(access, content.as_bytes());
-            written.map_err(|source| FileError::Write(path.to_owned(), source))
+            let written = directory.temp_file(access, content.as_bytes());
+            written.map_err(|source| FileError::Write(path.to_owned(), source.into()))
         };
         let private = write(&private_file, Access::Owner, private_text)?;
         let public = write(&public_file, Access::Everyone, &format!("{line}\n"))?;
         let kept = Kept { private_file, public_file, format };
-        self.pairs.push(Pair { number: self.added, private, public, kept, line });
-        self.added += 1;
-        Ok(())
+        Ok(Self { private, public, kept, public_key: *public_key, line })
     }
 
-    /// Whether the group has no pairs.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
-    }
-
-    /// Syncs all files. Removes the pairs for which this fails.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error.
-    pub fn sync(&mut self) -> Result<(), StoreError> {
-        let files: Vec<&TempKeyFile> =
-            self.pairs.iter().flat_map(|pair| [&pair.private, &pair.public]).collect();
-        let mut results = sync_together(&files).into_iter();
-        let mut outcome = Ok(());
-        self.pairs.retain(|pair| {
-            let mut both = results.by_ref().take(2);
-            let synced = both.next().unwrap_or(Ok(())).and(both.next().unwrap_or(Ok(())));
-            let synced =
-                synced.map_err(|source| FileError::Write(pair.kept.private_file.clone(), source).into());
-            let is_synced = synced.is_ok();
-            outcome = std::mem::replace(&mut outcome, Ok(())).and(synced);
-            is_synced
-        });
-        outcome
-    }
-
-    /// Gives every file its name, and syncs the directory. The files must have been synced before.
-    ///
-    /// Returns the pairs that are kept and the first error. Each pair comes with the number of
-    /// pairs that were added before it.
-    pub fn name(self) -> (Vec<(usize, Kept)>, Result<(), StoreError>) {
-        let mut outcome = Ok(());
-        let mut named = Vec::new();
-        for Pair { number, private, public, kept, line } in self.pairs {
-            let result = private.name(&kept.private_file).map_err(StoreError::from).and_then(|()| {
-                public.name(&kept.public_file).map_err(|source| StoreError::PublicFile {
-                    private_file: kept.private_file.clone(),
-                    line,
-                    source,
-                })
-            });
-            if result.is_ok() {
-                named.push((number, kept));
-            }
-            outcome = outcome.and(result);
+    /// Gives both files their names. A public file that another process has made from the private one
+    /// meanwhile is as good as the own one.
+    fn name(self) -> Result<Kept, StoreError> {
+        let Self { private, public, kept, public_key, line } = self;
+        private.name(&kept.private_file)?;
+        match public.name(&kept.public_file) {
+            Err(FileError::Exists(_)) if public_line_in(&kept.public_file, &public_key).is_some() => Ok(kept),
+            Err(source) => Err(StoreError::PublicFile { private_file: kept.private_file, line, source }),
+            Ok(()) => Ok(kept),
         }
-        if let Err(source) = self.directory.sync() {
-            let path = self.directory.path().to_owned();
-            return (Vec::new(), outcome.and(Err(FileError::UnsyncedDirectory(path, source).into())));
-        }
-        (named, outcome)
     }
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::cell::Cell;
     use std::fs;
 
     use tempfile::TempDir;
 
+    use super::super::name::file_name;
     use super::*;
 
-    fn add(group: &mut Group, byte: u8) -> Result<(), StoreError> {
-        let seed = Seed::new([byte; 32]);
-        let public_key = &seed.public_key();
-        let private_text = &format!("text {byte}");
-        group.add(&NewPair {
-            seed: &seed,
-            public_key,
-            label: "a/b",
-            comment: "me",
-            format: Format::Openssh,
-            private_text,
-        })
+    /// Keeps the keys of the seeds of these bytes. Their texts are `text` and the byte.
+    fn keep(directory: &Path, bytes: &[u8], before_names: impl FnOnce()) -> Vec<Result<Kept, StoreError>> {
+        let seeds: Vec<Seed> = bytes.iter().map(|byte| Seed::new([*byte; 32])).collect();
+        let keys: Vec<PublicKey> = seeds.iter().map(Seed::public_key).collect();
+        let texts: Vec<String> = bytes.iter().map(|byte| format!("text {byte}")).collect();
+        let format = Format::Openssh;
+        let pairs: Vec<NewPair> = (seeds.iter().zip(&keys).zip(&texts))
+            .map(|((seed, public_key), private_text)| NewPair {
+                seed,
+                public_key,
+                label: "a/b",
+                comment: "me",
+                format,
+                private_text,
+            })
+            .collect();
+        let files = keys.iter().map(|key| directory.join(file_name("a/b", key, format))).collect();
+        keep_together(directory, false, &pairs, files, before_names)
     }
 
     fn count(directory: &TempDir) -> usize {
@@ -198,10 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn a_group_leaves_some_files_to_the_process() {
+    fn some_open_files_are_left_to_the_process() {
         use rustix::process::{Resource, getrlimit};
         if let Some(files) = getrlimit(Resource::Nofile).current {
-            let pairs = Group::most() as u64;
+            let pairs = most_together() as u64;
             assert!(
                 2 * pairs + SPARE_FILES <= files && files < 2 * (pairs + 1) + SPARE_FILES,
                 "{pairs} of {files}"
@@ -210,20 +197,15 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_named_as_a_whole() {
+    fn no_file_has_a_name_before_all_are_synced() {
         let directory = TempDir::new().unwrap();
-        let mut group = Group::new(directory.path()).unwrap();
-        assert!(group.is_empty());
-        (0..10).for_each(|byte| add(&mut group, byte).unwrap());
-        assert!(!group.is_empty());
-        group.sync().unwrap();
-        assert_eq!(count(&directory), 0, "nothing has a name before all is synced");
-
-        let (kept, outcome) = group.name();
-        outcome.unwrap();
-        assert_eq!(count(&directory), 20);
-        for (byte, (number, kept)) in (0..10).zip(kept) {
-            assert_eq!(number, usize::from(byte));
+        let bytes: Vec<u8> = (0..10).collect();
+        let before = Cell::new(None);
+        let kept = keep(directory.path(), &bytes, || before.set(Some(count(&directory))));
+        assert_eq!(before.get(), Some(0));
+        assert_eq!((count(&directory), kept.len()), (20, 10));
+        for (byte, kept) in (0..10).zip(kept) {
+            let kept = kept.unwrap();
             assert_eq!(fs::read_to_string(kept.private_file).unwrap(), format!("text {byte}"));
             let line = Seed::new([byte; 32]).public_key().line("me");
             assert_eq!(fs::read_to_string(kept.public_file).unwrap(), line + "\n");
@@ -233,39 +215,46 @@ mod tests {
     #[test]
     fn a_name_that_is_taken_costs_no_other_pair() {
         let directory = TempDir::new().unwrap();
-        let keep = |bytes: &[u8]| {
-            let mut group = Group::new(directory.path()).unwrap();
-            bytes.iter().for_each(|byte| add(&mut group, *byte).unwrap());
-            group.sync().unwrap();
-            group.name()
-        };
-        keep(&[7]).1.unwrap();
-        let (kept, outcome) = keep(&[6, 7, 8]);
-        assert_eq!(kept.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 2]);
-        assert!(matches!(outcome, Err(StoreError::File(FileError::Exists(_)))));
+        keep(directory.path(), &[7], || ())[0].as_ref().unwrap();
+        let kept = keep(directory.path(), &[6, 7, 8], || ());
+        assert!(kept[0].is_ok() && kept[2].is_ok());
+        assert!(matches!(kept[1], Err(StoreError::File(FileError::Exists(_)))));
         assert_eq!(count(&directory), 6);
     }
 
     #[test]
-    fn files_without_a_name_are_gone() {
+    fn a_public_file_that_another_process_made_is_as_good() {
+        let (directory, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let public = keep(other.path(), &[1], || ()).remove(0).unwrap().public_file;
+        let name = directory.path().join(public.file_name().unwrap());
+        for (content, is_as_good) in [(fs::read_to_string(&public).unwrap(), true), ("x".to_owned(), false)] {
+            let kept = keep(directory.path(), &[1], || fs::write(&name, content).unwrap()).remove(0);
+            assert_eq!(kept.is_ok(), is_as_good);
+            assert!(kept.is_ok() || kept.unwrap_err().is_on_disk());
+            fs::read_dir(&directory).unwrap().for_each(|one| fs::remove_file(one.unwrap().path()).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_pair_that_is_not_kept_leaves_no_file() {
         let directory = TempDir::new().unwrap();
-        let mut group = Group::new(directory.path()).unwrap();
-        add(&mut group, 1).unwrap();
-        let other = Seed::new([2; 32]).public_key();
-        let seed = &Seed::new([3; 32]);
-        let format = Format::Pkcs8;
-        let wrong = group.add(&NewPair {
-            seed,
+        let (seed, other) = (Seed::new([3; 32]), Seed::new([2; 32]).public_key());
+        let pair = NewPair {
+            seed: &seed,
             public_key: &other,
             label: "",
             comment: "",
-            format,
+            format: Format::Pkcs8,
             private_text: "text",
-        });
-        assert!(matches!(wrong, Err(StoreError::WrongKey(_))));
-        group.sync().unwrap();
-        drop(group);
+        };
+        let never = || unreachable!("no file is to get a name");
+        let kept = keep_together(directory.path(), false, &[pair], vec![directory.path().join("key")], never);
+        assert!(matches!(kept[..], [Err(StoreError::WrongKey(_))]));
         assert_eq!(count(&directory), 0);
-        assert!(Group::new(&directory.path().join("gone")).is_err());
+        let kept = keep(&directory.path().join("gone"), &[1, 2], || ());
+        assert!(
+            kept.len() == 2
+                && kept.iter().all(|one| matches!(one, Err(StoreError::File(FileError::Write(..)))))
+        );
     }
 }

@@ -1,9 +1,8 @@
 //! Durable private files. A file is complete under its final name, or it does not exist.
 //!
 //! The head of `new_file` shows what can happen at each step and why nothing is lost. A
-//! [`Destination`] keeps one pair of files, a [`Group`] many at once. Neither overwrites an
-//! existing file. A [`StoredPair`] is a pair that was opened again, and an [`AppendLog`] grows by
-//! whole lines.
+//! [`Destination`] keeps pairs of files together. It never overwrites an existing file. A
+//! [`StoredPair`] is a pair that was opened again, and an [`AppendLog`] grows by whole lines.
 
 mod append_log;
 mod destination;
@@ -19,9 +18,9 @@ mod sync;
 mod temporary;
 
 pub use append_log::{AppendLog, HeldLog};
-pub use destination::Destination;
+pub use destination::{Demands, Destination};
 pub use error::{FileError, StoreError};
-pub use group::{Group, Kept, NewPair};
+pub use group::{Kept, NewPair, most_together};
 pub use name::{file_label, parts_of_name};
 pub use stored_pair::{Flaw, StoredPair};
 

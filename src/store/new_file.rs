@@ -69,9 +69,9 @@ impl Access {
 }
 
 /// Gives a new file its mode where the umask or the file system has changed it, and checks that of a
-/// private file. On a file system without modes, all files have the same.
+/// private file, unless it may be exposed. On a file system without modes, all files have the same.
 #[cfg(unix)]
-fn set_mode(file: &File, access: Access) -> io::Result<()> {
+fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = || Ok::<_, io::Error>(file.metadata()?.permissions().mode() & 0o777);
     let given = mode()?;
@@ -81,14 +81,14 @@ fn set_mode(file: &File, access: Access) -> io::Result<()> {
     }
     let changed = file.set_permissions(Permissions::from_mode(wanted));
     let given = mode()?;
-    if access == Access::Owner && given & 0o077 != 0 {
+    if access == Access::Owner && given & 0o077 != 0 && !allow_exposed {
         return Err(io::Error::other(Exposed(given)));
     }
     if given & 0o600 == 0o600 { Ok(()) } else { changed }
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: Access) -> io::Result<()> {
+fn set_mode(_: &File, _: Access, _: bool) -> io::Result<()> {
     Ok(())
 }
 
@@ -99,13 +99,13 @@ fn set_mode(_: &File, _: Access) -> io::Result<()> {
 /// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
 /// [`FileError::Unsynced`].
 pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), FileError> {
-    let failed = |source| FileError::Write(path.to_owned(), source);
-    let directory = Directory::open(parent(path)).map_err(failed)?;
+    let failed = |source: io::Error| FileError::Write(path.to_owned(), source.into());
+    let directory = Directory::open(parent(path), false).map_err(failed)?;
 
     let file = directory.temp_file(access, content).map_err(failed)?;
     file.sync().map_err(failed)?;
     file.name(path)?;
-    directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source))
+    directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source.into()))
 }
 
 /// A file with its content and its mode, but without its final name. It is removed on drop.
@@ -149,12 +149,12 @@ impl TempKeyFile {
         };
         let file = named.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
-            _ => FileError::Write(path.to_owned(), error),
+            _ => FileError::Write(path.to_owned(), error.into()),
         })?;
         // No call syncs a directory of Windows. NTFS keeps names and files in one journal, and a
         // sync of the file writes the journal up to its last change, which is its name.
         if cfg!(windows) {
-            file.sync_all().map_err(|source| FileError::Unsynced(path.to_owned(), source))?;
+            file.sync_all().map_err(|source| FileError::Unsynced(path.to_owned(), source.into()))?;
         }
         Ok(())
     }
@@ -217,28 +217,26 @@ pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
 /// opened for a sync fails before it gets a file.
 pub(super) struct Directory<'a> {
     path: &'a Path,
+    /// Whether users other than the owner may have access to private files.
+    allow_exposed: bool,
     #[cfg(unix)]
     handle: File,
 }
 
 impl<'a> Directory<'a> {
-    pub(super) fn open(path: &'a Path) -> io::Result<Self> {
+    pub(super) fn open(path: &'a Path, allow_exposed: bool) -> io::Result<Self> {
         #[cfg(unix)]
         {
-            Ok(Self { path, handle: File::open(path)? })
+            Ok(Self { path, allow_exposed, handle: File::open(path)? })
         }
         #[cfg(not(unix))]
-        Ok(Self { path })
-    }
-
-    pub(super) fn path(&self) -> &'a Path {
-        self.path
+        Ok(Self { path, allow_exposed })
     }
 
     /// Writes a file without its final name. Does not sync it.
     pub(super) fn temp_file(&self, access: Access, content: &[u8]) -> io::Result<TempKeyFile> {
         let file = self.empty(access.mode())?;
-        set_mode(file.file(), access)?;
+        set_mode(file.file(), access, self.allow_exposed)?;
         within_size_limit(content)?;
         file.file().write_all(content)?;
         Ok(file)
@@ -330,14 +328,14 @@ mod tests {
                 assert_eq!(mode(&outer.path().join("public")), 0o644 & !umask | 0o600, "umask {umask:o}");
                 continue;
             }
-            let here = Directory::open(Path::new(".")).unwrap();
+            let here = Directory::open(Path::new("."), false).unwrap();
             let file = here.temp_file(Access::Owner, b"").unwrap();
             assert_eq!(file.file().metadata().unwrap().mode() & 0o7777, 0o600);
             #[cfg(target_os = "linux")]
             let file = copy(file.file(), Path::new("private")).unwrap();
             #[cfg(not(target_os = "linux"))]
             let file = temporary(Path::new("."), 0o600).unwrap();
-            set_mode(file.as_file(), Access::Owner).unwrap();
+            set_mode(file.as_file(), Access::Owner, false).unwrap();
             assert_eq!(mode(file.path()), 0o600);
             let name = file.path().file_name().unwrap().to_str().unwrap().to_owned();
             assert!(name.starts_with(".vanity-ed25519-") && name.ends_with(".tmp"), "{name}");
@@ -362,7 +360,10 @@ mod tests {
         }
         let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
         assert!(matches!(error, FileError::Write(..)), "{error}");
-        assert_eq!(try_directory(Path::new(".")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(
+            try_directory(Path::new("."), &[1, 1], false).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
         within_size_limit(b"").unwrap();
     }
 
@@ -372,14 +373,14 @@ mod tests {
         let path = directory.path().join("key");
         write_new(&path, Access::Owner, b"secret").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"secret");
-        try_directory(directory.path()).unwrap();
+        try_directory(directory.path(), &[1, 1], false).unwrap();
         assert_eq!(names(directory.path()), ["key"]);
     }
 
     #[test]
     fn files_that_are_synced_together_all_exist() {
         let directory = TempDir::new().unwrap();
-        let here = Directory::open(directory.path()).unwrap();
+        let here = Directory::open(directory.path(), false).unwrap();
         for count in [0, 1, 8, 9, 100] {
             let contents: Vec<String> = (0..count).map(|number| format!("{count}-{number}")).collect();
             let files: Vec<TempKeyFile> = contents
@@ -400,7 +401,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_file_has_no_name_before_its_last() {
         let directory = TempDir::new().unwrap();
-        let here = Directory::open(directory.path()).unwrap();
+        let here = Directory::open(directory.path(), false).unwrap();
         let file = here.temp_file(Access::Owner, b"secret").unwrap();
         assert!(matches!(file, TempKeyFile::Unnamed(_)), "the disk of this test has no unnamed files");
         assert_eq!(names(directory.path()), [""; 0]);
@@ -414,7 +415,7 @@ mod tests {
     fn a_file_that_cannot_be_named_is_copied_into_one_that_can() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("key");
-        let here = Directory::open(directory.path()).unwrap();
+        let here = Directory::open(directory.path(), false).unwrap();
         for (access, expected) in [(Access::Owner, 0o600), (Access::Everyone, 0o600)] {
             let TempKeyFile::Unnamed(file) = here.temp_file(access, b"secret").unwrap() else {
                 panic!("it has a name")

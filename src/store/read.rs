@@ -6,7 +6,7 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use crate::sys::Others;
+use crate::sys::ForeignAccess;
 
 /// The size of the largest key file, in bytes. A comment cannot be longer than an argument.
 const LARGEST: u64 = 1 << 20;
@@ -15,7 +15,7 @@ const LARGEST: u64 = 1 << 20;
 pub(super) struct KeyFile {
     pub(super) content: Zeroizing<Vec<u8>>,
     /// The users other than the owner who can access the file.
-    pub(super) others: Option<Others>,
+    pub(super) others: Option<ForeignAccess>,
 }
 
 /// Reads a key file. A directory of keys can contain other things with such a name. So this
@@ -39,7 +39,7 @@ pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
         () if found.len() > LARGEST => return other("it is too large for a key"),
         () => {}
     }
-    let others = Others::of(&file)?;
+    let others = ForeignAccess::of(&file)?;
     // The extra byte keeps the read from growing the buffer, which would leave a copy elsewhere.
     let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
     file.take(found.len()).read_to_end(&mut content)?;

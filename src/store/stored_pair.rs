@@ -15,7 +15,7 @@ use super::name::{file_name, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
-use crate::sys::Others;
+use crate::sys::ForeignAccess;
 
 /// A key pair in a directory. Its private file was opened, and its public file, if it exists,
 /// belongs to that.
@@ -43,7 +43,7 @@ pub enum Flaw {
     /// The private file is empty.
     Empty,
     /// Users other than the owner can access the private file.
-    OpenToOthers(Others),
+    OpenToOthers(ForeignAccess),
     /// The private file is not a complete Ed25519 key.
     NoKey,
     /// The passphrase does not open the private file.
@@ -72,12 +72,18 @@ impl StoredPair {
         Ok(names)
     }
 
-    /// Opens the pair whose private file is `name`.
+    /// Opens the pair whose private file is `name`. With `allow_exposed`, users other than the owner
+    /// may have access to it.
     ///
     /// # Errors
     ///
     /// Returns the first [`Flaw`].
-    pub fn open(directory: &Path, name: &str, passphrase: Option<&Passphrase>) -> Result<Self, Flaw> {
+    pub fn open(
+        directory: &Path,
+        name: &str,
+        passphrase: Option<&Passphrase>,
+        allow_exposed: bool,
+    ) -> Result<Self, Flaw> {
         let private_file = directory.join(name);
         let KeyFile { content, others } =
             read_key_file(&private_file).map_err(|error| match error.kind() {
@@ -87,7 +93,7 @@ impl StoredPair {
         if content.is_empty() {
             return Err(Flaw::Empty);
         }
-        if let Some(others) = others {
+        if let Some(others) = others.filter(|_| !allow_exposed) {
             return Err(Flaw::OpenToOthers(others));
         }
         let private = PrivateText::read(&content, passphrase).map_err(|error| match error {
@@ -142,9 +148,21 @@ impl StoredPair {
         }
         let line = self.public_key.line(self.comment.as_deref().unwrap_or(comment));
         let path = public_file(&directory.join(&self.name));
-        write_new(&path, Access::Everyone, format!("{line}\n").as_bytes())?;
-        Ok(line)
+        match write_new(&path, Access::Everyone, format!("{line}\n").as_bytes()) {
+            // Another process has just made it.
+            Err(FileError::Exists(_)) => {
+                public_line_in(&path, &self.public_key).ok_or(FileError::Exists(path))
+            }
+            written => written.map(|()| line),
+        }
     }
+}
+
+/// Returns the line in a public file, if it is that of this key.
+pub(super) fn public_line_in(path: &Path, public_key: &PublicKey) -> Option<String> {
+    let file = read_key_file(path).ok()?;
+    let line = String::from_utf8_lossy(&file.content).trim_end().to_owned();
+    (PublicKey::of_line(&line)? == *public_key).then_some(line)
 }
 
 fn is_link(path: &Path) -> bool {
@@ -158,7 +176,11 @@ impl fmt::Display for Flaw {
             Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
             Self::OpenToOthers(others) => {
-                write!(f, "other users can access it ({others}); {}, and it counts again", Others::REMEDY)
+                write!(
+                    f,
+                    "other users can access it ({others}); {}, and it counts again",
+                    ForeignAccess::REMEDY
+                )
             }
             Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
@@ -202,7 +224,7 @@ mod tests {
         let public_key = &seed.public_key();
         let pair =
             NewPair { seed: &seed, public_key, label: "a/b", comment: "me", format, private_text: &text };
-        let kept = destination.keep(&pair).unwrap().unwrap();
+        let kept = destination.keep(&[pair], false, || ()).remove(0).unwrap();
         kept.private_file.file_name().unwrap().to_str().unwrap().to_owned()
     }
 
@@ -234,7 +256,7 @@ mod tests {
                 comment,
                 line: Some(public_key.line("me")),
             };
-            let open = || StoredPair::open(directory.path(), &name, known);
+            let open = || StoredPair::open(directory.path(), &name, known, false);
             assert_eq!(open().unwrap(), pair);
             assert!(pair.is_named_after("a/b") && pair.is_named_after("a+b"));
             assert!(!pair.is_named_after("ab") && !pair.is_named_after(""));
@@ -261,7 +283,7 @@ mod tests {
         let name = keep(&directory, byte, format, protection.as_ref());
         harm(&directory, &directory.path().join(&name));
         let wrong = passphrase("wrong");
-        StoredPair::open(directory.path(), &name, Some(&wrong)).unwrap_err().to_string()
+        StoredPair::open(directory.path(), &name, Some(&wrong), false).unwrap_err().to_string()
     }
 
     #[test]

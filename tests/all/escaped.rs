@@ -161,7 +161,7 @@ fn the_name_of_the_program_is_not_repeated() {
 /// as JSON.
 #[test]
 fn patterns_are_escaped_wherever_they_come_from() {
-    for nasty in [all(), NASTY[0].to_owned(), "\u{202e}\u{feff}".to_owned()] {
+    for nasty in [all(), "\u{202e}\u{feff}".to_owned()] {
         let directory = TempDir::new().unwrap();
         let pattern = expression(&nasty);
         let file = format!("regex:{}\nregex:{}\nab\nab\n", pattern.replace('\n', " "), "^[A-P]|\u{7}x");
@@ -379,7 +379,7 @@ proptest! {
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
         match cli::plan(line) {
-            Err(refusal) => check_text(&report::refusal(&refusal, Paint::PLAIN)),
+            Err(error) => check_text(&report::plan_error(&error, Paint::PLAIN)),
             Ok(Plan::Print(printed)) => check_text(std::str::from_utf8(&printed).unwrap()),
             Ok(Plan::Help(text, _)) => check_text(&text.plain),
             Ok(_) => {}

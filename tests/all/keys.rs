@@ -11,7 +11,7 @@ use crate::{program, require};
 use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
 use vanity_ed25519::key::{Format, PublicKey, Seed};
-use vanity_ed25519::store::{Destination, Kept, NewPair};
+use vanity_ed25519::store::{Demands, Destination, Kept, NewPair};
 
 /// Comments of every kind. Each is the comment of some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];
@@ -31,19 +31,11 @@ fn random_key(directory: &Path, i: usize, format: Format) -> (PublicKey, &'stati
     let public = seed.public_key();
     let comment = COMMENTS[i % COMMENTS.len()];
     let destination = Destination::File(directory.join(format!("key_{i}")));
-    destination.prepare().unwrap();
+    destination.prepare(Demands::default()).unwrap();
     let text = seed.private_text(format, comment, None).unwrap();
-    let kept = destination
-        .keep(&NewPair {
-            seed: &seed,
-            public_key: &public,
-            label: "label",
-            comment,
-            format,
-            private_text: &text,
-        })
-        .unwrap()
-        .unwrap();
+    let pair =
+        NewPair { seed: &seed, public_key: &public, label: "label", comment, format, private_text: &text };
+    let kept = destination.keep(&[pair], false, || ()).remove(0).unwrap();
     (public, comment, kept)
 }
 

@@ -25,19 +25,21 @@ use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 /// A pattern of twenty letters, which no machine finds.
 const NEVER: &str = "abcdefghijabcdefghij";
 
-/// The number of keys in a batch whose secrets are searched for.
+/// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.
 const KEYS: usize = 20;
+const ENCRYPTED_KEYS: usize = 5;
 
 /// Starts a search that reports its keys and then goes on, because it never finds one of its
 /// patterns. Returns the process and the private files.
-fn batch_that_goes_on(args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
-    let count = KEYS.to_string();
-    let mut search = program(&["--json", "-q", "-t", "2", "-n", &count, "abc", NEVER, "-d"]);
+fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
+    let count = keys.to_string();
+    let common = ["--json", "-q", "-t", "2", "--table-memory", "1MiB", "-n", &count, "abc", NEVER, "-d"];
+    let mut search = program(&common);
     search.env("VANITY_WITHOUT", without);
     let mut child = program::start(search.arg(directory).args(args).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
-    while lines.matches("\"type\":\"found\"").count() < KEYS {
+    while lines.matches("\"type\":\"found\"").count() < keys {
         assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
     }
     let objects = objects(&lines);
@@ -84,7 +86,7 @@ fn nothing_is_left_of_a_reported_batch() {
         (&[], "avx512f,avx2"),
     ] {
         let directory = TempDir::new().unwrap();
-        let (child, files) = batch_that_goes_on(args, without, &directory.path().join("keys"));
+        let (child, files) = batch_that_goes_on(KEYS, args, without, &directory.path().join("keys"));
         let mut needles = Needles::default();
         for (number, file) in files.iter().enumerate() {
             let private = fs::read_to_string(file).unwrap();
@@ -113,7 +115,7 @@ fn nothing_is_left_of_a_batch_that_was_encrypted() {
     let secret = secret(&directory);
     for cipher in ["aes256-ctr", "aes256-gcm"] {
         let args = ["--passphrase-file", &secret, "--rounds", "1", "--cipher", cipher];
-        let (child, files) = batch_that_goes_on(&args, "", &directory.path().join(cipher));
+        let (child, files) = batch_that_goes_on(ENCRYPTED_KEYS, &args, "", &directory.path().join(cipher));
         let mut needles = Needles::default();
         for (number, file) in files.iter().enumerate() {
             let encrypted = ssh_key::PrivateKey::from_openssh(fs::read(file).unwrap()).unwrap();
@@ -143,7 +145,7 @@ fn nothing_is_left_of_a_batch_that_was_encrypted_for_putty() {
     let directory = TempDir::new().unwrap();
     let secret = secret(&directory);
     let args = ["--passphrase-file", &secret, "--format", "ppk"];
-    let (child, files) = batch_that_goes_on(&args, "", &directory.path().join("keys"));
+    let (child, files) = batch_that_goes_on(ENCRYPTED_KEYS, &args, "", &directory.path().join("keys"));
     let mut needles = Needles::default();
     for (number, file) in files.iter().enumerate() {
         let private = putty::open(&fs::read_to_string(file).unwrap(), PASSPHRASE).unwrap();
@@ -243,7 +245,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         engine: &engine,
         patterns: &patterns,
         threads: NonZeroUsize::new(2).unwrap(),
-        goal: Goal::Keys(Quota::Each(50)),
+        goal: Goal::Keys(Quota::Each(20)),
         timeout: None,
         prepare: None,
     };
@@ -252,7 +254,7 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     assert_eq!(summary.attempts, given.len() as u64);
     let mut needles = Needles::default();
     // The last seeds are the likeliest to be left.
-    for (number, seed) in given.iter().rev().take(20_000).enumerate() {
+    for (number, seed) in given.iter().rev().take(4000).enumerate() {
         needles.add_seed(seed, number);
     }
     // A control: these bytes are in memory, and must be found there.

@@ -7,8 +7,10 @@
 //! they hold. The program uses other methods: overlaps of literals, and automata of expressions.
 
 use std::collections::HashMap;
+use std::fs;
 
 use num_bigint::BigUint;
+use tempfile::TempDir;
 use vanity_ed25519::pattern::{Kind, Pattern, Style};
 use vanity_ed25519::wire::{ALPHABET, Target};
 
@@ -215,14 +217,22 @@ fn counting_finds_what_trying_all_bodies_finds() {
 
 #[test]
 fn the_stated_odds_are_exact() {
-    for same in EXACT.chunk_by(|(options, ..), (others, ..)| options == others) {
-        let options = same[0].0;
-        let patterns = same.iter().map(|(_, pattern, _)| *pattern);
-        let mut command = program(options);
-        let ran = succeed(command.args(["--estimate", "--json", "-t", "1", "--"]).args(patterns));
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("patterns");
+    for style in [None, Some("-s"), Some("--leet")] {
+        let is_of =
+            |options: &[&str]| ["-s", "--leet"].into_iter().find(|option| options.contains(option)) == style;
+        let same: Vec<_> = EXACT.iter().filter(|(options, ..)| is_of(options)).collect();
+        let lines = same.iter().map(|(options, pattern, _)| {
+            let kind = options.first().and_then(|option| option.strip_prefix("--"));
+            format!("{}:{pattern}\n", kind.filter(|kind| *kind != "leet").unwrap_or("anywhere"))
+        });
+        fs::write(&file, lines.collect::<String>()).unwrap();
+        let mut command = program(&["--estimate", "--json", "-t", "1", "--engine", "reference", "-f"]);
+        let ran = succeed(command.arg(&file).args(style));
         let estimates = objects(&ran.stdout);
         assert_eq!(estimates.len(), same.len());
-        for (estimate, (_, pattern, exact)) in estimates.iter().zip(same) {
+        for (estimate, (options, pattern, exact)) in estimates.iter().zip(same) {
             let field = |name: &str| positive(estimate, name);
             let close = |value: f64, expected: f64| {
                 assert!(

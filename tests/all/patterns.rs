@@ -169,17 +169,16 @@ fn a_pattern_that_occurs_again_is_searched_once() {
     write("words", "# words\nab\nprefix:Ab\n+a\n AB\nregex:ab\n+a\nregex:AB\nanywhere:ab\n");
     write("more", "aB\ncd\n");
     let answer = |args: &[&str]| {
-        let ran = succeed(program(args).args(["--json", "--estimate"]).current_dir(&directory));
+        let mut estimate = program(&["--json", "--estimate", "--engine", "reference"]);
+        let ran = succeed(estimate.args(args).current_dir(&directory));
         let patterns: Vec<String> =
             objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
         (patterns.join(" "), ran.stderr)
     };
     let one = "note: 1 pattern occurs more than once and is searched for once: ";
     for (args, patterns, note) in [
-        (&["ab", "cd", "prefix"][..], "ab cd prefix", String::new()),
-        (&["ab", "cd", "Ab", "aB"], "ab cd", format!("{one}'Ab' (argument 3, first in argument 1)\n")),
-        (&["-s", "ab", "cd", "Ab"], "ab cd Ab", String::new()),
-        (&["--leet", "a4", "aa", "44"], "a4 aa 44", String::new()),
+        (&["ab", "cd", "Ab", "aB"][..], "ab cd", format!("{one}'Ab' (argument 3, first in argument 1)\n")),
+        (&["--leet", "a4", "aa", "44", "prefix"], "a4 aa 44 prefix", String::new()),
         (
             &["-f", "words"],
             "ab Ab +a ab AB",
@@ -204,8 +203,8 @@ fn a_pattern_that_occurs_again_is_searched_once() {
         ),
     ] {
         assert_eq!(answer(args), (patterns.into(), note), "{args:?}");
-        assert_eq!(answer(&[args, &["-q"]].concat()), (patterns.into(), String::new()), "{args:?}");
     }
+    assert_eq!(answer(&["-q", "ab", "Ab"]), ("ab".into(), String::new()));
 
     // A search and a measurement print the note, too. The two patterns are one, so `-o` accepts
     // them.

@@ -23,15 +23,6 @@ const FLOORS: [&[&str]; 9] = [
     &["main"],
 ];
 
-/// The most lines of `main`.
-const MAIN_LINES: usize = 80;
-
-/// The files that may be longer. This one is a list of instructions.
-const LONG: [&str; 1] = ["simd/x86.rs"];
-
-/// The most lines of code that any other file has, without its tests.
-const LINES: usize = 400;
-
 fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
@@ -245,19 +236,4 @@ fn no_file_imports_itself_through_others() {
         format!("{file} uses {}", others.cloned().collect::<Vec<_>>().join(", "))
     };
     assert!(circles.is_empty(), "circles: {:#?}", circles.iter().map(among).collect::<Vec<_>>());
-}
-
-#[test]
-fn files_and_rooms_have_their_size() {
-    let files = files();
-    let lines = |code: &String| code.lines().filter(|line| !line.trim().is_empty()).count();
-    let total: usize = files.values().map(lines).sum();
-    let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
-    for (file, code) in &files {
-        *rooms.entry(room(file)).or_default() += lines(code);
-        let most = if file == "main.rs" { MAIN_LINES } else { LINES };
-        assert!(LONG.contains(&file.as_str()) || lines(code) <= most, "{file} has {} lines", lines(code));
-    }
-    let large: Vec<_> = rooms.iter().filter(|(_, lines)| **lines * 5 > total).collect();
-    assert!(large.is_empty(), "of {total} lines: {large:?}");
 }

@@ -111,6 +111,70 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
     assert!(found > 1000, "{found} matches say little");
 }
 
+/// A batch of several rounds with more survivors than the device has room for: the host tests all
+/// keys, and later batches have one round.
+#[test]
+fn all_keys_of_all_rounds_are_tested_when_too_many_survive() {
+    let Some(engine) = engine() else { return };
+    let any = Style { kind: Kind::Regex, ..Style::default() };
+    let patterns = [Pattern::new("[a-m]", any).unwrap()];
+    let matcher = Matcher::new(&patterns);
+    let mut worker = engine.gpu_worker();
+    worker.keys = 3 * worker.card.most;
+    let mut hits = Vec::new();
+    assert_eq!(worker.run_on_device(&matcher, &mut OneKey([8; 32]), &mut hits).unwrap(), worker.keys as u64);
+    let known = known(&[8; 32], worker.keys);
+    let shows = |key: &[u8; 32]| patterns[0].find(&crate::key::PublicKey(*key).body(Target::Key)).is_some();
+    let expected: Vec<u64> =
+        (0..).zip(&known).filter(|(_, (_, key))| shows(key)).map(|(index, _)| index).collect();
+    assert_eq!(hits.iter().map(|hit| hit.index).collect::<Vec<_>>(), expected);
+    assert!(worker.is_dense);
+    worker.adapt(Duration::ZERO);
+    assert_eq!(worker.keys, worker.card.most);
+}
+
+/// Lets a tuner choose among more sizes than a processor as a device has.
+fn add_sizes(card: &Card, more: &[usize]) {
+    let mut tables = card.tables();
+    tables.tuner = Tuner::new([&[WINDOWS_OF_PROCESSOR], more].concat());
+    tables.each.extend(more.iter().map(|_| None));
+}
+
+#[test]
+fn larger_tables_are_tried_while_the_search_runs() {
+    let Some(engine) = engine() else { return };
+    let card = &engine.cards[0];
+    add_sizes(card, &[25, 19]);
+    let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+    let matcher = Matcher::new(&patterns);
+    let (mut worker, mut random) = (engine.worker(), Random([4; 32]));
+    let (mut hits, mut windows) = (Vec::new(), std::collections::BTreeSet::new());
+    let end = Instant::now() + Duration::from_secs(60);
+    while !engine.is_settled() {
+        windows.insert(card.table().unwrap().1.windows());
+        worker.batch(&matcher, &mut random, &mut hits);
+        assert!(Instant::now() < end, "the tuner does not settle");
+    }
+    assert!(windows.into_iter().eq([19, 21, 25]));
+    assert!(!hits.is_empty() && engine.notices().is_empty());
+    assert_eq!(card.tables().each.iter().flatten().count(), 1, "the others are dropped");
+}
+
+#[test]
+fn a_table_without_memory_is_left_out_and_a_wrong_one_is_a_fault() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let (device, switch) = Faulty::new(device);
+    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
+    let card = &engine.cards[0];
+    add_sizes(card, &[25]);
+    card.tables().tuner.let_next();
+    *switch.lock().unwrap() = Some(Injected::WrongTable);
+    assert!(matches!(card.table(), Err(Fault::Call(GpuError::WrongTable))));
+    *switch.lock().unwrap() = Some(Injected::Memory);
+    assert_eq!(card.table().unwrap().1.windows(), WINDOWS_OF_PROCESSOR);
+    assert!(engine.is_settled());
+}
+
 #[test]
 fn batches_grow_and_shrink_in_whole_units() {
     let Some(engine) = engine() else { return };
@@ -120,13 +184,20 @@ fn batches_grow_and_shrink_in_whole_units() {
         worker.adapt(Duration::ZERO);
         assert!(worker.keys.is_multiple_of(card.unit()));
     }
-    assert_eq!(worker.keys, card.most);
+    assert!(worker.keys <= MOST_KEYS && 2 * worker.keys > MOST_KEYS, "{} keys", worker.keys);
+    assert!(worker.keys.is_multiple_of(card.most), "whole rounds");
+    let most = worker.keys;
     worker.adapt(BATCH_TIME * 3 / 4);
-    assert_eq!(worker.keys, card.most);
+    assert_eq!(worker.keys, most);
     for _ in 0..40 {
         worker.adapt(BATCH_TIME * 2);
+        let of = if worker.keys < card.most { card.unit() } else { card.most };
+        assert!(worker.keys.is_multiple_of(of));
     }
     assert_eq!(worker.keys, card.unit());
+    worker.is_dense = true;
+    (0..40).for_each(|_| worker.adapt(Duration::ZERO));
+    assert_eq!(worker.keys, card.most, "one round");
 }
 
 /// Tests that a device with any fault is named and dropped, and that the search continues with
@@ -146,7 +217,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
         let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
-        let patterns = [Pattern::new("^[a-m]", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
+        let patterns = [Pattern::new("^[a-f]", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
         let matcher = Matcher::new(&patterns);
         let mut hits = Vec::new();
         let mut worker = engine.worker();
@@ -193,13 +264,15 @@ impl SeedSource for Random {
 
 #[test]
 fn a_device_that_fails_its_check_is_not_used() {
-    for fault in [Injected::Launch, Injected::Memory, Injected::Read, Injected::WrongKeys] {
+    use Injected::{Launch, Memory, Read, WrongKeys, WrongTable};
+    for fault in [Launch, Memory, Read, WrongKeys, WrongTable] {
         let Some(device) = devices().into_iter().next() else { return };
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
         *switch.lock().unwrap() = Some(fault);
         let refused = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).err().unwrap();
         assert!(refused.contains(&name), "{fault:?}: {refused}");
+        assert_eq!(refused.contains("wrong multiples"), fault == WrongTable, "{refused}");
     }
 }
 
@@ -212,9 +285,12 @@ fn secrets_on_a_device_are_overwritten() {
     let patterns = [Pattern::new("abc", Style::default()).unwrap()];
     let mut worker = engine.worker();
     worker.batch(&Matcher::new(&patterns), &mut OneKey([3; 32]), &mut Vec::new());
+    let before = seen.lock().unwrap().searches;
     drop(worker);
-    let read = seen.lock().unwrap().wiped();
-    assert!(read >= 3, "scalars, keys, the place in the stream: {read}");
+    let kept = seen.lock().unwrap();
+    assert_eq!(kept.searches, before + 1, "the stack and the memory of the groups");
+    let read = kept.wiped();
+    assert!(read >= 3, "numerators, denominators, the place in the stream: {read}");
 }
 
 #[test]

@@ -9,15 +9,20 @@ typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define KERNEL extern "C" __global__ void
 #define GLOBAL
+#define LOCAL
+#define SHARED __shared__
 #define CONSTANT __constant__ const
 #define FUNCTION static __device__ __forceinline__
 #define CALLED static __device__ __noinline__
 #define ITEM (blockIdx.x * blockDim.x + threadIdx.x)
+#define ITEM_OF_GROUP threadIdx.x
 #define NEXT(counter) atomicAdd(counter, 1u)
 #define HIGH_HALF(a, b) __umul64hi(a, b)
 #else
 #define KERNEL __kernel void
 #define GLOBAL __global
+#define LOCAL __local
+#define SHARED __local
 #define CONSTANT __constant
 #define CALLED __attribute__((noinline)) static
 #ifdef SMALL_CODE
@@ -26,6 +31,7 @@ typedef unsigned long long ulong;
 #define FUNCTION static
 #endif
 #define ITEM ((uint)get_global_id(0))
+#define ITEM_OF_GROUP ((uint)get_local_id(0))
 #define NEXT(counter) atomic_inc(counter)
 #define HIGH_HALF(a, b) mul_hi((ulong)(a), (ulong)(b))
 #endif
@@ -34,6 +40,13 @@ typedef unsigned long long ulong;
 #define UNROLL
 #else
 #define UNROLL _Pragma("unroll")
+#endif
+
+// Keeps a loop as it is written. benches/gpu/model counts its steps.
+#ifdef __CUDACC__
+#define LOOP _Pragma("unroll 1")
+#else
+#define LOOP
 #endif
 
 // Buffers of elements of eight words hold word 0 of all elements, then word 1 of all, and so on. So

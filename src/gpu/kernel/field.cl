@@ -1,10 +1,11 @@
 // Arithmetic modulo p = 2^255 - 19 in eight 32-bit words.
 //
-// An element is any number below 2^256. Since 2^256 = 38 modulo p, a carry out of the highest word
-// returns to the lowest word with a factor of 38. So every operation accepts the result of every
-// other one, without further bounds.
+// A number below 2^255 + 2^11 is tight, and one below 2^256 is loose. Products take loose numbers
+// and are tight: 2^256 = 38 folds the upper half to 39 * 2^256 at most, and 2^255 = 19 folds the
+// bits from 255 up, at most 77. Sums and differences take tight numbers and are loose. So a
+// sum or a difference is never added to another one without `tighten`.
 //
-// A multiplication is 64 products of words, and 8 more to fold the upper half. On NVIDIA's GPUs PTX
+// A multiplication is 64 products of words, and 9 more to fold the upper half. On NVIDIA's GPUs PTX
 // keeps the carries in the carry flag (ptx.rs makes its text). On other devices 64-bit sums hold
 // the carries.
 
@@ -44,19 +45,6 @@ FUNCTION void subtract(element *difference, const element *a, const element *b)
 
 #else
 
-// Adds 38 carry to a, for a carry of at most 38.
-FUNCTION void fold(element *a, ulong carry)
-{
-    carry *= 38;
-    UNROLL for (int at = 0; at < 8; at++) {
-        carry += a->word[at];
-        a->word[at] = (uint)carry;
-        carry >>= 32;
-    }
-    // If this carries once more, the remaining number is below 38 * 38.
-    a->word[0] += 38 * (uint)carry;
-}
-
 FUNCTION void multiply(element *product, const element *a, const element *b)
 {
     uint columns[16];
@@ -78,7 +66,13 @@ FUNCTION void multiply(element *product, const element *a, const element *b)
         product->word[at] = (uint)carry;
         carry >>= 32;
     }
-    fold(product, carry);
+    carry = 19 * (carry << 1 | product->word[7] >> 31);
+    product->word[7] &= 0x7fffffff;
+    UNROLL for (int at = 0; at < 8; at++) {
+        carry += product->word[at];
+        product->word[at] = (uint)carry;
+        carry >>= 32;
+    }
 }
 
 FUNCTION void add(element *sum, const element *a, const element *b)
@@ -89,7 +83,8 @@ FUNCTION void add(element *sum, const element *a, const element *b)
         sum->word[at] = (uint)carry;
         carry >>= 32;
     }
-    fold(sum, carry);
+    // If this carries, the remaining number is below 2^12.
+    sum->word[0] += 38 * (uint)carry;
 }
 
 FUNCTION void subtract(element *difference, const element *a, const element *b)
@@ -100,23 +95,20 @@ FUNCTION void subtract(element *difference, const element *a, const element *b)
         difference->word[at] = (uint)word;
         borrow = word >> 63;
     }
+    // If this borrows, the remaining number is above 2^254.
     borrow *= 38;
     UNROLL for (int at = 0; at < 8; at++) {
         ulong word = (ulong)difference->word[at] - borrow;
         difference->word[at] = (uint)word;
         borrow = word >> 63;
     }
-    // If this borrows once more, the remaining number is above 2^256 - 39.
-    difference->word[0] -= 38 * (uint)borrow;
 }
 
 #endif
 
-// Replaces an element by the least number with the same value modulo p, its encoding (RFC 8032,
-// section 5.1.2).
-CALLED void reduce(element *a)
+// Makes a loose number tight: below 2^255 + 19.
+CALLED void tighten(element *a)
 {
-    // Fold bit 255 to 19. The number is then below 2^255 + 19.
     ulong carry = 19 * (a->word[7] >> 31);
     a->word[7] &= 0x7fffffff;
     UNROLL for (int at = 0; at < 8; at++) {
@@ -124,9 +116,16 @@ CALLED void reduce(element *a)
         a->word[at] = (uint)carry;
         carry >>= 32;
     }
+}
+
+// Replaces a loose number by the least number with the same value modulo p, its encoding (RFC 8032,
+// section 5.1.2).
+CALLED void reduce(element *a)
+{
+    tighten(a);
     // Adding 19 sets bit 255 if the number is at least p.
     element more;
-    carry = 19;
+    ulong carry = 19;
     UNROLL for (int at = 0; at < 8; at++) {
         carry += a->word[at];
         more.word[at] = (uint)carry;
@@ -141,14 +140,26 @@ CALLED void reduce(element *a)
 // Squares a repeatedly: the result is a^(2^times).
 CALLED void square_times(element *a, int times)
 {
-    for (int count = 0; count < times; count++)
+    LOOP for (int count = 0; count < times; count++)
         multiply(a, a, a);
 }
 
-// Multiplies without inlining.
+// Multiplies, adds and subtracts without inlining. The sum and the difference are tight.
 CALLED void multiply_called(element *product, const element *a, const element *b)
 {
     multiply(product, a, b);
+}
+
+CALLED void add_called(element *sum, const element *a, const element *b)
+{
+    add(sum, a, b);
+    tighten(sum);
+}
+
+CALLED void subtract_called(element *difference, const element *a, const element *b)
+{
+    subtract(difference, a, b);
+    tighten(difference);
 }
 
 // Replaces a by 1 / a = a^(p - 2), and 0 by 0, with 254 squares and 11 products. Variables are

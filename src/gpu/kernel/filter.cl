@@ -23,7 +23,7 @@ CALLED void fingerprint(uint *digest, const uint *key)
         state[at] = (uint)(INITIAL_512[at] >> 32);
     uint a = state[0], b = state[1], c = state[2], d = state[3];
     uint e = state[4], f = state[5], g = state[6], h = state[7];
-    for (int sixteen = 0; sixteen < 64; sixteen += 16) {
+    LOOP for (int sixteen = 0; sixteen < 64; sixteen += 16) {
         UNROLL for (int at = 0; at < 16; at++) {
             uint sum_e = rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7);
             uint sum_a = rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10);
@@ -66,7 +66,7 @@ FUNCTION uint character(const uint *stream, uint position)
 FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
 {
     GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
-    for (uint window = 0; window < row[0]; window++) {
+    LOOP for (uint window = 0; window < row[0]; window++) {
         uint byte = row[1 + window], word = byte / 4;
         ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
         uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
@@ -84,13 +84,13 @@ FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint fr
     GLOBAL const uint *classes = bloom + 4, *words = bloom + 4 + 16;
     // `window` holds the classes of eight characters, the first character in the lowest byte.
     ulong window = 0;
-    for (uint next = from; next < BODY_LEN + 7; next++) {
+    LOOP for (uint next = from; next < BODY_LEN + 7; next++) {
         uint value = next < BODY_LEN ? character(stream, next) : 0;
         ulong class_of = classes[value / 4] >> (8 * (value % 4)) & 0xff;
         window = window >> 8 | (next < BODY_LEN ? class_of << 56 : 0);
         if (next < from + 7 || !(starts >> (next - 7) & 1))
             continue;
-        for (uint count = 1; count <= MOST_COUNT; count++) {
+        LOOP for (uint count = 1; count <= MOST_COUNT; count++) {
             if (!(counts >> count & 1) || next - 7 + count > BODY_LEN)
                 continue;
             ulong number = (window & ~(ulong)0 >> (64 - 8 * count)) | (ulong)count << 56;
@@ -110,7 +110,7 @@ FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
 {
     uint state = walk[0];
     GLOBAL const uint *next = walk + 2, *accepts = next + walk[1];
-    for (uint position = 0; position < BODY_LEN; position++)
+    LOOP for (uint position = 0; position < BODY_LEN; position++)
         state = next[state + character(stream, position)];
     return accepts[state / 64 / 32] >> (state / 64 % 32) & 1;
 }
@@ -121,9 +121,9 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
     uint stream[9];
     stream_of(stream, bytes, filter[0]);
     GLOBAL const uint *sieve = filter + 2;
-    for (uint number = 0; number < filter[1]; number++, sieve += 4) {
+    LOOP for (uint number = 0; number < filter[1]; number++, sieve += 4) {
         uint passed = 1;
-        for (uint row = 0; passed && row < sieve[0]; row++)
+        LOOP for (uint row = 0; passed && row < sieve[0]; row++)
             passed = passes_row(bytes, filter + sieve[1] + row * ROW_WORDS);
         if (passed && sieve[2])
             passed = passes_bloom(stream, filter + sieve[2], from);
@@ -135,36 +135,39 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
     return 0;
 }
 
-// Finds the keys that may match. survivors[0] becomes their number. The place and the key of each
-// of them follow, at most `room` of them.
-KERNEL search(GLOBAL const uint *keys, uint total, GLOBAL const uint *filter, GLOBAL uint *survivors, uint room)
+// Returns 1 if a key may match with one sign of x or the other. The highest bit of the key must be
+// 0.
+FUNCTION uint may_match(const element *of, GLOBAL const uint *filter)
 {
-    uint at = ITEM;
-    if (at >= total)
-        return;
-    uint key[8], digest[8];
-    UNROLL for (int word = 0; word < 8; word++)
-        key[word] = keys[WORD(at, word)];
-    uint is_fingerprint = filter[0] == 0, passed = 0;
-    for (uint sign = 0; !passed && sign < 2; sign++) {
-        key[7] |= sign << 31;
+    element key = *of;
+    uint digest[8];
+    uint is_fingerprint = filter[0] == 0;
+    LOOP for (uint sign = 0; sign < 2; sign++) {
+        key.word[7] |= sign << 31;
         if (is_fingerprint) {
-            fingerprint(digest, key);
-            passed = passes(digest, filter, 0);
-        } else {
+            fingerprint(digest, key.word);
+            if (passes(digest, filter, 0))
+                return 1;
+        } else if (passes(key.word, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0)) {
             // The sign changes only the character at SIGN_POSITION. So the second test for literals
             // begins at the first place from which one can reach it.
-            passed = passes(key, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0);
+            return 1;
         }
     }
-    if (!passed)
+    return 0;
+}
+
+// Adds a key to the survivors if it may match. survivors[0] is their number. The place and the key
+// of each of them follow, at most `room` of them.
+FUNCTION void test(const element *key, uint place, GLOBAL const uint *filter, GLOBAL uint *survivors, uint room)
+{
+    if (!may_match(key, filter))
         return;
     uint slot = NEXT(survivors);
     if (slot >= room)
         return;
     GLOBAL uint *survivor = survivors + 1 + 9 * (size_t)slot;
-    survivor[0] = at;
+    survivor[0] = place;
     UNROLL for (int word = 0; word < 8; word++)
-        survivor[1 + word] = key[word];
-    survivor[8] &= 0x7fffffff;
+        survivor[1 + word] = key->word[word];
 }

@@ -1,21 +1,17 @@
-// Public keys from scalars: additions on edwards25519 in extended coordinates, x = X/Z, y = Y/Z,
+// Public keys from seeds: additions on edwards25519 in extended coordinates, x = X/Z, y = Y/Z,
 // xy = T/Z.
 //
-// Each window adds an entry of the table, an affine point as (y + x, y - x, 2d xy). The formulas
-// are those of H. Hisil, K. Wong, G. Carter, E. Dawson, "Twisted Edwards curves revisited", 2008,
-// section 3.1, with Z2 = 1. An addition takes seven products. The formulas hold for all points of
+// Each window adds an entry of the table, an affine point as (y + x)/2, (y - x)/2 and dxy
+// (kernel/table.cl). The formulas are those of H. Hisil, K. Wong, G. Carter, E. Dawson, "Twisted
+// Edwards curves revisited", 2008, section 3.1, with Z2 = 1, and with all of A to H halved, which
+// saves the doubling of Z. An addition takes seven products. The formulas hold for all points of
 // the curve, so no denominator is ever 0. The last sum needs only y = H/F, which takes three
 // products. The sign of x stays open.
 //
 // The DEPTH keys of a work item share one inversion (Montgomery's trick). This and the quotient
 // take four products a key.
 
-typedef struct {
-    element x, y, z, t;
-} point;
-
-// Reads one of the three elements of an entry. An entry has 24 words, which are read four at a
-// time.
+// Reads one of the four elements of an entry.
 FUNCTION void load_part(element *a, GLOBAL const uint4 *fours)
 {
     uint4 low = fours[0], high = fours[1];
@@ -29,166 +25,126 @@ FUNCTION void load_part(element *a, GLOBAL const uint4 *fours)
     a->word[7] = high.w;
 }
 
-// Returns the free bits of a scalar from the first bit of a window up. Free bit i is bit i + 3 of
-// the scalar.
-FUNCTION uint bits_of(GLOBAL const uint *scalars, uint total, uint at, uint window)
+// Returns the bits of a scalar from bit `from` up. The words of the scalar are GROUP apart.
+FUNCTION uint bits_from(LOCAL const uint *scalar, uint from)
 {
-    uint from = WINDOW_START[window] + 3;
-    uint low = scalars[WORD(at, from / 32)];
-    uint high = from < 7 * 32 ? scalars[WORD(at, from / 32 + 1)] : 0;
+    uint low = scalar[from / 32 * GROUP];
+    // Above the highest word any word will do: no index takes bits from there.
+    uint high = scalar[(from < 7 * 32 ? from / 32 + 1 : 7) * GROUP];
     return (uint)(((ulong)high << 32 | low) >> (from % 32));
 }
 
-// Computes the sum of all windows. Its y is over / under.
-CALLED void sum_of_windows(
-    element *over, element *under, GLOBAL const uint *scalars, uint total, uint at, GLOBAL const uint4 *table)
+// Computes the sum of all windows. Its y is over / under, both loose. `windows` is the number of
+// windows, whose widths table.cl defines.
+FUNCTION void sum_of_windows(
+    element *over, element *under, LOCAL const uint *scalar, GLOBAL const uint4 *table, uint windows)
 {
-    // The first entry, (y + x, y - x, 2xy), is a point with Z = 2.
-    uint index = bits_of(scalars, total, at, 0) & ((1u << INDEX_BITS[0]) - 1);
-    GLOBAL const uint4 *entry = table + 6 * (size_t)index;
-    element plus, minus, c;
-    point sum;
+    uint width = SHARES / windows, wider = SHARES % windows;
+    // Free bit i is bit i + 3 of the scalar. The first window has one bit less than its width.
+    uint from = 3, bits = width - 1 + (wider > 0);
+    GLOBAL const uint4 *entry = table + 8 * (size_t)(bits_from(scalar, from) & ((1u << bits) - 1));
+    element x, y, z, t, plus, minus, c;
     load_part(&plus, entry);
     load_part(&minus, entry + 2);
-    load_part(&sum.t, entry + 4);
-    subtract(&sum.x, &plus, &minus);
-    add(&sum.y, &plus, &minus);
+    load_part(&t, entry + 6);
+    subtract(&x, &plus, &minus);
+    add(&y, &plus, &minus);
+    tighten(&x);
+    tighten(&y);
     UNROLL for (int word = 0; word < 8; word++)
-        sum.z.word[word] = 0;
-    sum.z.word[0] = 2;
-    for (uint window = 1;; window++) {
+        z.word[word] = word == 0;
+    table += 8 * ((size_t)1 << bits);
+    from += bits;
+    LOOP for (uint window = 1;; window++) {
         // The leading bit is the sign. The index of a negative digit is the complement of its other
         // bits.
-        uint bits = bits_of(scalars, total, at, window);
-        uint positive = bits >> INDEX_BITS[window] & 1;
-        index = (positive ? bits : ~bits) & ((1u << INDEX_BITS[window]) - 1);
-        entry = table + 6 * (size_t)(WINDOW_FIRST[window] + index);
-        // The negative of a point has y + x and y - x exchanged, and -xy in the place of xy.
+        bits = width - 1 + (window < wider);
+        uint digit = bits_from(scalar, from);
+        uint positive = digit >> bits & 1;
+        uint index = (positive ? digit : ~digit) & ((1u << bits) - 1);
+        entry = table + 8 * (size_t)index;
+        table += 8 * ((size_t)1 << bits);
+        from += bits + 1;
+        // The negative of a point has y + x and y - x exchanged, and -dxy in the place of dxy.
         load_part(&plus, entry + (positive ? 0 : 2));
         load_part(&minus, entry + (positive ? 2 : 0));
-        load_part(&c, entry + 4);
+        load_part(&c, entry + (positive ? 4 : 6));
         element a, b, e, f, g, h;
-        subtract(&a, &sum.y, &sum.x);
+        subtract(&a, &y, &x);
         multiply(&a, &a, &minus);
-        add(&b, &sum.y, &sum.x);
+        add(&b, &y, &x);
         multiply(&b, &b, &plus);
-        multiply(&c, &c, &sum.t);
-        add(&sum.z, &sum.z, &sum.z);
+        multiply(&c, &c, &t);
         subtract(&e, &b, &a);
         add(&h, &b, &a);
-        subtract(&f, &sum.z, &c);
-        add(&g, &sum.z, &c);
-        UNROLL for (int word = 0; word < 8; word++) {
-            uint one = f.word[word], other = g.word[word];
-            f.word[word] = positive ? one : other;
-            g.word[word] = positive ? other : one;
-        }
-        if (window == WINDOWS - 1) {
+        subtract(&f, &z, &c);
+        if (window == windows - 1) {
             *over = h;
             *under = f;
             return;
         }
-        multiply(&sum.x, &e, &f);
-        multiply(&sum.y, &g, &h);
-        multiply(&sum.z, &f, &g);
-        multiply(&sum.t, &e, &h);
+        add(&g, &z, &c);
+        multiply(&x, &e, &f);
+        multiply(&y, &g, &h);
+        multiply(&z, &f, &g);
+        multiply(&t, &e, &h);
     }
 }
 
-// Computes the public keys of `total` scalars, without the sign of x. `total` must be a multiple of
-// DEPTH. The scalars are overwritten.
-KERNEL derive(GLOBAL uint *scalars, GLOBAL uint *keys, uint total, GLOBAL const uint4 *table)
+// Derives the public keys of `rounds` times `items` times DEPTH seeds, without the sign of x, and
+// finds those that may match.
+//
+// The seeds are the ChaCha20 stream that begins at `stream`, or the given ones if `is_given` is 1.
+// In each round a work item takes DEPTH / 2 blocks of the stream, `items` apart. The keys of a
+// round overwrite those of the last one in `over`. `under` and `over` hold denominators and
+// numerators meanwhile. Only `over`, `under`, `stream` and `given` need to be wiped: scalars stay in
+// the memory of a group, which the next group overwrites.
+KERNEL search(
+    GLOBAL uint *over, GLOBAL uint *under, uint items, uint rounds, GLOBAL const uint *stream,
+    GLOBAL const uint *given, uint is_given, GLOBAL const uint4 *table, uint windows, GLOBAL const uint *filter,
+    GLOBAL uint *survivors, uint room)
 {
-    uint items = total / DEPTH, item = ITEM;
+    SHARED uint scalars[2 * 8 * GROUP];
+    LOCAL uint *scalar = scalars + ITEM_OF_GROUP;
+    uint item = ITEM, total = items * DEPTH;
     if (item >= items)
         return;
-    element product = {{1, 0, 0, 0, 0, 0, 0, 0}}, over, under;
-    for (uint at = item; at < total; at += items) {
-        sum_of_windows(&over, &under, scalars, total, at, table);
-        // Store the numerator times the product of all earlier denominators.
-        multiply_called(&over, &over, &product);
-        multiply_called(&product, &product, &under);
-        store(keys, total, at, &over);
-        store(scalars, total, at, &under);
-    }
-    invert(&product);
-    for (uint left = DEPTH; left > 0; left--) {
-        uint at = item + (left - 1) * items;
-        load(&over, keys, total, at);
-        load(&under, scalars, total, at);
-        multiply_called(&over, &over, &product);
-        multiply_called(&product, &product, &under);
-        reduce(&over);
-        store(keys, total, at, &over);
-    }
-}
-
-// Makes `count` table entries from points in short Weierstrass form. A row has x = u + A/3 and
-// v + 9 (curve/table.rs). The Edwards x is c u/v, and y is (u - 1)/(u + 1) (RFC 7748, section 4.1).
-// `numbers` are -A/3, c and 2d. The first `doubled` entries have 2 in the place of 2d. The entries
-// of a work item share one inversion, for which each has the denominator w = v (u + 1).
-KERNEL convert(
-    GLOBAL const uint *rows, GLOBAL uint *table, uint count, uint doubled, GLOBAL const uint *numbers, uint items)
-{
-    uint item = ITEM;
-    if (item >= items)
-        return;
-    element one = {{1, 0, 0, 0, 0, 0, 0, 0}}, nine = {{9, 0, 0, 0, 0, 0, 0, 0}}, product = one;
-    element shift, c, d2, two = {{2, 0, 0, 0, 0, 0, 0, 0}}, u, v, w, above, below, inverse;
-    for (int word = 0; word < 8; word++) {
-        shift.word[word] = numbers[word];
-        c.word[word] = numbers[8 + word];
-        d2.word[word] = numbers[16 + word];
-    }
-    // The first steps go forward, and store the product of all earlier w in the entry. The others
-    // go backward.
-    uint of_item = (count - item + items - 1) / items;
-    for (uint step = 0; step < 2 * of_item; step++) {
-        uint backward = step >= of_item;
-        uint at = item + items * (backward ? 2 * of_item - 1 - step : step);
-        GLOBAL const uint *row = rows + 16 * (size_t)at;
-        GLOBAL uint *entry = table + 24 * (size_t)at;
-        for (int word = 0; word < 8; word++) {
-            u.word[word] = row[word];
-            v.word[word] = row[8 + word];
+    LOOP for (uint round = 0; round < rounds; round++) {
+        uint first = round * (items * (DEPTH / 2)) + item;
+        element product = {{1, 0, 0, 0, 0, 0, 0, 0}}, numerator, denominator;
+        LOOP for (uint pair = 0; pair < DEPTH / 2; pair++) {
+            uint block[16];
+            uint at = item + 2 * pair * items;
+            if (is_given) {
+                UNROLL for (int word = 0; word < 8; word++) {
+                    block[word] = given[WORD(at, word)];
+                    block[8 + word] = given[WORD(at + items, word)];
+                }
+            } else {
+                block_of(block, stream, first + pair * items);
+            }
+            hash(scalar, GROUP, block);
+            hash(scalar + 8 * GROUP, GROUP, block + 8);
+            LOOP for (uint second = 0; second < 2; second++, at += items) {
+                sum_of_windows(&numerator, &denominator, scalar + second * (8 * GROUP), table, windows);
+                // Store the numerator times the product of all earlier denominators.
+                multiply(&numerator, &numerator, &product);
+                multiply(&product, &product, &denominator);
+                store(over, total, at, &numerator);
+                store(under, total, at, &denominator);
+            }
         }
-        add(&u, &u, &shift);
-        subtract(&v, &v, &nine);
-        add(&above, &u, &one);
-        multiply_called(&w, &v, &above);
-        if (!backward) {
-            for (int word = 0; word < 8; word++)
-                entry[word] = product.word[word];
-            multiply_called(&product, &product, &w);
-            continue;
-        }
-        if (step == of_item)
-            invert(&product);
-        for (int word = 0; word < 8; word++)
-            inverse.word[word] = entry[word];
-        multiply_called(&inverse, &inverse, &product);
-        multiply_called(&product, &product, &w);
-        // Now x = c u (u + 1) / w and y = (u - 1) v / w.
-        subtract(&below, &u, &one);
-        multiply_called(&above, &above, &u);
-        multiply_called(&above, &above, &c);
-        multiply_called(&above, &above, &inverse);
-        multiply_called(&below, &below, &v);
-        multiply_called(&below, &below, &inverse);
-        add(&u, &below, &above);
-        subtract(&v, &below, &above);
-        multiply_called(&w, &above, &below);
-        if (at < doubled)
-            multiply_called(&w, &w, &two);
-        else
-            multiply_called(&w, &w, &d2);
-        reduce(&u);
-        reduce(&v);
-        reduce(&w);
-        for (int word = 0; word < 8; word++) {
-            entry[word] = u.word[word];
-            entry[8 + word] = v.word[word];
-            entry[16 + word] = w.word[word];
+        invert(&product);
+        LOOP for (uint left = DEPTH; left > 0; left--) {
+            uint at = item + (left - 1) * items;
+            load(&numerator, over, total, at);
+            load(&denominator, under, total, at);
+            multiply(&numerator, &numerator, &product);
+            multiply(&product, &product, &denominator);
+            reduce(&numerator);
+            store(over, total, at, &numerator);
+            uint place = 2 * (first + (left - 1) / 2 * items) + (left - 1) % 2;
+            test(&numerator, place, filter, survivors, room);
         }
     }
 }

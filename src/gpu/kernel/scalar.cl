@@ -18,8 +18,24 @@ FUNCTION ulong rotated_down(ulong word, uint bits)
     d = c; c = b; b = a; a = first + second; \
 }
 
-// Replaces a seed by its scalar. Both are little-endian words.
-CALLED void hash(uint *seed)
+// Sixteen steps of SHA-512. With `more`, each step replaces its word of the schedule by the word
+// sixteen places later.
+#define SIXTEEN_STEPS(constants, more) \
+    UNROLL for (int at = 0; at < 16; at++) { \
+        ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41); \
+        ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39); \
+        SHA2_STEP(ulong, sum_a, sum_e, (constants)[at] + schedule[at]) \
+        if (!(more)) \
+            continue; \
+        ulong early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15]; \
+        schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15] \
+            + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6); \
+    }
+
+// Writes the scalar of a seed, word by word at a distance of `stride`. Both are little-endian
+// words. The first sixteen steps stand alone because most words of their schedule are constants,
+// and the last sixteen because no word follows.
+CALLED void hash(LOCAL uint *scalar, uint stride, const uint *seed)
 {
     ulong schedule[16];
     UNROLL for (int at = 0; at < 16; at++)
@@ -31,20 +47,15 @@ CALLED void hash(uint *seed)
     schedule[15] = 256;
     ulong a = INITIAL_512[0], b = INITIAL_512[1], c = INITIAL_512[2], d = INITIAL_512[3];
     ulong e = INITIAL_512[4], f = INITIAL_512[5], g = INITIAL_512[6], h = INITIAL_512[7];
-    for (int sixteen = 0; sixteen < 80; sixteen += 16) {
-        UNROLL for (int at = 0; at < 16; at++) {
-            ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41);
-            ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39);
-            SHA2_STEP(ulong, sum_a, sum_e, ROUND_512[sixteen + at] + schedule[at])
-            ulong early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
-            schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15]
-                + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6);
-        }
+    SIXTEEN_STEPS(ROUND_512, 1)
+    LOOP for (int sixteen = 16; sixteen < 64; sixteen += 16) {
+        SIXTEEN_STEPS(ROUND_512 + sixteen, 1)
     }
+    SIXTEEN_STEPS(ROUND_512 + 64, 0)
     ulong sums[4] = {a + INITIAL_512[0], b + INITIAL_512[1], c + INITIAL_512[2], d + INITIAL_512[3]};
     UNROLL for (int at = 0; at < 4; at++) {
-        seed[2 * at] = swapped((uint)(sums[at] >> 32));
-        seed[2 * at + 1] = swapped((uint)sums[at]);
+        scalar[(2 * at) * stride] = swapped((uint)(sums[at] >> 32));
+        scalar[(2 * at + 1) * stride] = swapped((uint)sums[at]);
     }
 }
 
@@ -73,7 +84,7 @@ CALLED void block_of(uint *block, GLOBAL const uint *place, uint number)
     state[15] = 0;
     UNROLL for (int at = 0; at < 16; at++)
         block[at] = state[at];
-    for (int twice = 0; twice < 10; twice++) {
+    LOOP for (int twice = 0; twice < 10; twice++) {
         QUARTER_ROUND(block[0], block[4], block[8], block[12])
         QUARTER_ROUND(block[1], block[5], block[9], block[13])
         QUARTER_ROUND(block[2], block[6], block[10], block[14])
@@ -85,37 +96,6 @@ CALLED void block_of(uint *block, GLOBAL const uint *place, uint number)
     }
     UNROLL for (int at = 0; at < 16; at++)
         block[at] += state[at];
-}
-
-// Writes the scalars of the next `total` seeds of the stream. `total` must be even. Each work item
-// takes one block, which is two seeds.
-KERNEL draw(GLOBAL uint *scalars, uint total, GLOBAL const uint *place)
-{
-    uint item = ITEM;
-    if (item >= total / 2)
-        return;
-    uint block[16];
-    block_of(block, place, item);
-    hash(block);
-    hash(block + 8);
-    UNROLL for (int word = 0; word < 8; word++) {
-        scalars[WORD(2 * item, word)] = block[word];
-        scalars[WORD(2 * item + 1, word)] = block[8 + word];
-    }
-}
-
-// Replaces given seeds by their scalars.
-KERNEL take(GLOBAL uint *scalars, uint total)
-{
-    uint item = ITEM;
-    if (item >= total)
-        return;
-    uint seed[8];
-    UNROLL for (int word = 0; word < 8; word++)
-        seed[word] = scalars[WORD(item, word)];
-    hash(seed);
-    UNROLL for (int word = 0; word < 8; word++)
-        scalars[WORD(item, word)] = seed[word];
 }
 
 // Overwrites a buffer with zeros.

@@ -442,7 +442,7 @@ fn the_attempts_of_searches_are_geometric() {
     let odds = patterns[0].odds().probability();
     for engine in engines() {
         let engine = Repeatable::new(&*engine);
-        let attempts: Vec<u64> = (0..searches(150))
+        let attempts: Vec<u64> = (0..searches(60))
             .map(|_| {
                 let mut log = Log::default();
                 search(&engine, &patterns, 1, Quota::Each(1)).run(&Stop::new(), &mut log).unwrap();
@@ -458,7 +458,7 @@ fn the_attempts_of_searches_are_geometric() {
 #[test]
 fn the_gaps_between_finds_are_geometric() {
     for engine in engines() {
-        check_gaps(&*engine, &patterns(&["^[A-D]"]), 10_000);
+        check_gaps(&*engine, &patterns(&["^[A-D]"]), searches(2000));
     }
 }
 
@@ -466,7 +466,7 @@ fn the_gaps_between_finds_are_geometric() {
 /// matcher.
 #[test]
 fn the_gaps_between_finds_of_every_kind_are_geometric() {
-    the_gaps_of_every_kind_are_geometric(&*engines()[0], 10_000);
+    the_gaps_of_every_kind_are_geometric(&*engines()[0], searches(2000));
 }
 
 /// Tests the same with all devices, including processors, which are slow devices.
@@ -631,10 +631,10 @@ fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
         let guard = held.0.lock().unwrap();
         let stop = Stop::new();
         // By then each worker has a find.
-        let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::Hangup, 20)), ..Log::default() };
+        let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::Hangup, 8)), ..Log::default() };
         let search = Search {
             prepare: Some(&prepare),
-            timeout: Some(if by_signal { Duration::from_secs(60) } else { 20 * TICK }),
+            timeout: Some(if by_signal { Duration::from_secs(60) } else { 8 * TICK }),
             ..search(&*engine, &patterns, 2, Quota::Each(100))
         };
         let summary = search.run(&stop, &mut log).unwrap();

@@ -291,7 +291,7 @@ pub fn check_access(private: &Path, public: &Path) {
     }
     #[cfg(windows)]
     {
-        let others = vanity_ed25519::sys::Others::of(&fs::File::open(private).unwrap()).unwrap();
+        let others = vanity_ed25519::sys::ForeignAccess::of(&fs::File::open(private).unwrap()).unwrap();
         assert_eq!(others, None, "{private:?}");
         assert!(public.is_file());
     }

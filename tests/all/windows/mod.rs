@@ -15,7 +15,7 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 use vanity_ed25519::store::StoredPair;
-use vanity_ed25519::sys::Others;
+use vanity_ed25519::sys::ForeignAccess;
 
 use crate::program;
 use program::{
@@ -91,7 +91,7 @@ fn a_key_that_others_can_read_does_not_count() {
     let content = fs::read(private).unwrap();
     fs::remove_file(private).unwrap();
     foreign::create_for_everyone(private).write_all(&content).unwrap();
-    assert_eq!(Others::of(&File::open(private).unwrap()).unwrap().unwrap().to_string(), "Everyone");
+    assert_eq!(ForeignAccess::of(&File::open(private).unwrap()).unwrap().unwrap().to_string(), "Everyone");
 
     let ran = search();
     assert_eq!(ran.status, Some(0), "{ran:?}");

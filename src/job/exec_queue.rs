@@ -6,12 +6,12 @@
 //!
 //! A command has the public data of its find in its environment. Its text is the same for every
 //! find. Its stdin is the null device. Its stdout is our stderr, because our stdout belongs to keys
-//! and results. It inherits no other open file, and no blocked signal (the standard library takes
+//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It inherits no other open file, and no blocked signal (the standard library takes
 //! care of that). It stays in our process group, so Ctrl-C in a terminal reaches it, too.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 use super::error::JobError;
 use super::teller::Teller;
 use crate::escape::quoted_start;
+use crate::key::PublicKey;
 use crate::notice::{Notice, counted};
+use crate::plan::Diagnostic;
 #[cfg(unix)]
 use crate::search::Signal;
 use crate::search::{End, PublicFind, Stop};
@@ -38,6 +40,12 @@ const QUIET: Duration = Duration::from_secs(1);
 /// How long Ctrl-C may take to reach one process after another.
 const LATE: Duration = Duration::from_millis(500);
 
+/// The beginning of a line of a command's output where stderr has objects for scripts.
+const PREFIX: &[u8] = b"command: ";
+
+/// The longest line that is copied at once, in bytes.
+const LONGEST_LINE: u64 = 64 << 10;
+
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
 
@@ -48,7 +56,7 @@ const SHOWN: usize = 48;
 type Variables = [(&'static str, Option<OsString>); 7];
 
 /// The commands of a search.
-pub(super) struct Hooks {
+pub(super) struct ExecQueue {
     queue: Sender<Variables>,
     /// The results of the commands, in the order of the queue.
     results: Receiver<io::Result<ExitStatus>>,
@@ -88,9 +96,9 @@ impl Gate {
     }
 }
 
-impl Hooks {
-    /// Starts the thread that runs `command`.
-    pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
+impl ExecQueue {
+    /// Starts the thread that runs `command`. `has_prefix` is whether its output gets a prefix.
+    pub(super) fn start(command: &OsStr, has_prefix: bool, stop: &Stop) -> Result<Self, JobError> {
         close_files_on_exec();
         let (queue, finds) = channel::<Variables>();
         let (finished, results) = channel();
@@ -102,7 +110,7 @@ impl Hooks {
                 if !entry.pass() {
                     return;
                 }
-                let result = run(&command, variables);
+                let result = run(&command, variables, has_prefix);
                 let is_interrupted = result.as_ref().is_ok_and(is_interrupted);
                 if finished.send(result).is_err() {
                     return;
@@ -119,17 +127,7 @@ impl Hooks {
 
     /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
     pub(super) fn add(&mut self, find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) {
-        let file = |file: &Path| Some(plain_word(file));
-        let variables: Variables = [
-            // A variable cannot hold a NUL.
-            ("VANITY_PATTERN", Some(pattern.replace('\0', " ").into())),
-            ("VANITY_PUBLIC_KEY", Some(find.public_key.line(comment).into())),
-            ("VANITY_FINGERPRINT", Some(find.public_key.fingerprint().into())),
-            ("VANITY_PRIVATE_KEY_FILE", kept.and_then(|kept| file(&kept.private_file))),
-            ("VANITY_PUBLIC_KEY_FILE", kept.and_then(|kept| file(&kept.public_file))),
-            ("VANITY_ATTEMPTS", Some(find.attempts.to_string().into())),
-            ("VANITY_SECONDS", Some(format!("{:.3}", find.elapsed.as_secs_f64()).into())),
-        ];
+        let variables = variables(find, pattern, comment, kept);
         self.unfinished.push_back(quoted_start(pattern, SHOWN));
         // If the thread is gone, `finish` reports that.
         let _ = self.queue.send(variables);
@@ -151,11 +149,11 @@ impl Hooks {
         searched: Result<End, JobError>,
     ) -> Result<End, JobError> {
         self.report(teller);
-        stop.renew();
+        stop.rearm();
         self.gate.is_waiting.store(true, Relaxed);
         let mut quiet_until = Some(Instant::now() + QUIET);
         while !self.unfinished.is_empty() {
-            if let Some(signal) = stop.requested() {
+            if let Some(signal) = stop.acknowledge() {
                 self.give_up(teller);
                 return searched.map(|_| End::Signal(signal));
             }
@@ -207,25 +205,102 @@ impl Hooks {
         if self.unfinished.is_empty() {
             return;
         }
-        let mut patterns: Vec<String> = self.unfinished.iter().take(LISTED).cloned().collect();
-        if let Some(more @ 1..) = self.unfinished.len().checked_sub(LISTED) {
-            patterns.push(format!("{more} more"));
-        }
-        let commands = counted(self.unfinished.len() as u64, "command");
-        teller.failure(format!("did not run {commands}, for {}", patterns.join(", ")));
+        teller.failure(not_run(self.unfinished.iter().map(String::as_str)));
     }
 }
 
-/// Runs the command to its end.
-fn run(command: &OsStr, variables: Variables) -> io::Result<ExitStatus> {
-    let mut shell = shell(command);
+/// Returns the message about the commands for these patterns that did not run.
+pub(super) fn not_run<'a>(patterns: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let all = patterns.len();
+    let mut listed: Vec<String> = patterns.take(LISTED).map(str::to_owned).collect();
+    if let Some(more @ 1..) = all.checked_sub(LISTED) {
+        listed.push(format!("{more} more"));
+    }
+    format!("did not run {}, for {}", counted(all as u64, "command"), listed.join(", "))
+}
+
+/// Checks that the system takes a command with the data of any key: the lengths of arguments and of
+/// variables are limited. `pattern` and `comment` are the longest ones. Runs a shell that does nothing.
+pub(super) fn check(command: &OsStr, pattern: &str, comment: &str) -> Result<(), Diagnostic> {
+    let find = PublicFind {
+        public_key: PublicKey([0; 32]),
+        patterns: Vec::new(),
+        attempts: u64::MAX,
+        elapsed: Duration::MAX,
+    };
+    let mut shell = shell(OsStr::new(if cfg!(windows) { "exit" } else { ":" }));
+    if cfg!(unix) {
+        shell.arg(command);
+    }
+    set(&mut shell, variables(&find, pattern, comment, None));
+    let ran = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    ran.map(drop).map_err(|error| {
+        Diagnostic::new(format!("cannot run a command after each key: {error}"))
+            .hint("a shorter command, pattern or comment helps if that is too long")
+    })
+}
+
+/// Returns the variables of the command for a find.
+fn variables(find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) -> Variables {
+    let file = |file: &Path| Some(plain_word(file));
+    [
+        // A variable cannot hold a NUL.
+        ("VANITY_PATTERN", Some(pattern.replace('\0', " ").into())),
+        ("VANITY_PUBLIC_KEY", Some(find.public_key.line(comment).into())),
+        ("VANITY_FINGERPRINT", Some(find.public_key.fingerprint().into())),
+        ("VANITY_PRIVATE_KEY_FILE", kept.and_then(|kept| file(&kept.private_file))),
+        ("VANITY_PUBLIC_KEY_FILE", kept.and_then(|kept| file(&kept.public_file))),
+        ("VANITY_ATTEMPTS", Some(find.attempts.to_string().into())),
+        ("VANITY_SECONDS", Some(format!("{:.3}", find.elapsed.as_secs_f64()).into())),
+    ]
+}
+
+fn set(shell: &mut Command, variables: Variables) {
     for (name, value) in variables {
         match value {
             Some(value) => shell.env(name, value),
             None => shell.env_remove(name),
         };
     }
-    shell.stdin(Stdio::null()).stdout(io::stderr()).status()
+}
+
+/// Runs the command to its end.
+fn run(command: &OsStr, variables: Variables, has_prefix: bool) -> io::Result<ExitStatus> {
+    let mut shell = shell(command);
+    set(&mut shell, variables);
+    shell.stdin(Stdio::null());
+    if !has_prefix {
+        return shell.stdout(io::stderr()).status();
+    }
+    let (output, end) = io::pipe()?;
+    shell.stdout(end.try_clone()?).stderr(end);
+    let copy = std::thread::Builder::new().name("output".into()).spawn(move || copy_lines(output))?;
+    let mut child = shell.spawn()?;
+    // This process holds the other end of the pipe no longer.
+    drop(shell);
+    let status = child.wait();
+    // A program that the command leaves behind can write on.
+    let until = Instant::now() + LATE;
+    while !copy.is_finished() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    status
+}
+
+/// Copies lines to stderr, with a prefix.
+fn copy_lines(output: impl io::Read) {
+    let mut output = BufReader::new(output);
+    loop {
+        let mut line = PREFIX.to_vec();
+        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(1..) => {}
+            _ => return,
+        }
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
+        let _ = io::stderr().write_all(&line);
+    }
 }
 
 /// Whether SIGINT ended a command.

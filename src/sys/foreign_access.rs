@@ -5,9 +5,9 @@ use std::{fmt, io};
 
 /// Users other than the owner who can access a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Others(String);
+pub struct ForeignAccess(String);
 
-impl Others {
+impl ForeignAccess {
     /// What the user can do about it.
     #[cfg(unix)]
     pub const REMEDY: &str = "run chmod 600 on it";
@@ -41,7 +41,7 @@ impl Others {
     }
 }
 
-impl fmt::Display for Others {
+impl fmt::Display for ForeignAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -120,7 +120,7 @@ mod tests {
 
         let private = create_private_file(&path("private")).unwrap();
         let list = access_list(&private).unwrap();
-        assert_eq!(Others::of(&private).unwrap(), None, "{list}");
+        assert_eq!(ForeignAccess::of(&private).unwrap(), None, "{list}");
         assert!(list.starts_with(&format!("O:{shown}D:")), "{list}");
         let again = create_private_file(&path("private")).unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
@@ -130,7 +130,7 @@ mod tests {
         {
             let sddl = format!("O:{me}D:P(A;;FA;;;{me})(A;;FR;;;{allowed})");
             let open = create_file_with(&path(name), &sddl).unwrap();
-            let others = Others::of(&open).unwrap();
+            let others = ForeignAccess::of(&open).unwrap();
             // Wine keeps a list as the mode of a Unix file, which knows only the owner and all others.
             if !is_wine() || name == "world" {
                 assert_eq!(others.map(|others| others.to_string()).as_deref(), Some(expected));
@@ -142,7 +142,7 @@ mod tests {
         let inherits = File::open(path("keys").join("inherits")).unwrap();
         if !is_wine() {
             assert_eq!(list, format!("O:{shown}D:P(A;;FA;;;{shown})"));
-            assert_eq!(Others::of(&inherits).unwrap(), None);
+            assert_eq!(ForeignAccess::of(&inherits).unwrap(), None);
         }
         let again = create_private_directory(&path("keys")).unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
@@ -172,7 +172,10 @@ mod tests {
             [(0o600, None), (0o400, None), (0o640, Some("mode 0640")), (0o601, Some("mode 0601"))]
         {
             file.set_permissions(std::fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(Others::of(&file).unwrap().map(|others| others.to_string()).as_deref(), expected);
+            assert_eq!(
+                ForeignAccess::of(&file).unwrap().map(|others| others.to_string()).as_deref(),
+                expected
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Complaints about a request: the problem, its place, and hints.
+//! Diagnostics about a request: the problem, its place, and hints.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,14 +10,14 @@ const EXCERPT: usize = 60;
 
 /// One thing that makes a request unusable. Text that it repeats is escaped when it is shown.
 #[derive(Clone, Debug)]
-pub struct Complaint {
+pub struct Diagnostic {
     problem: String,
     place: Option<(String, Range<usize>)>,
     hints: Vec<String>,
 }
 
-impl Complaint {
-    /// Returns a complaint about a problem, in one line, without a place and without hints.
+impl Diagnostic {
+    /// Returns a diagnostic about a problem, in one line, without a place and without hints.
     pub fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into(), place: None, hints: Vec::new() }
     }
@@ -39,19 +39,19 @@ impl Complaint {
         self
     }
 
-    /// Removes the hints of a complaint if the next complaint has the same hints.
-    pub fn say_hints_once(complaints: &mut [Self]) {
-        for at in 1..complaints.len() {
-            if complaints[at - 1].hints == complaints[at].hints {
-                complaints[at - 1].hints.clear();
+    /// Removes the hints of a diagnostic if the next diagnostic has the same hints.
+    pub fn say_hints_once(diagnostics: &mut [Self]) {
+        for at in 1..diagnostics.len() {
+            if diagnostics[at - 1].hints == diagnostics[at].hints {
+                diagnostics[at - 1].hints.clear();
             }
         }
     }
 }
 
-impl std::error::Error for Complaint {}
+impl std::error::Error for Diagnostic {}
 
-impl fmt::Display for Complaint {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", escaped(&self.problem))?;
         if let Some((text, at)) = &self.place {

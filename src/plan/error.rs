@@ -1,15 +1,15 @@
 //! Reasons to refuse a request.
 
-use super::complaint::Complaint;
+use super::diagnostic::Diagnostic;
 use crate::engine::EngineError;
 
 /// Why a request is refused.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum PlanError {
     /// The parser refuses the command line.
     Usage(Usage),
-    /// The request is unusable. The list has at least one complaint.
-    Complaints(Vec<Complaint>),
+    /// The request is unusable. The list has at least one diagnostic.
+    Diagnostics(Vec<Diagnostic>),
     /// An engine computed a wrong key.
     SelfTest(EngineError),
 }
@@ -23,18 +23,18 @@ pub struct Usage {
     pub painted: String,
 }
 
-impl From<Complaint> for Refusal {
-    fn from(complaint: Complaint) -> Self {
-        Self::Complaints(vec![complaint])
+impl From<Diagnostic> for PlanError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Diagnostics(vec![diagnostic])
     }
 }
 
-impl From<EngineError> for Refusal {
+impl From<EngineError> for PlanError {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::SelfTest(_) => Self::SelfTest(error),
             EngineError::Unknown(_) | EngineError::Unavailable { .. } => {
-                Complaint::new(error.to_string()).hint(error.hint()).into()
+                Diagnostic::new(error.to_string()).hint(error.hint()).into()
             }
         }
     }
