@@ -284,7 +284,7 @@ more 30 'no operation of the field, the inversion, the digits and the hash overf
     checked_unit ranges:: --skip ranges::split::
 more 30 'the split of a product is exact, by Gappa, and its compiled instructions are those' 'all inputs' checked_unit ranges::split::
 more 30 'each operation of the field equals its formula modulo p' 'all inputs' checked_unit algebra::
-more 30 'the formulas of the curve are the group law, and digits sum to their scalar' "all points and scalars, $(of 'every ninth layout' 'all layouts')" \
+more 30 'the formulas of the curve are the group law, and digits sum to their scalar' "all points and scalars, $(of 'every 17th layout' 'all layouts')" \
     ${full:+with VANITY_CASES=1} checked_unit formulas::
 more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' unit filters::
 cases=$(of 20000 10000000)

@@ -265,7 +265,7 @@ mod tests {
 
         let mut derivers = Vec::new();
         crate::curve::on_every_back_end!(|field| derivers.push(deriver(field)));
-        let count = std::env::var("VANITY_SEEDS").map_or(20_000, |count| count.parse().unwrap());
+        let count = std::env::var("VANITY_SEEDS").map_or(8192, |count| count.parse().unwrap());
         let mut key = [0; 32];
         getrandom::fill(&mut key).unwrap();
         println!("random seeds: ChaCha20 of {key:02x?}");

@@ -230,11 +230,13 @@ fn assert_most(what: &str, figures: impl Iterator<Item = f64>, limit: f64, share
     assert!(inside >= share, "{what}: {inside} instead of {share}");
 }
 
-/// 10,080 starts: 99 % are within 3 % of the best table after 5 s, and all within 10 % after 20 s.
+/// 99 % of the starts are within 3 % of the best table after 5 s, and all within 10 % after 20 s.
+/// `VANITY_STARTS` sets the starts of each kind: 840 are 10,080 starts together.
 #[test]
 fn noise_does_not_fool_the_choice() {
+    let starts = std::env::var("VANITY_STARTS").map_or(168, |starts| starts.parse().unwrap());
     for noise in [Noise::Quiet, Noise::Steal, Noise::Cache] {
-        let losses = each_start(noise, 840, |simulation| {
+        let losses = each_start(noise, starts, |simulation| {
             [5.0, 9.9, 19.9, 29.9].map(|second| {
                 simulation.run_until(second);
                 simulation.loss()

@@ -14,7 +14,7 @@ use crate::simd::{Doubles, Madd52, Wide};
 
 /// Returns the number of cases of each operation in each back end. Miri is slow.
 pub(super) fn cases() -> usize {
-    let default_cases = if cfg!(miri) { 4 } else { 20_000 };
+    let default_cases = if cfg!(miri) { 4 } else { 5000 };
     std::env::var("VANITY_CASES").map_or(default_cases, |cases| cases.parse().unwrap())
 }
 

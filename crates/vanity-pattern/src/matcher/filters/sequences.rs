@@ -84,7 +84,7 @@ fn every_run_has_a_bucket_and_passes() {
             .flat_map(|kind| (0..4).map(move |of| (kind, of)))
         {
             let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(kind, reading, target))));
-            for count in 1..=runs.len() {
+            for count in [1, 2, 4, runs.len()] {
                 holds_every_run::<SHORTEST>(&runs[..count]);
                 holds_every_run::<SHORT>(&runs[..count]);
                 holds_every_run::<LONG>(&runs[..count]);
