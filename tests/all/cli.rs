@@ -194,21 +194,6 @@ fn no_number_misleads() {
 }
 
 #[test]
-fn next_steps_fit_the_file() {
-    let directory = TempDir::new().unwrap();
-    let stderr = |name: &str| succeed(program(&["-o", name, "ab"]).current_dir(&directory)).stderr;
-    let openssh = stderr("id_ab");
-    assert!(
-        openssh.contains("ssh-copy-id -f -i id_ab.pub ") && openssh.contains("ssh-add id_ab"),
-        "{openssh}"
-    );
-    let putty = stderr("ab.ppk");
-    assert!(!putty.contains("ssh-copy-id") && !putty.contains("ssh-add"), "{putty}");
-    assert!(putty.contains("append the line in ab.ppk.pub to ~/.ssh/authorized_keys"), "{putty}");
-    assert!(putty.contains("putty -i ab.ppk USER@HOST"), "{putty}");
-}
-
-#[test]
 fn an_estimate_searches_nothing() {
     let ran = succeed(&mut program(&["--estimate", "--engine", "reference", "--json", NEVER, "ab"]));
     let objects = objects(&ran.stdout);

@@ -240,8 +240,14 @@ fn the_next_steps_are_those_of_putty() {
     let private = directory.path().join("a key.ppk");
     let ran = succeed(program(&["ab", "-o"]).arg(&private));
     let steps = format!("  log in         putty -i '{}' USER@HOST\n", private.display());
-    assert!(ran.stderr.contains(&steps) && ran.stderr.contains("from version 0.75 on"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("ssh -i") && !ran.stderr.contains("ssh-add"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&steps) && ran.stderr.contains("since version 0.75"), "{}", ran.stderr);
+    assert!(
+        !ran.stderr.contains("ssh-copy-id")
+            && !ran.stderr.contains("ssh -i")
+            && !ran.stderr.contains("ssh-add"),
+        "{}",
+        ran.stderr
+    );
 
     let ran = succeed(program(&["--format", "ppk", "ab", "--passphrase-file"]).arg(&secret));
     assert!(putty::open(&ran.stdout, SECRET).is_some() && putty::open(&ran.stdout, "").is_none());
