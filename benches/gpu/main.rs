@@ -66,7 +66,9 @@ fn main() {
                 rates(&*device, Duration::ZERO);
             }
             Some("dalek") => dalek(&*device, number.unwrap_or(1e6) as usize),
-            Some("compare") => compare(&*device, number.unwrap_or(1e8) as usize, LAUNCH),
+            Some("compare") => {
+                compare(&*device, number.unwrap_or(1e8) as usize, number.map_or(LAUNCH, small_launch))
+            }
             Some("rates") => rates(&*device, Duration::from_secs_f64(number.unwrap_or(2.0))),
             _ => println!("say `dalek [KEYS]`, `compare [KEYS]`, `rates [SECONDS]` or `text [DEPTH]`"),
         }
@@ -95,6 +97,11 @@ fn dalek(device: &dyn Device, keys: usize) {
         compared += launch;
     }
     println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
+}
+
+/// Returns the keys in a launch that compares few keys.
+fn small_launch(keys: f64) -> usize {
+    LAUNCH.min((keys as usize).next_multiple_of(BATCH))
 }
 
 /// Returns the number of windows of most rows. A processor as a device would take seconds to make

@@ -18,7 +18,8 @@
 #   - whole searches beside the reference engine, with the clock and the power meanwhile;
 #   - how long an interrupt takes.
 #
-# It prints a record in the form of RESULTS.txt, and writes it to gpu-record.txt. Set KEYS=1e6 on slow devices.
+# It prints a record in the form of RESULTS.txt, and writes it to gpu-record.txt. On a slow device set
+# KEYS, the keys to compare, and ROUNDS, those of each pattern.
 set -euo pipefail
 
 if [ $# = 3 ]; then
@@ -61,16 +62,14 @@ watched() {
     fi
 }
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.key" "$log.key.pub"' EXIT
 
 interrupt() {
-    "$program" --engine gpu --quiet abcdefghijklmnopq >/dev/null 2>&1 &
-    local search=$! status=0 before
-    sleep 5
+    local status=0 before
     before=$(date +%s%N)
-    kill -INT $search
-    wait $search || status=$?
-    echo "status $status after $((($(date +%s%N) - before) / 1000000)) ms"
+    timeout --foreground --signal=INT --preserve-status 5 \
+        "$program" --engine gpu --quiet --output "$log.key" abcdefghijklmnopq || status=$?
+    echo "status $status, $((($(date +%s%N) - before) / 1000000 - 5000)) ms after the interrupt"
 }
 
 measure() {
@@ -97,7 +96,7 @@ END
     watched 50 "$program" --bench 15 --engine gpu --threads 1
     try 30 "$program" --bench 5 --engine gpu --threads 1 --in fingerprint
     say "what each kind of pattern costs"
-    try 60 "$patterns" --bench --rounds 3 --seconds 0.2 --engine gpu
+    try 80 "$patterns" --bench --rounds "${ROUNDS:-3}" --seconds 0.2 --engine gpu
     say "a search by the GPU engine, by auto, and an interrupt"
     try 40 "$program" --engine gpu --timeout 10s --json abcdefghij | tail -n 1
     try 40 "$program" --timeout 10s --json abcdefghij | tail -n 1

@@ -53,7 +53,7 @@ impl WindowTable {
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
         let bits = (0..windows).map(|window| index_bits(windows, window));
-        bits.map(|bits| 4 * ENTRY << bits).sum()
+        bits.map(|bits| (4 * ENTRY) << bits).sum()
     }
 }
 
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn tables_have_the_sizes_that_the_memory_of_devices_allows() {
         assert_eq!(WindowTable::bytes(126), 126 * 128 * 2);
-        assert_eq!(WindowTable::bytes(12), 12 * 128 << 20);
+        assert_eq!(WindowTable::bytes(12), (12 * 128) << 20);
         let tables = [16, 14, 12, 11].map(|windows| WindowTable::bytes(windows) >> 20);
         assert_eq!(tables, [56, 224, 1536, 5376]);
     }

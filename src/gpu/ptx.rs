@@ -4,8 +4,8 @@
 //! A product of words is a pair of instructions, one for its lower half and one for its upper half.
 //! Assemblers merge the pair into one wide multiply-add if it adds to an aligned pair of registers.
 //! So `e` holds the sums of products that begin at an even word. `o` holds those that begin at an
-//! odd word, one register lower. A multiplication takes 64 wide multiply-adds, and 8 more to fold
-//! the upper half.
+//! odd word, one register lower. A multiplication takes 64 wide multiply-adds, a square 36, and both
+//! take 8 more to fold the upper half.
 //!
 //! Each word of b gives two rows of products: one with the even words of a, which adds to four pairs
 //! and carries out of them, and one with the odd words of a. The last pair of this second row holds
@@ -27,7 +27,8 @@ const FOLD_HALF: u32 = 19;
 /// statement.
 pub(super) fn macros() -> String {
     let mut macros = String::new();
-    for (name, text) in [("MULTIPLY", multiply()), ("ADD", add()), ("SUBTRACT", subtract())] {
+    let texts = [("MULTIPLY", multiply()), ("SQUARE", square()), ("ADD", add()), ("SUBTRACT", subtract())];
+    for (name, text) in texts {
         let _ = writeln!(macros, "#define PTX_{name} \"{}\"", text.replace('\n', "\\n\\t"));
     }
     macros
@@ -50,7 +51,7 @@ impl Text {
     /// Appends instructions that add a row of products, each word of `of` times `times`, to `sum`
     /// from register `at` on. If `last` is `None`, they leave the carry in the flag. Otherwise
     /// `last` is what the last pair adds to in the place of `sum`, and nothing carries.
-    fn row(&mut self, sum: char, at: usize, of: [String; WORDS / 2], times: &str, last: Option<[String; 2]>) {
+    fn row(&mut self, sum: char, at: usize, of: &[String], times: &str, last: Option<[String; 2]>) {
         let mut carry_suffix = "";
         for (number, a) in of.iter().enumerate() {
             let registers = [0, 1].map(|half| format!("{sum}{}", at + 2 * number + half));
@@ -71,6 +72,19 @@ impl Text {
             self.line(&format!("mul.wide.u32 d, {a}, {times}"));
             self.line(&format!("mov.b64 {{{sum}{}, {sum}{}}}, d", 2 * number, 2 * number + 1));
         }
+    }
+
+    /// Appends instructions that fold a product of sixteen words in `e`.
+    fn fold_product(&mut self) {
+        let upper = |word: usize| format!("e{}", WORDS + word);
+        let fold = FOLD.to_string();
+        self.first_row('o', every_second(1, upper), &fold);
+        self.row('e', 0, &every_second(0, upper), &fold, None);
+        self.line("addc.u32 c, o7, 0");
+        self.line("add.cc.u32 e1, e1, o0");
+        (2..WORDS).for_each(|at| self.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
+        self.line("addc.u32 c, c, 0");
+        self.fold();
     }
 
     /// Appends instructions that fold the bits from 255 up of a number. It is in `e` and, from bit
@@ -117,23 +131,53 @@ fn multiply() -> String {
         let [odd, even] = if word % 2 == 1 { ['e', 'o'] } else { ['o', 'e'] };
         let (odd_at, even_at) = (word + word % 2, word - word % 2);
         let carry = if word == 1 { "0".to_owned() } else { format!("{odd}{}", odd_at + WORDS - 2) };
-        text.row(odd, odd_at, every_second(1, a), &b(word), Some([carry, "0".to_owned()]));
-        text.row(even, even_at, every_second(0, a), &b(word), None);
+        text.row(odd, odd_at, &every_second(1, a), &b(word), Some([carry, "0".to_owned()]));
+        text.row(even, even_at, &every_second(0, a), &b(word), None);
         text.line(&format!("addc.u32 {even}{}, 0, 0", even_at + WORDS));
     }
     text.line("add.cc.u32 e1, e1, o0");
     (2..2 * WORDS - 1).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
     text.line(&format!("addc.u32 e{0}, e{0}, o{1}", 2 * WORDS - 1, 2 * WORDS - 2));
 
-    let upper = |word: usize| format!("e{}", WORDS + word);
-    let fold = FOLD.to_string();
-    text.first_row('o', every_second(1, upper), &fold);
-    text.row('e', 0, every_second(0, upper), &fold, None);
-    text.line("addc.u32 c, o7, 0");
-    text.line("add.cc.u32 e1, e1, o0");
-    (2..WORDS).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
-    text.line("addc.u32 c, c, 0");
-    text.fold();
+    text.fold_product();
+    text.end()
+}
+
+/// Returns the text of a square: the products of different words, doubled, and the squares of words.
+/// Each row ends in a pair that holds nothing yet, so no carry leaves it.
+fn square() -> String {
+    let mut text = Text::new();
+    let zero = || "0".to_owned();
+    for word in 1..WORDS {
+        // The word times all lower words. `e` takes the products whose place is even.
+        for (sum, first) in [('e', word % 2), ('o', 1 - word % 2)] {
+            let lower: Vec<String> = (first..word).step_by(2).map(a).collect();
+            let at = word + first - usize::from(sum == 'o');
+            if !lower.is_empty() {
+                text.row(sum, at, &lower, &a(word), Some([zero(), zero()]));
+            }
+        }
+    }
+    text.line("mov.u32 e1, o0");
+    text.line("add.cc.u32 e2, e2, o1");
+    (3..2 * WORDS - 2).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
+    text.line(&format!("addc.u32 e{}, o{}, 0", 2 * WORDS - 2, 2 * WORDS - 3));
+    // The sum is below 2^480, so its double has one bit in the highest word.
+    text.line(&format!("shr.u32 e{}, e{}, 31", 2 * WORDS - 1, 2 * WORDS - 2));
+    for at in (2..2 * WORDS - 1).rev() {
+        text.line(&format!("shf.l.wrap.b32 e{at}, e{}, e{at}, 1", at - 1));
+    }
+    text.line("shl.b32 e1, e1, 1");
+    text.line("mov.u32 e0, 0");
+    let mut carry_suffix = "";
+    for word in 0..WORDS {
+        let (low, high, a) = (2 * word, 2 * word + 1, a(word));
+        let flag = if word + 1 < WORDS { ".cc" } else { "" };
+        text.line(&format!("mad{carry_suffix}.lo.cc.u32 e{low}, {a}, {a}, e{low}"));
+        text.line(&format!("madc.hi{flag}.u32 e{high}, {a}, {a}, e{high}"));
+        carry_suffix = "c";
+    }
+    text.fold_product();
     text.end()
 }
 
@@ -221,6 +265,8 @@ mod tests {
                     registers.insert(operands[0].to_owned(), read[0] * read[1]);
                     continue;
                 }
+                "shl" => (read[0] << read[1], false),
+                "shr" => (read[0] >> read[1], false),
                 "shf.l.wrap" => ((read[1] << 32 | read[0]) << read[2] >> 32, false),
                 "mad.lo" => {
                     let sum = half(read[0] * read[1], name) + read[2];
@@ -290,12 +336,15 @@ mod tests {
     #[test]
     fn the_text_multiplies_adds_and_subtracts() {
         let p: BigUint = (BigUint::from(1u32) << 255) - 19u32;
-        let (multiply, add, subtract) = (multiply(), add(), subtract());
+        let (multiply, square, add, subtract) = (multiply(), square(), add(), subtract());
         let check = |a: &Words8, b: &Words8| {
             let (of_a, of_b) = (number(a), number(b));
             let product = interpret(&multiply, a, b).0;
             assert_eq!(number(&product) % &p, &of_a * &of_b % &p, "{a:x?} * {b:x?}");
             assert!(is_tight(&product), "{a:x?} * {b:x?} = {product:x?}");
+            let squared = interpret(&square, a, a).0;
+            assert_eq!(number(&squared) % &p, &of_a * &of_a % &p, "{a:x?} squared");
+            assert!(is_tight(&squared), "{a:x?} squared = {squared:x?}");
             if !is_tight(a) || !is_tight(b) {
                 return;
             }
@@ -330,7 +379,8 @@ mod tests {
     }
 
     #[test]
-    fn a_multiplication_has_72_wide_multiply_adds() {
-        assert_eq!(interpret(&multiply(), &[1; WORDS], &[1; WORDS]).1, 72);
+    fn a_multiplication_has_72_wide_multiply_adds_and_a_square_44() {
+        let count = |text: String| interpret(&text, &[1; WORDS], &[1; WORDS]).1;
+        assert_eq!((count(multiply()), count(square())), (72, 44));
     }
 }

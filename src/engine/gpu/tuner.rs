@@ -165,7 +165,7 @@ mod tests {
     fn a_disturbed_turn_does_not_decide() {
         // Every fifth turn is slower by half, whatever its size.
         let rate = |windows, batch: u32| {
-            let disturbed = if batch / 17 % 5 == 0 { 0.5 } else { 1.0 };
+            let disturbed = if (batch / 17).is_multiple_of(5) { 0.5 } else { 1.0 };
             disturbed * (1e9 - 2e7 * windows as f64)
         };
         assert_eq!(settle(&[16, 14, 13, 12, 11], rate), 11);

@@ -5,7 +5,7 @@
 // bits from 255 up, at most 77. Sums and differences take tight numbers and are loose. So a
 // sum or a difference is never added to another one without `tighten`.
 //
-// A multiplication is 64 products of words, and 9 more to fold the upper half. On NVIDIA's GPUs PTX
+// A multiplication is 64 products of words, a square 36, and both need 9 more to fold the upper half. On NVIDIA's GPUs PTX
 // keeps the carries in the carry flag (ptx.rs makes its text). On other devices 64-bit sums hold
 // the carries.
 
@@ -26,6 +26,13 @@ FUNCTION void multiply(element *product, const element *a, const element *b)
 {
     element result;
     asm(PTX_MULTIPLY : EIGHT_OUT(&result) : EIGHT_IN(a), EIGHT_IN(b));
+    *product = result;
+}
+
+FUNCTION void square(element *product, const element *a)
+{
+    element result;
+    asm(PTX_SQUARE : EIGHT_OUT(&result) : EIGHT_IN(a));
     *product = result;
 }
 
@@ -73,6 +80,11 @@ FUNCTION void multiply(element *product, const element *a, const element *b)
         product->word[at] = (uint)carry;
         carry >>= 32;
     }
+}
+
+FUNCTION void square(element *product, const element *a)
+{
+    multiply(product, a, a);
 }
 
 FUNCTION void add(element *sum, const element *a, const element *b)
@@ -141,7 +153,7 @@ CALLED void reduce(element *a)
 CALLED void square_times(element *a, int times)
 {
     LOOP for (int count = 0; count < times; count++)
-        multiply(a, a, a);
+        square(a, a);
 }
 
 // Multiplies, adds and subtracts without inlining. The sum and the difference are tight.
