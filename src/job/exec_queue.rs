@@ -11,12 +11,12 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
@@ -44,7 +44,7 @@ const LATE: Duration = Duration::from_millis(500);
 const PREFIX: &[u8] = b"command: ";
 
 /// The longest line that is copied at once, in bytes.
-const LONGEST_LINE: u64 = 64 << 10;
+const LONGEST_LINE: usize = 64 << 10;
 
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
@@ -274,7 +274,10 @@ fn run(command: &OsStr, variables: Variables, has_prefix: bool) -> io::Result<Ex
     }
     let (output, end) = io::pipe()?;
     shell.stdout(end.try_clone()?).stderr(end);
-    let copy = std::thread::Builder::new().name("output".into()).spawn(move || copy_lines(output))?;
+    let unfinished = Unfinished::default();
+    let line = Arc::clone(&unfinished);
+    let thread = std::thread::Builder::new().name("output".into());
+    let copy = thread.spawn(move || copy_lines(output, &line))?;
     #[allow(clippy::disallowed_methods, reason = "the rule is for tests")]
     let mut child = shell.spawn()?;
     // This process holds the other end of the pipe no longer.
@@ -285,23 +288,37 @@ fn run(command: &OsStr, variables: Variables, has_prefix: bool) -> io::Result<Ex
     while !copy.is_finished() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
+    print_line(&mut unfinished.lock().unwrap_or_else(PoisonError::into_inner));
     status
 }
 
+/// The beginning of a line whose end was not read yet.
+type Unfinished = Arc<Mutex<Vec<u8>>>;
+
 /// Copies lines to stderr, with a prefix.
-fn copy_lines(output: impl io::Read) {
-    let mut output = BufReader::new(output);
-    loop {
-        let mut line = PREFIX.to_vec();
-        match output.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(1..) => {}
-            _ => return,
+fn copy_lines(mut output: impl io::Read, unfinished: &Unfinished) {
+    let mut chunk = [0; 4096];
+    while let Ok(len @ 1..) = output.read(&mut chunk) {
+        let mut line = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        for &byte in &chunk[..len] {
+            line.push(byte);
+            if byte == b'\n' || line.len() >= LONGEST_LINE {
+                print_line(&mut line);
+            }
         }
-        if !line.ends_with(b"\n") {
-            line.push(b'\n');
-        }
-        let _ = io::stderr().write_all(&line);
     }
+}
+
+/// Prints a line with a prefix, and empties it. Does nothing if it is empty.
+fn print_line(line: &mut Vec<u8>) {
+    if line.is_empty() {
+        return;
+    }
+    if !line.ends_with(b"\n") {
+        line.push(b'\n');
+    }
+    let _ = io::stderr().write_all(&[PREFIX, line].concat());
+    line.clear();
 }
 
 /// Whether SIGINT ended a command.

@@ -84,8 +84,12 @@ impl Reporter for Report<'_> {
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
         let several = self.several();
         if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
-            for pattern in self.search.patterns.iter().take_while(|_| may_go_on()) {
+            // The first estimate is always printed, also after the shortest timeout.
+            for pattern in &self.search.patterns {
                 self.print_json(&json::estimate(pattern, several.as_ref(), rate))?;
+                if !may_go_on() {
+                    break;
+                }
             }
         }
         if !rate.is_settled {

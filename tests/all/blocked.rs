@@ -307,7 +307,9 @@ fn time_in_which_the_process_is_stopped_does_not_count() {
 #[test]
 fn every_number_of_threads_ends_within_a_second() {
     within_a_second(|| {
-        let mut search = program(&["-t", "1024", "abcdefghijabcdefghij"]);
+        let directory = TempDir::new().unwrap();
+        let mut search = program(&["-t", "1024", "abcdefghijabcdefghij", "-o"]);
+        let search = search.arg(directory.path().join("key"));
         let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
         std::thread::sleep(Duration::from_secs(2));
         let (status, stderr, took) = end_by(child, Signal::INT);
