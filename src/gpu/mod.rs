@@ -19,8 +19,8 @@
 //!
 //! Both hosts and the PTX stay, because each has what the others lack. OpenCL reaches the devices of
 //! all other makers. CUDA reports how much a device runs at the same time, needs no OpenCL driver,
-//! and its compiler keeps pairs of registers. The PTX carries in the carry flag: RESULTS.txt has the
-//! counts without it.
+//! and its compiler keeps pairs of registers. The PTX keeps carries in the carry flag: entry 28
+//! of RESULTS.txt has the counts without it.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::error::JobError;
 use super::expected::expected_attempts;
+use super::open::usable_threads;
 use super::rate::Rate;
 use crate::engine::{self, Engine};
 use crate::escape::escaped;
@@ -60,6 +61,7 @@ pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
     let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
+    let threads = usable_threads(threads, &mut notices);
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
     let engine = measure.fastest(engines)?;
@@ -78,6 +80,7 @@ pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
 pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
     let engines = engines(engine)?;
+    let threads = usable_threads(threads, &mut notices);
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
     let figures = measure.compare(&engines, time)?;

@@ -16,7 +16,7 @@ use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
-use crate::search::{Measure, Quota, Stop};
+use crate::search::{Measure, Quota, Stop, max_threads};
 use crate::store::{Demands, Destination};
 
 /// What people must know about a key that no file holds.
@@ -60,7 +60,8 @@ impl PreparedSearch {
     ///
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
-        let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, .. } = plan;
+        let SearchPlan { patterns, mut notices, quota, engine, timeout, .. } = plan;
+        let threads = usable_threads(plan.threads, &mut notices);
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
@@ -134,6 +135,15 @@ impl PreparedSearch {
     pub fn workers(&self) -> usize {
         self.engine.workers(self.threads.get())
     }
+}
+
+/// Returns the number of threads that a search starts. Adds a notice if it is not `threads`.
+pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -> NonZeroUsize {
+    let most = max_threads();
+    if threads > most {
+        notices.push(Notice::note(format!("{most} threads are used: more do not help on this machine")));
+    }
+    threads.min(most)
 }
 
 /// Returns the longest of the texts of patterns.

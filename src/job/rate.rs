@@ -42,23 +42,22 @@ impl RateMeter {
         }
         let since = self.since.get_or_insert(*progress);
         let elapsed = progress.elapsed.saturating_sub(since.elapsed);
-        let attempts = progress.attempts - since.attempts;
-        if elapsed < SHORTEST || attempts == 0 {
+        if elapsed < SHORTEST || progress.attempts == since.attempts {
             return None;
         }
         (self.is_wanted, self.is_unknown) = (false, false);
-        let keys_per_second = attempts as f64 / elapsed.as_secs_f64();
+        let keys_per_second = progress.keys_per_second_since(since);
         Some(Rate { keys_per_second, is_settled: true, tuning: engine.tuning() })
     }
 
     /// Returns the mean rate of a search so far, unless a rate was returned before.
-    pub(super) fn so_far(&mut self, attempts: u64, elapsed: Duration) -> Option<Rate> {
-        let elapsed = elapsed.as_secs_f64();
-        if !self.is_unknown || attempts == 0 || elapsed == 0.0 {
+    pub(super) fn so_far(&mut self, progress: &Progress) -> Option<Rate> {
+        if !self.is_unknown || progress.attempts == 0 || progress.elapsed.is_zero() {
             return None;
         }
         self.is_unknown = false;
-        Some(Rate { keys_per_second: attempts as f64 / elapsed, is_settled: false, tuning: None })
+        let keys_per_second = progress.keys_per_second_since(&Progress::NONE);
+        Some(Rate { keys_per_second, is_settled: false, tuning: None })
     }
 }
 
@@ -100,18 +99,18 @@ mod tests {
         let rate = meter.progress(&engine, &progress(10_000, 400)).unwrap();
         assert!(rate.is_settled && (rate.keys_per_second - 40_000.0).abs() < 1e-6);
         assert!(meter.progress(&engine, &progress(20_000, 500)).is_none());
-        assert!(meter.so_far(20_000, Duration::from_secs(1)).is_none());
+        assert!(meter.so_far(&progress(20_000, 1000)).is_none());
     }
 
     #[test]
     fn before_that_the_mean_so_far_is_returned_once() {
         let engine = Tuned(AtomicBool::new(true));
         let mut meter = RateMeter::new(true);
-        assert!(meter.so_far(0, Duration::from_secs(1)).is_none());
-        assert!(meter.so_far(10, Duration::ZERO).is_none());
-        let rate = meter.so_far(500, Duration::from_millis(500)).unwrap();
+        assert!(meter.so_far(&progress(0, 1000)).is_none());
+        assert!(meter.so_far(&progress(10, 0)).is_none());
+        let rate = meter.so_far(&progress(500, 500)).unwrap();
         assert!(!rate.is_settled && (rate.keys_per_second - 1000.0).abs() < 1e-6);
-        assert!(meter.so_far(900, Duration::from_secs(1)).is_none());
+        assert!(meter.so_far(&progress(900, 1000)).is_none());
         assert!(meter.progress(&engine, &progress(0, 0)).is_none());
         assert!(meter.progress(&engine, &progress(0, 200)).is_none(), "no batch has ended");
         assert!(meter.progress(&engine, &progress(10, 400)).is_some_and(|rate| rate.is_settled));
@@ -121,7 +120,7 @@ mod tests {
     fn a_quiet_search_has_no_rate() {
         let engine = Tuned(AtomicBool::new(true));
         let mut meter = RateMeter::new(false);
-        assert!(meter.so_far(500, Duration::from_secs(1)).is_none());
+        assert!(meter.so_far(&progress(500, 1000)).is_none());
         assert!(meter.progress(&engine, &progress(0, 0)).is_none());
         assert!(meter.progress(&engine, &progress(1000, 1000)).is_none());
     }

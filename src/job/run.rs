@@ -79,7 +79,7 @@ impl PreparedSearch {
             teller.hurry();
         }
         let ended = searched.and_then(|summary| {
-            let rate = delivery.meter.so_far(summary.attempts, summary.elapsed);
+            let rate = delivery.meter.so_far(&summary.progress());
             delivery.tell_rate(rate);
             let (end, added) = (summary.end, outcome(delivery.agent.not_added));
             teller.summary(summary);

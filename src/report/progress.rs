@@ -49,10 +49,7 @@ impl Recent {
     /// Returns the mean rate of the recent progress.
     fn rate(&self, progress: &Progress) -> f64 {
         let first = self.0.front().filter(|first| first.attempts < progress.attempts);
-        let (keys, time) = first.map_or((progress.attempts, progress.elapsed), |first| {
-            (progress.attempts - first.attempts, progress.elapsed - first.elapsed)
-        });
-        keys as f64 / time.as_secs_f64().max(1e-9)
+        progress.keys_per_second_since(first.unwrap_or(&Progress::NONE))
     }
 }
 
@@ -85,8 +82,7 @@ impl Status {
 
     /// Returns the state at the end of a search, at its mean rate.
     pub(super) fn at_end(forecast: &mut Forecast, summary: &Summary) -> Self {
-        let Summary { attempts, elapsed, .. } = *summary;
-        Self::at_rate(forecast, summary.keys_per_second(), &Progress { attempts, elapsed })
+        Self::at_rate(forecast, summary.keys_per_second(), &summary.progress())
     }
 
     fn at_rate(forecast: &mut Forecast, keys_per_second: f64, progress: &Progress) -> Self {

@@ -337,7 +337,7 @@ impl<'a> Report<'a> {
         let is_encrypting = self.search.protection.is_some() && summary.found > 0;
         let elapsed = if is_encrypting && wanted == 1 { self.last_found } else { summary.elapsed };
         let is_rate_known = elapsed >= LEAST_FOR_RATE && (!is_encrypting || wanted == 1);
-        let rate = summary.attempts as f64 / elapsed.as_secs_f64().max(1e-9);
+        let rate = Progress { elapsed, ..summary.progress() }.keys_per_second_since(&Progress::NONE);
         let rate = if is_rate_known { format!(", {} keys/s", rough(rate)) } else { String::new() };
         format!(
             "{} tried in {}{rate} ({}, {})",

@@ -28,7 +28,7 @@ pub struct Find {
     pub attempts: u64,
     /// The candidates that all workers had tried at the end of the batch of this key.
     pub tried: u64,
-    /// The time since the search began.
+    /// The time since the search began, without the time in which the process was stopped.
     pub elapsed: Duration,
     /// The text that [`Search::prepare`](super::Search::prepare) made, if any.
     pub prepared: Option<Zeroizing<String>>,
@@ -66,6 +66,18 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
+impl Progress {
+    /// The progress before the first candidate.
+    pub const NONE: Self = Self { attempts: 0, elapsed: Duration::ZERO };
+
+    /// Returns the candidates per second of all threads together since an earlier progress.
+    #[must_use]
+    pub fn keys_per_second_since(&self, earlier: &Self) -> f64 {
+        let time = self.elapsed.saturating_sub(earlier.elapsed).as_secs_f64();
+        self.attempts.saturating_sub(earlier.attempts) as f64 / time.max(1e-9)
+    }
+}
+
 /// The result of a whole search.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -77,17 +89,24 @@ pub struct Summary {
     pub given_up: Vec<PatternId>,
     /// The candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
-    /// The time from the first seed to the end of the last worker.
+    /// The time from the first seed to the end of the last worker, without the time in which the
+    /// process was stopped.
     pub elapsed: Duration,
     /// The reason why the search ended.
     pub end: End,
 }
 
 impl Summary {
+    /// Returns the progress at the end.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        Progress { attempts: self.attempts, elapsed: self.elapsed }
+    }
+
     /// Returns the candidates per second of all threads together.
     #[must_use]
     pub fn keys_per_second(&self) -> f64 {
-        self.attempts as f64 / self.elapsed.as_secs_f64().max(1e-9)
+        self.progress().keys_per_second_since(&Progress::NONE)
     }
 }
 

@@ -179,13 +179,12 @@ impl Measure<'_> {
             timeout: Some(warm_up + time),
             prepare: None,
         };
-        let mut warm = WarmUp { length: warm_up, end: Progress { attempts: 0, elapsed: Duration::ZERO } };
+        let mut warm = WarmUp { length: warm_up, end: Progress::NONE };
         let summary = search.run(self.stop, &mut warm).map_err(MeasureError::Failed)?;
         if let End::Signal(signal) = summary.end {
             return Err(MeasureError::Signal(signal));
         }
-        let Progress { attempts, elapsed } = warm.end;
-        Ok((summary.attempts - attempts) as f64 / (summary.elapsed - elapsed).as_secs_f64())
+        Ok(summary.progress().keys_per_second_since(&warm.end))
     }
 }
 

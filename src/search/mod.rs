@@ -36,6 +36,6 @@ pub use find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, Sea
 pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread};
 pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
-pub use request::{Goal, MAX_THREADS, Prepare, Search};
+pub use request::{Goal, MAX_THREADS, Prepare, Search, max_threads};
 pub use stop::{Signal, Stop};
 pub use stream::{SeedStream, check_randomness};

@@ -10,14 +10,14 @@ use super::find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError,
 use super::prepare::{Preparer, WORKER_STACK};
 use super::prove;
 use super::quota::{Quota, Remaining};
-use super::request::{Goal, MAX_THREADS, Search};
+use super::request::{Goal, Search, max_threads};
 use super::shared_value::SharedValue;
 use super::stop::Stop;
 use super::stream::SeedStream;
 use crate::engine::Hit;
 use crate::key::EncodeError;
 use crate::pattern::{Matcher, PatternId};
-use crate::sys::WipeStack;
+use crate::sys::{WipeStack, process_time};
 
 /// The time between two reports of progress, and the longest time until a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -25,9 +25,12 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long the workers sleep while the observer has no room, before they look again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long finds may still be prepared after a signal or the timeout. The usual encryption takes
+/// How long finds may still be prepared after a signal. The usual encryption takes
 /// less. With one tick before it and one sync after it, the search ends within a second.
 const GRACE: Duration = Duration::from_millis(400);
+
+/// How late the calling thread wakes up at least after the process was stopped.
+const LATE: Duration = Duration::from_millis(500);
 
 /// The finds that each worker proves in a measurement. This is a sample: a search proves only finds
 /// that are wanted.
@@ -39,8 +42,9 @@ impl Search<'_> {
     ///
     /// Finds that were made before the end are passed to the observer first, unless an error ends
     /// the search. With [`prepare`](Self::prepare), a find that is not prepared 400 ms after a
-    /// signal or the timeout is given up, and the summary lists it. Its thread continues until the
-    /// preparation is finished, and wipes the result.
+    /// signal is given up, and the summary lists it. Its thread continues until the preparation is
+    /// finished, and wipes the result. After the timeout, finds are prepared as long as it takes. A
+    /// search tries at least one batch before its timeout.
     ///
     /// # Errors
     ///
@@ -51,7 +55,7 @@ impl Search<'_> {
     ///
     /// Panics if a worker, a preparation or the observer panics.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
-        let threads = self.engine.workers(self.threads.get().min(MAX_THREADS));
+        let threads = self.engine.workers(self.threads.min(max_threads()).get());
         let set = self.engine.instruction_set();
         let streams: Vec<SeedStream> = (0..threads)
             .map(|_| SeedStream::with_set(set))
@@ -87,7 +91,7 @@ impl Search<'_> {
             give_up_at: OnceLock::new(),
             given_up: Mutex::new(Vec::new()),
             remaining: Mutex::new(remaining),
-            began: Instant::now(),
+            clock: WorkClock::start(),
         };
         let (finds, inbox) = sync_channel(MAX_FINDS_AT_ONCE);
         let outcome = pool.in_place_scope(|scope| {
@@ -112,7 +116,7 @@ impl Search<'_> {
             found,
             given_up,
             attempts: shared.attempts.load(Relaxed),
-            elapsed: shared.began.elapsed(),
+            elapsed: shared.clock.elapsed(),
         })
     }
 
@@ -143,7 +147,40 @@ struct Shared<'a> {
     give_up_at: OnceLock<Instant>,
     /// The first pattern of each find that was given up.
     given_up: Mutex<Vec<PatternId>>,
+    clock: WorkClock,
+}
+
+/// The time of a search, without the time in which the process was stopped.
+struct WorkClock {
     began: Instant,
+    /// The nanoseconds in which the process was stopped.
+    stopped: AtomicU64,
+}
+
+impl WorkClock {
+    fn start() -> Self {
+        Self { began: Instant::now(), stopped: AtomicU64::new(0) }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed().saturating_sub(Duration::from_nanos(self.stopped.load(Relaxed)))
+    }
+
+    /// Waits for `longest` at most. If that took far longer and the process computed next to nothing
+    /// meanwhile, it was stopped.
+    fn watch<T>(&self, longest: Duration, wait: impl FnOnce() -> T) -> T {
+        let (began, computed) = (Instant::now(), process_time());
+        let result = wait();
+        let waited = began.elapsed();
+        let beyond = waited.saturating_sub(longest);
+        if beyond >= LATE {
+            let computed = process_time().zip(computed).map(|(now, before)| now.saturating_sub(before));
+            if computed.is_some_and(|computed| computed < waited / 10) {
+                self.stopped.fetch_add(beyond.as_nanos() as u64, Relaxed);
+            }
+        }
+        result
+    }
 }
 
 /// A message of a worker: a find, or an error.
@@ -248,7 +285,7 @@ impl Shared<'_> {
             patterns,
             attempts: batch.start + hit.index + 1,
             tried: batch.end,
-            elapsed: self.began.elapsed(),
+            elapsed: self.clock.elapsed(),
             prepared: None,
         }))
     }
@@ -303,34 +340,36 @@ impl Shared<'_> {
         stop: &Stop,
         observer: &mut O,
     ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
-        let deadline = self.search.timeout.and_then(|timeout| self.began.checked_add(timeout));
-        let mut next_tick = self.began + TICK;
+        let deadline = self.search.timeout.and_then(|timeout| self.clock.began.checked_add(timeout));
+        let mut next_tick = self.clock.began + TICK;
         let (mut kept, mut early_end) = (0, None);
         loop {
             let now = Instant::now();
-            if early_end.is_none() {
-                let is_over = deadline.is_some_and(|deadline| deadline <= now);
-                early_end = stop.acknowledge().map(End::Signal).or(is_over.then_some(End::Timeout));
-                if early_end.is_some() {
-                    self.end(GRACE);
-                }
+            let is_over = deadline.is_some_and(|deadline| deadline <= now);
+            if let (None | Some(End::Timeout), Some(signal)) = (early_end, stop.acknowledge()) {
+                early_end = Some(End::Signal(signal));
+                self.end(GRACE);
+            } else if early_end.is_none() && is_over && self.attempts.load(Relaxed) > 0 {
+                early_end = Some(End::Timeout);
+                self.ended.store(true, Relaxed);
             }
             if next_tick <= now {
                 next_tick = now + TICK;
                 let attempts = self.attempts.load(Relaxed);
-                let progress = Progress { attempts, elapsed: self.began.elapsed() };
+                let progress = Progress { attempts, elapsed: self.clock.elapsed() };
                 observer.progress(&progress).map_err(SearchError::Observer)?;
                 self.search.pass_notices(observer);
             }
             let is_full = !observer.has_room();
             self.is_full.store(is_full, Relaxed);
             let mut wake = deadline
-                .filter(|_| early_end.is_none())
+                .filter(|_| early_end.is_none() && !is_over)
                 .map_or(next_tick, |deadline| deadline.min(next_tick));
-            if is_full {
+            if is_full || is_over && early_end.is_none() {
                 wake = wake.min(now + PAUSE);
             }
-            match inbox.recv_timeout(wake.saturating_duration_since(now)) {
+            let longest = wake.saturating_duration_since(now);
+            match self.clock.watch(longest, || inbox.recv_timeout(longest)) {
                 Ok(message) => kept += self.accept(message, inbox, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone. If one of them panicked, the pool passes the panic on.

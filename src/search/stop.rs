@@ -62,24 +62,26 @@ impl Signal {
         }
     }
 
-    /// Returns the signals that end a search of this process.
+    /// Returns the signals that end a search of this process: those that were not ignored when it
+    /// began. `nohup` ignores SIGHUP, and a shell without job control ignores SIGINT for a command
+    /// in the background. On systems without `/proc`, SIGHUP keeps its effect.
     #[cfg(unix)]
     fn ending() -> impl Iterator<Item = Self> {
-        let hangup = (*TAKES_HANGUP).then_some(Self::Hangup);
-        [Self::Interrupt, Self::Terminate].into_iter().chain(hangup)
+        let takes = |signal: &Self| match *IGNORED {
+            Some(mask) => mask & (1 << (signal.number() - 1)) == 0,
+            None => *signal != Self::Hangup,
+        };
+        [Self::Interrupt, Self::Terminate, Self::Hangup].into_iter().filter(takes)
     }
 }
 
-/// Whether SIGHUP ends a search: only where the system reports that it is not ignored. `nohup`
-/// ignores it, and it stays ignored. On systems without `/proc` the signal keeps its effect. The
-/// value is read once, before this process handles the signal.
+/// The signals that were ignored when the process began, as bits, if the system tells it. The value
+/// is read once, before this process handles a signal.
 #[cfg(unix)]
-static TAKES_HANGUP: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| {
-    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| {
-        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        ignored.is_some_and(|mask| mask & (1 << (SIGHUP - 1)) == 0)
-    })
+static IGNORED: std::sync::LazyLock<Option<u64>> = std::sync::LazyLock::new(|| {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
 });
 
 impl Stop {
@@ -108,8 +110,8 @@ impl Stop {
         Ok(())
     }
 
-    /// Returns a stop that SIGINT and SIGTERM request, for the whole process. On Linux SIGHUP
-    /// requests it, too, if it is not ignored. After [`Self::acknowledge`] has returned the request,
+    /// Returns a stop that SIGINT, SIGTERM and, on Linux, SIGHUP request, for the whole process. A
+    /// signal that was ignored when the process began stays ignored, on Linux. After [`Self::acknowledge`] has returned the request,
     /// a further signal ends the process at once. Before that it has no effect, because `timeout`
     /// and other tools send each signal twice.
     ///

@@ -20,13 +20,13 @@ fn unusable(source: &io::Error) -> String {
     if is_exposed { NO_MODES } else { ANOTHER_DIRECTORY }.to_owned()
 }
 
-/// The error of a private file that others can read, whatever mode it is given.
+/// The error of a private file that others can read, whatever mode or access list it is given.
 #[derive(Debug)]
-pub(super) struct Exposed(pub(super) u32);
+pub(super) struct Exposed(pub(super) String);
 
 impl fmt::Display for Exposed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "files there have the mode {:04o}, with which others can read them", self.0)
+        write!(f, "others can read every file there ({})", self.0)
     }
 }
 

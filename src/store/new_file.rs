@@ -38,9 +38,7 @@ use tempfile::NamedTempFile;
 #[cfg(target_os = "linux")]
 use zeroize::Zeroizing;
 
-#[cfg(unix)]
-use super::error::Exposed;
-use super::error::FileError;
+use super::error::{Exposed, FileError};
 use super::name::parent;
 use super::sync::sync;
 use super::temporary::temporary;
@@ -82,14 +80,22 @@ fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> 
     let changed = file.set_permissions(Permissions::from_mode(wanted));
     let given = mode()?;
     if access == Access::Owner && given & 0o077 != 0 && !allow_exposed {
-        return Err(io::Error::other(Exposed(given)));
+        return Err(io::Error::other(Exposed(format!("mode {given:04o}"))));
     }
     if given & 0o600 == 0o600 { Ok(()) } else { changed }
 }
 
+/// Checks the access list of a private file, unless it may be exposed. A file system without access
+/// lists, such as FAT, has none.
 #[cfg(not(unix))]
-fn set_mode(_: &File, _: Access, _: bool) -> io::Result<()> {
-    Ok(())
+fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> {
+    if access == Access::Everyone || allow_exposed {
+        return Ok(());
+    }
+    match crate::sys::ForeignAccess::of(file)? {
+        Some(others) => Err(io::Error::other(Exposed(others.to_string()))),
+        None => Ok(()),
+    }
 }
 
 /// Writes a new file that is complete and durable and has its final mode. Never overwrites a file.

@@ -12,7 +12,7 @@ pub mod windows;
 pub use ed25519_batch::memory::{WipeStack, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use host::host_name;
-pub use process::{close_files_on_exec, forbid_core_dumps};
+pub use process::{close_files_on_exec, forbid_core_dumps, process_time};
 pub use random::{RandomnessError, fill_random};
 
 #[cfg(test)]

@@ -23,6 +23,18 @@ pub fn forbid_core_dumps() -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the time that all threads of this process have computed, where the system tells it.
+#[must_use]
+pub fn process_time() -> Option<std::time::Duration> {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        clock_gettime(ClockId::ProcessCPUTime).try_into().ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// Keeps all open files but stdin, stdout and stderr from programs that this process runs. Files
 /// that the standard library opens are kept from them anyway, but not files that were open when
 /// this process began, such as that of a passphrase in `/dev/fd/3`.

@@ -11,10 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    Ran, body, check_pair, check_secret, comment, names, objects, of_type, program, run, start, succeed, text,
+    LEDGER, Ran, body, check_pair, check_secret, comment, full_pipe, is_timed, names, objects, of_type,
+    program, run, start, succeed, text, wait_until,
 };
 use crate::ssh_agent::{ADD, ADD_CONSTRAINED, Agent, FAILURE, LIST, Reply, SUCCESS, imitate};
 use crate::sshd::Server;
@@ -406,4 +408,82 @@ fn a_key_that_nothing_takes_is_reported_as_lost() {
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
     assert!(ran.stderr.starts_with("error: the agent closed the connection, and cannot "), "{}", ran.stderr);
     assert!(ran.stderr.contains("\nhint: the key that was just found is lost; "), "{}", ran.stderr);
+}
+
+/// Returns the number of key pairs in a directory, and the lines of its ledger.
+fn counts(directory: &Path) -> (usize, usize) {
+    let ledger = fs::read_to_string(directory.join(LEDGER)).unwrap_or_default();
+    let pairs = if directory.exists() { names(directory) } else { Vec::new() };
+    (pairs.iter().filter(|name| name.ends_with(".pub")).count(), ledger.lines().count())
+}
+
+/// One key as well as many: the files are there when the agent gets the key, the agent has the key when
+/// the ledger gets its line, and both are there when the command begins. No step waits for a reader.
+#[test]
+fn every_find_takes_the_same_route() {
+    for keys in [1, 20] {
+        let place = Place::new();
+        let directory = place.work().join("keys");
+        let seen = directory.clone();
+        let added = std::cell::Cell::new(0);
+        let (wrong, problems) = std::sync::mpsc::channel();
+        let held = imitate(&place.socket(), move |count, message| {
+            if count >= TRIAL && is_add(message) {
+                let (pairs, lines) = counts(&seen);
+                let before = added.replace(added.get() + 1);
+                if pairs <= before || lines > before {
+                    let _ = wrong.send(format!("{pairs} pairs and {lines} lines before key {before}"));
+                }
+            }
+            None
+        });
+        let count = keys.to_string();
+        let command = format!("grep -qF \"$VANITY_PUBLIC_KEY\" keys/{LEDGER} && echo ran >> log");
+        let mut search = place.program(&["--agent", "-n", &count, "ab", "-d", "keys", "--exec", &command]);
+        let (_reader, writer) = full_pipe();
+        let child = start(search.stdout(writer).stderr(Stdio::piped()));
+        let ran = || fs::read_to_string(place.work().join("log")).unwrap_or_default().lines().count();
+        wait_until("every command has run", || ran() == keys);
+        assert_eq!((counts(&directory), held.lock().unwrap().len()), ((keys, keys), keys));
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        assert_eq!(child.end().status, Some(143));
+        assert_eq!(problems.try_iter().collect::<Vec<_>>(), [""; 0]);
+    }
+}
+
+/// Until a find is in a file, it is in memory alone. Neither a second signal nor the timeout costs it.
+#[test]
+fn a_find_that_a_silent_agent_has_is_in_a_file_after_a_signal_or_the_timeout() {
+    for timeout in [None, Some("--timeout=1s")] {
+        let place = Place::new();
+        let (asked, is_asked) = std::sync::mpsc::channel();
+        imitate(&place.socket(), move |count, _| {
+            (count >= TRIAL).then(|| {
+                let _ = asked.send(());
+                Reply::Hang
+            })
+        });
+        let mut search = place.program(&["--agent", "-t", "1", "-n", "1000000", "ab"]);
+        search.args(timeout).stdout(Stdio::null()).stderr(Stdio::piped());
+        let began = Instant::now();
+        let child = start(&mut search);
+        is_asked.recv_timeout(Duration::from_secs(60)).unwrap();
+        if timeout.is_none() {
+            for _ in 0..2 {
+                kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+        let ran = child.end();
+        assert_eq!(ran.status, Some(if timeout.is_some() { 1 } else { 130 }), "{ran:?}");
+        let is_quick = began.elapsed() < Duration::from_secs(4);
+        assert!(is_quick || !is_timed(), "{:?}", began.elapsed());
+        let files: Vec<String> =
+            names(&place.work()).into_iter().filter(|name| !name.ends_with(".pub")).collect();
+        assert!(!files.is_empty(), "{ran:?}");
+        for file in files {
+            check_pair(&place.work().join(&file));
+            assert!(ran.stderr.contains(&format!("the key is kept in ./{file}\n")), "{}", ran.stderr);
+        }
+    }
 }

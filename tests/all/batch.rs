@@ -505,6 +505,38 @@ fn a_full_disk_ends_the_batch_and_keeps_every_reported_key() {
     }
 }
 
+/// With no room for a pair and its line, the search is refused. Else every command finds the line of its
+/// key, and every problem is named.
+#[test]
+fn a_small_disk_takes_a_whole_key_or_none() {
+    let Some(unshare) = program::unshare() else { return };
+    for kibibytes in [4, 8, 12, 16, 32, 64] {
+        for (options, fits) in [("-o \"$2/ab-x\"", 8), ("-n 3 -d \"$2\"", 12)] {
+            let outer = TempDir::new().unwrap();
+            let script = format!(
+                "\"$1\" --json -q ab {options} --exec 'echo \"$VANITY_PRIVATE_KEY_FILE\" >> log; \
+                 test ! -e disk/{LEDGER} || grep -qF \"$VANITY_PUBLIC_KEY\" disk/{LEDGER} || test ! -e disk/\"${{VANITY_PRIVATE_KEY_FILE##*/}}\" || echo early >> log'"
+            );
+            let (ran, copy) = on_small_disk(&unshare, outer.path(), &format!("size={kibibytes}k"), &script);
+            let log = fs::read_to_string(outer.path().join("log")).unwrap_or_default();
+            assert!(!log.contains("early"), "{kibibytes}: {ran:?}");
+            if kibibytes < fits {
+                assert_eq!((ran.status, log.as_str()), (Some(2), ""), "{kibibytes} {options}: {ran:?}");
+                assert!(ran.stderr.starts_with("error: cannot create files in "), "{ran:?}");
+                continue;
+            }
+            assert!(matches!(ran.status, Some(0 | 1)), "{kibibytes} {options}: {ran:?}");
+            let found = objects(&ran.stdout);
+            assert!(!of_type(&found, "found").is_empty(), "{kibibytes} {options}: {ran:?}");
+            privates(&copy).iter().for_each(|name| drop(check_pair(&copy.join(name))));
+            // A line that could not be written is named, whatever else has failed.
+            let lines = fs::read_to_string(copy.join(LEDGER)).unwrap_or_default();
+            let is_missing = options.contains("-d") && lines.lines().count() < privates(&copy).len();
+            assert_eq!(ran.stderr.contains(&format!("{LEDGER}'")), is_missing, "{kibibytes}: {ran:?}");
+        }
+    }
+}
+
 #[test]
 fn a_disk_that_becomes_read_only_ends_the_batch_and_keeps_every_reported_key() {
     let Some(unshare) = program::unshare() else { return };

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{PipeReader, PipeWriter, Read as _, Write as _, pipe};
+use std::io::{BufRead as _, BufReader, PipeWriter, Read as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -13,31 +13,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    ENDLESS, LEDGER, Running, body, check_pair, derived, names, objects, of_type, program, public_path,
-    start, within_a_second,
+    ENDLESS, LEDGER, Running, body, check_pair, command, derived, executable, full_pipe, names, objects,
+    of_type, positive, program, public_path, run, start, wait_until, within_a_second,
 };
 use crate::require;
 use crate::terminal::Typist;
-
-/// Returns a pipe that takes no further byte until its reader reads.
-fn full_pipe() -> (PipeReader, PipeWriter) {
-    let (reader, mut writer) = pipe().unwrap();
-    rustix::io::ioctl_fionbio(&writer, true).unwrap();
-    for size in [4096, 1] {
-        while writer.write(&vec![b'\n'; size]).is_ok() {}
-    }
-    rustix::io::ioctl_fionbio(&writer, false).unwrap();
-    (reader, writer)
-}
-
-/// Waits until `is_so`, and fails if it never is.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
 
 /// Returns the private files in a directory of keys.
 fn private_files(directory: &Path) -> Vec<String> {
@@ -245,4 +225,105 @@ fn a_key_that_no_directory_takes_is_shown_on_the_terminal() {
         shown.contains("/home/abcde-") && shown.contains("hint: save the key that is shown above"),
         "{shown}"
     );
+}
+
+/// A reader takes some bytes of stdout or of stderr, and then no more, or closes the stream. Whatever
+/// was found is stored, and a signal ends the program.
+#[test]
+fn a_reader_that_stops_at_any_write_costs_no_key_and_no_signal() {
+    let modes: [&[&str]; 3] = [&[], &["--json"], &["--progress", "json"]];
+    std::thread::scope(|scope| {
+        for (mode, bytes, is_stdout, closes) in modes.into_iter().flat_map(|mode| {
+            [(0, true, false), (300, true, false), (1, true, true), (0, false, false), (300, false, true)]
+                .map(|(bytes, is_stdout, closes)| (mode, bytes, is_stdout, closes))
+        }) {
+            scope.spawn(move || stop_reading(mode, bytes, is_stdout, closes));
+        }
+    });
+}
+
+fn stop_reading(mode: &[&str], bytes: usize, is_stdout: bool, closes: bool) {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut search = program(&["-t", "1", "-n", ENDLESS, "ab"]);
+    search.args(mode).arg("-d").arg(&keys);
+    if is_stdout {
+        search.stdout(writer).stderr(Stdio::null());
+    } else {
+        search.stdout(Stdio::null()).stderr(writer);
+    }
+    let mut child = start(&mut search);
+    drop(search);
+    reader.read_exact(&mut vec![0; bytes]).unwrap();
+    let reader = (!closes).then_some(reader);
+    // Nobody reads the errors of a closed stdout, and a closed stderr ends no search.
+    if is_stdout && closes {
+        await_end(&mut child);
+    } else {
+        wait_until("keys are stored", || private_files(&keys).len() > 20);
+        let (status, _, _) = end_by(child, Signal::TERM);
+        assert_eq!(status, Some(143), "{mode:?}, {bytes} bytes");
+    }
+    drop(reader);
+    assert!(check_directory(&keys) > 0);
+}
+
+#[test]
+fn signals_that_were_ignored_at_the_start_stay_ignored() {
+    let script = "trap '' INT TERM; exec \"$0\" -t 1 --timeout 1s --json abcdefghijabcdefghij";
+    let child =
+        start(command("sh").args(["-c", script, executable()]).stdout(Stdio::piped()).stderr(Stdio::null()));
+    std::thread::sleep(Duration::from_millis(500));
+    for signal in [Signal::INT, Signal::TERM] {
+        kill_process(Pid::from_child(&child), signal).unwrap();
+    }
+    let ran = child.end();
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+}
+
+#[test]
+fn time_in_which_the_process_is_stopped_does_not_count() {
+    let mut search = program(&["-t", "1", "--json", "abcdefghijabcdefghij"]);
+    let mut child = start(search.stdout(Stdio::piped()).stderr(Stdio::null()));
+    let began = Instant::now();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    // The estimate is printed when the search runs.
+    stdout.read_line(&mut text).unwrap();
+    let stop = Duration::from_secs(3);
+    kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+    std::thread::sleep(stop);
+    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    stdout.read_to_string(&mut text).unwrap();
+    let (all, objects) = (began.elapsed(), objects(&text));
+    let seconds = positive(of_type(&objects, "summary")[0], "seconds");
+    assert!(seconds < (all - stop).as_secs_f64() + 0.7, "{seconds} of {all:?}");
+    assert_eq!(child.end().status, Some(130));
+}
+
+#[test]
+fn every_number_of_threads_ends_within_a_second() {
+    within_a_second(|| {
+        let mut search = program(&["-t", "1024", "abcdefghijabcdefghij"]);
+        let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+        std::thread::sleep(Duration::from_secs(2));
+        let (status, stderr, took) = end_by(child, Signal::INT);
+        assert_eq!(status, Some(130));
+        let processors = std::thread::available_parallelism().unwrap().get();
+        let note = format!("note: {} threads are used", 32 * processors);
+        assert!(processors >= 32 || stderr.contains(&note), "{stderr}");
+        took
+    });
+}
+
+#[test]
+fn the_shortest_timeout_has_its_estimate() {
+    let ran = run(&mut program(&["--json", "-q", "--timeout", "1ns", "abcdefghijabcdefghij"]));
+    let objects = objects(&ran.stdout);
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    positive(of_type(&objects, "estimate")[0], "seconds_50");
+    assert_eq!(of_type(&objects, "summary").len(), 1);
 }

@@ -4,15 +4,17 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{program, require};
 use program::{
-    LEDGER, Ran, check_pair, command, executable, names, objects, of_type, program, public_path, run,
-    succeed, text,
+    ENDLESS, LEDGER, Ran, check_pair, command, executable, names, objects, of_type, program, public_path,
+    run, start, succeed, text, wait_until,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A directory of keys, and beside it a file with a passphrase.
@@ -354,4 +356,106 @@ fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
             assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{injected:?}: {left:?}");
         }
     }
+}
+
+/// Reads stderr until it names the process that is waited for: this one.
+fn await_waiting(stderr: &mut impl BufRead) {
+    let mut said = String::new();
+    while !said.contains(&format!("waiting for process {}, which is using", std::process::id())) {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "{said}");
+    }
+}
+
+#[test]
+fn a_ledger_that_another_process_uses_is_waited_for() {
+    let place = Place::new();
+    succeed(&mut place.command(&["ab"]));
+    let ledger = fs::File::open(place.keys().join(LEDGER)).unwrap();
+    let counts = || {
+        let lines = fs::read_to_string(place.keys().join(LEDGER)).unwrap().lines().count();
+        (names(&place.keys()).iter().filter(|name| name.ends_with(".pub")).count(), lines)
+    };
+    let search = |args: &[&str]| {
+        let mut child = start(place.command(args).stdout(Stdio::null()).stderr(Stdio::piped()));
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        (child, stderr)
+    };
+    // A signal ends the waiting before the search, and during it.
+    ledger.lock().unwrap();
+    let (child, mut stderr) = search(&["-n", "2", "ab"]);
+    await_waiting(&mut stderr);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_ne!(child.end().status, Some(0));
+    assert_eq!(counts(), (1, 1));
+    let (child, mut stderr) = search(&["-n", "2", "ab"]);
+    await_waiting(&mut stderr);
+    ledger.unlock().unwrap();
+    stderr.read_to_string(&mut String::new()).unwrap();
+    assert_eq!(child.end().status, Some(0));
+    assert_eq!(counts(), (2, 2));
+
+    let (child, mut stderr) = search(&["-t", "1", "-n", ENDLESS, "ab"]);
+    wait_until("keys are made", || counts().1 > 2);
+    ledger.lock().unwrap();
+    await_waiting(&mut stderr);
+    let (pairs, lines) = counts();
+    assert!(pairs > lines, "the keys are stored all the same: {pairs} and {lines}");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!(child.end().status, Some(130), "{said}");
+    assert!(said.contains("is using it\n"), "{said}");
+    ledger.unlock().unwrap();
+    succeed(&mut place.command(&["-n", &counts().0.to_string(), "ab"]));
+    assert_eq!(counts().0, counts().1);
+}
+
+/// With calls that are slow for longer than a ledger is usually held, two processes in one directory
+/// do not get in each other's way.
+#[test]
+fn slow_calls_let_no_process_overtake_another() {
+    let Some(strace) = require::tool("strace") else { return };
+    std::thread::scope(|scope| {
+        for call in ["linkat", "fsync", "flock"] {
+            let strace = &strace;
+            scope.spawn(move || {
+                let place = Place::new();
+                let slow = format!("inject={call}:delay_enter=600000");
+                let search = || {
+                    let mut traced = command(strace);
+                    traced.args([
+                        "-f",
+                        "-qq",
+                        "-o",
+                        "/dev/null",
+                        "-e",
+                        &format!("trace={call}"),
+                        "-e",
+                        &slow,
+                    ]);
+                    traced.args([executable(), "-q", "-t", "1", "-n", "2", "ab", "-d", "keys"]);
+                    start(traced.current_dir(&place.outer).stdout(Stdio::null()).stderr(Stdio::piped()))
+                };
+                let both = [search(), search()];
+                for ran in both.map(program::Running::end) {
+                    assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{call}");
+                }
+                let ledger = fs::read_to_string(place.keys().join(LEDGER)).unwrap();
+                let mut files: Vec<String> =
+                    objects_of(&ledger).map(|line| text(&line, "file").to_owned()).collect();
+                files.sort();
+                let all = files.len();
+                files.dedup();
+                assert_eq!(files.len(), all, "{call}: {ledger}");
+                files.iter().for_each(|file| drop(check_pair(&place.keys().join(file))));
+                let pairs = names(&place.keys()).iter().filter(|name| name.ends_with(".pub")).count();
+                assert_eq!(pairs, all, "{call}");
+            });
+        }
+    });
+}
+
+/// Returns the objects of a ledger.
+fn objects_of(ledger: &str) -> impl Iterator<Item = serde_json::Value> {
+    ledger.lines().map(|line| serde_json::from_str(line).unwrap())
 }

@@ -126,15 +126,50 @@ fn a_file_system_without_modes_is_refused_before_the_search() {
         let mut search = program(&["--timeout", "20s", "abcdefghijabcdefghij", option]);
         let ran = run(search.arg(&path).env("LD_PRELOAD", &library));
         assert_eq!(ran.status, Some(2), "{option}: {ran:?}");
-        assert!(
-            ran.stderr.contains("files there have the mode 0777, with which others can read them"),
-            "{ran:?}"
-        );
+        assert!(ran.stderr.contains("others can read every file there (mode 0777)"), "{ran:?}");
         assert!(
             ran.stderr.contains("\nhint: choose a directory of a file system with permissions"),
             "{ran:?}"
         );
+        assert!(ran.stderr.contains("--allow-exposed"), "{ran:?}");
         assert!(!path.is_file() && (!path.exists() || names(&path).is_empty()), "{option}");
+    }
+    // Who wants such files gets them, and they count.
+    let search = |args: &[&str]| {
+        let mut search = program(&["-q", "--allow-exposed", "ab"]);
+        succeed(search.args(args).current_dir(&directory).env("LD_PRELOAD", &library)).stdout
+    };
+    let line = search(&["-o", "id_x"]);
+    assert_eq!(fs::read_to_string(directory.path().join("id_x.pub")).unwrap(), line);
+    assert_eq!(search(&["-d", "new", "-n", "2"]).lines().count(), 2);
+    assert_eq!(search(&["-d", "new", "-n", "2"]), "");
+}
+
+/// A new name in a directory becomes durable by a sync, and that needs the right to read.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_directory_that_can_be_written_and_not_read_is_named() {
+    let Some(setpriv) = crate::require::tool("setpriv") else { return };
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    fs::create_dir(&keys).unwrap();
+    for (path, mode) in [(directory.path(), 0o711), (&keys, 0o733)] {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    for args in [["-o", "id_x"], ["-d", "."]] {
+        let mut search = command(&setpriv);
+        if is_root {
+            search.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        }
+        let ran = run(search.args([executable(), "abcdefghijabcdefghij"]).args(args).current_dir(&keys));
+        if ran.status == Some(127) || ran.stderr.starts_with("setpriv: ") {
+            crate::require::missing("setpriv");
+            return;
+        }
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("can be written but not read"), "{ran:?}");
+        assert!(ran.stderr.contains("\nhint: run chmod u+r "), "{ran:?}");
     }
 }
 

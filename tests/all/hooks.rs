@@ -356,3 +356,29 @@ fn keys_that_exist_already_have_no_command() {
     }
     assert_eq!(log(directory.path()).lines().count(), lines);
 }
+
+#[test]
+fn a_command_whose_data_is_too_long_is_refused_before_the_search() {
+    let directory = TempDir::new().unwrap();
+    let comment = "x".repeat(131_000);
+    let ran = run(&mut search(directory.path(), "true", &["-o", "id_x", "-C", &comment, NEVER]));
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("error: cannot run a command after each key: Argument list too long"),
+        "{}",
+        ran.stderr
+    );
+    succeed(&mut search(directory.path(), "true", &["-o", "id_x", "-C", &comment[..130_000], "ab"]));
+}
+
+/// Lines that begin with `{` on stderr are the program's own.
+#[test]
+fn beside_objects_the_output_of_a_command_has_a_prefix() {
+    let directory = TempDir::new().unwrap();
+    let command = "echo '{1'; echo '{2' >&2; printf '{3'; (sleep 60 &) ";
+    let args = ["-q", "--progress", "json", "-o", "id_x", "ab"];
+    let ran = succeed(&mut search(directory.path(), command, &args));
+    let lines: Vec<&str> =
+        ran.stderr.lines().filter(|line| !line.starts_with("{\"type\":\"progress\"")).collect();
+    assert_eq!(lines, ["command: {1", "command: {2", "command: {3"]);
+}

@@ -38,14 +38,13 @@ pub mod rfc8032_vectors;
 pub mod simd;
 
 pub use batch::{Fill, Look};
-pub use curve::{Table, edwards_constants};
 pub use derive::{BackEnd, Deriver, LEAST_TABLE_MEMORY, Sizing, Tuning, Unavailable, Worker, without_sign};
 pub use hash::{ChaCha20, fingerprints, sha2_constants};
 
 /// What the benches of this package measure. It can change at any time.
 #[doc(hidden)]
 pub mod parts {
-    pub use crate::curve::{Batch, Field, Fma, Ifma, Portable, fetch, invert};
+    pub use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, fetch, invert};
     pub use crate::hash::{sha256, sha512};
 }
 

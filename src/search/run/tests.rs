@@ -257,7 +257,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         give_up_at: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
         remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
-        began: Instant::now(),
+        clock: WorkClock::start(),
     };
     let find = || {
         let seed = Seed::new([7; 32]);
@@ -626,7 +626,8 @@ fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
     let held = Held(std::sync::Arc::default());
     let begun = std::sync::Arc::new(AtomicU64::new(0));
     let prepare = |_: &Find| held.preparation(&begun);
-    for by_signal in [true, false] {
+    // The timeout alone gives up nothing.
+    for timeout in [60 * 10 * TICK, 5 * TICK] {
         begun.store(0, Relaxed);
         let guard = held.0.lock().unwrap();
         let stop = Stop::new();
@@ -634,12 +635,11 @@ fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
         let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::Hangup, 8)), ..Log::default() };
         let search = Search {
             prepare: Some(&prepare),
-            timeout: Some(if by_signal { Duration::from_secs(60) } else { 8 * TICK }),
+            timeout: Some(timeout),
             ..search(&*engine, &patterns, 2, Quota::Each(100))
         };
         let summary = search.run(&stop, &mut log).unwrap();
-        let end = if by_signal { End::Signal(Signal::Hangup) } else { End::Timeout };
-        assert_eq!((summary.end, summary.found, log.finds.len()), (end, 0, 0));
+        assert_eq!((summary.end, summary.found, log.finds.len()), (End::Signal(Signal::Hangup), 0, 0));
         assert_eq!((summary.given_up, begun.load(Relaxed)), (vec![0, 0], 2));
         drop(guard);
     }
@@ -678,6 +678,55 @@ fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
         let end = if count == 1 { End::Complete } else { End::Signal(Signal::Interrupt) };
         assert_eq!(summary.end, end);
     }
+}
+
+#[test]
+fn after_the_timeout_finds_are_prepared_as_long_as_it_takes() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let slow = Duration::from_secs(1);
+    let prepare = |_: &Find| -> Preparation {
+        Box::new(move |_| {
+            std::thread::sleep(slow);
+            Ok(Zeroizing::new("the text".to_owned()))
+        })
+    };
+    let quota = Quota::Any(50);
+    let search =
+        Search { prepare: Some(&prepare), timeout: Some(2 * TICK), ..search(&*engine, &patterns, 2, quota) };
+    let mut log = Log::default();
+    let summary = search.run(&Stop::new(), &mut log).unwrap();
+    assert_eq!((summary.end, summary.given_up), (End::Timeout, vec![]));
+    assert!(summary.found > 0 && summary.found == log.finds.len() as u64);
+}
+
+#[test]
+fn a_batch_is_tried_before_the_shortest_timeout() {
+    let (engine, patterns) = (reference(), patterns(&["x{20}"]));
+    let search =
+        Search { timeout: Some(Duration::from_nanos(1)), ..search(&*engine, &patterns, 1, Quota::Any(1)) };
+    let summary = search.run(&Stop::new(), &mut Log::default()).unwrap();
+    assert!(summary.end == End::Timeout && summary.attempts > 0);
+}
+
+#[test]
+fn time_in_which_the_process_is_stopped_does_not_count() {
+    let clock = WorkClock::start();
+    let wait = |computes: bool| {
+        let began = Instant::now();
+        while began.elapsed() < 2 * LATE {
+            if !computes {
+                std::thread::sleep(2 * LATE);
+            }
+        }
+    };
+    // A process that computes is not stopped, but late.
+    clock.watch(Duration::ZERO, || wait(true));
+    let counted = clock.elapsed();
+    assert!(counted >= 2 * LATE);
+    // Other tests of this process may compute at the same time.
+    clock.stopped.fetch_add((2 * LATE).as_nanos() as u64, Relaxed);
+    clock.watch(2 * LATE, || wait(false));
+    assert!(clock.elapsed() < clock.began.elapsed() && clock.elapsed() >= counted);
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
+#[cfg(unix)]
+use std::io::{PipeReader, PipeWriter, Write as _, pipe};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -137,6 +139,27 @@ impl Drop for Running {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// Returns a pipe that takes no further byte until its reader reads.
+#[cfg(unix)]
+pub fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    for size in [4096, 1] {
+        while writer.write(&vec![b'\n'; size]).is_ok() {}
+    }
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    (reader, writer)
+}
+
+/// Waits until `is_so`, and fails if it never is.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

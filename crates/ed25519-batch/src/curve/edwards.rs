@@ -1,20 +1,14 @@
-//! The constants that take points from short Weierstrass form to edwards25519. GPUs use them,
-//! because their kernels add on edwards25519.
+//! The constants that take points from short Weierstrass form to edwards25519, by which `formulas`
+//! shows that both hold the same points.
 
 use super::field::Element;
 use super::table::{A, shift_of_x};
 
-/// Returns the constants -A/3, c and 2d, each as four little-endian words.
+/// Returns the constants -A/3, c and 2d.
 ///
 /// Adding -A/3 to an entry's x gives the Montgomery u. c is a square root of -(A + 2), and the
 /// Edwards x is c u / v (RFC 7748, section 4.1). Either root is right, because the sign of x stays
 /// open. d = -121665/121666 is that of edwards25519 (RFC 8032, section 5.1).
-#[must_use]
-pub fn edwards_constants() -> [[u64; 4]; 3] {
-    elements().map(|element| element.0)
-}
-
-/// Returns the constants as elements.
 pub(super) fn elements() -> [Element; 3] {
     let zero = Element::new(0);
     let d = (zero - Element::new(121_665)) / Element::new(121_666);

@@ -10,6 +10,7 @@
 
 mod addition;
 mod batch;
+#[cfg(test)]
 mod edwards;
 mod field;
 mod last_addition;
@@ -17,7 +18,6 @@ mod pass;
 mod table;
 
 pub use batch::{Batch, ZeroProduct};
-pub use edwards::edwards_constants;
 pub use field::{Field, Fma, Ifma, Portable, invert};
 pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, fetch};

@@ -58,17 +58,6 @@ pub struct Window {
 }
 
 impl Table {
-    /// Builds the tables of `windows` windows, for a device that does the additions itself. The
-    /// widths of the windows differ by at most one bit, apart from the first window.
-    ///
-    /// # Panics
-    ///
-    /// Panics unless `windows` is 12 to 126.
-    #[must_use]
-    pub fn build(windows: usize) -> Self {
-        Self::new(Portable(Scalar::detect()), windows)
-    }
-
     /// Builds the tables of `windows` windows with the back end `field`. The widths of the windows
     /// differ by at most one bit, apart from the first window.
     ///
@@ -110,12 +99,6 @@ impl Table {
     #[must_use]
     pub fn layout(&self) -> &[Window] {
         &self.windows
-    }
-
-    /// Returns the entries of all windows, in the order of the windows.
-    #[must_use]
-    pub fn rows(&self) -> &[CacheLine] {
-        &self.entries[..entries_of(&self.windows)]
     }
 
     /// Returns the number of windows.
