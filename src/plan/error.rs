@@ -17,9 +17,9 @@ pub enum PlanError {
 /// A message of the parser of the command line: the help, the version, or an error.
 #[derive(Debug)]
 pub struct Usage {
-    /// The message without colours.
+    /// The message without colors.
     pub plain: String,
-    /// The message with the parser's colours.
+    /// The message with the parser's colors.
     pub painted: String,
 }
 

@@ -28,7 +28,7 @@ pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 pub enum Plan {
     /// Print these bytes and exit.
     Print(Vec<u8>),
-    /// Print the help or the version, in colour or not, and exit.
+    /// Print the help or the version, in color or not, and exit.
     Help(Usage, ColorChoice),
     /// List the devices that the engine `gpu` can use, and exit.
     ListDevices,

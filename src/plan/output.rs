@@ -13,7 +13,7 @@ pub struct OutputOptions {
     pub json: bool,
     /// Whether stderr gets only errors.
     pub quiet: bool,
-    /// When the output is coloured.
+    /// When the output is colored.
     pub color: ColorChoice,
     /// How the progress of a search is shown.
     pub progress: ProgressForm,
@@ -31,10 +31,10 @@ pub enum ProgressForm {
     Json,
 }
 
-/// When the output is coloured.
+/// When the output is colored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ColorChoice {
-    /// On terminals, unless the environment asks for no colours.
+    /// On terminals, unless the environment asks for no colors.
     #[default]
     Auto,
     /// Always.

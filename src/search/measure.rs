@@ -74,7 +74,7 @@ pub enum MeasureError {
 
 impl Measure<'_> {
     /// Compares engines. Each runs for `time` in total, a part in each of [`ROUNDS`] rounds, one
-    /// engine after the other. A machine whose speed drifts then favours none of them. The last
+    /// engine after the other. A machine whose speed drifts then favors none of them. The last
     /// engine is the yardstick. With several threads, one of them also runs alone in each round, for
     /// half as long.
     ///

@@ -113,7 +113,7 @@ fn a_small_stack_is_enough() {
         "--format pkcs8 abcd -o \"$1/other\"",
         "--passphrase-file \"$1/secret\" abc -o \"$1/one.ppk\"",
     ] {
-        // A program that is not optimised has larger frames.
+        // A program that is not optimized has larger frames.
         let kibibytes = if cfg!(debug_assertions) && executable() == program::PROGRAM { 512 } else { 128 };
         succeed(&mut script(&format!("ulimit -s {kibibytes}; exec \"$0\" -q {arguments}"), directory.path()));
     }

@@ -155,7 +155,7 @@ mod tests {
             let rate = |windows: usize, _| 1e9 - 1e8 * windows.abs_diff(fastest) as f64;
             assert_eq!(settle(&sizes, rate), fastest);
         }
-        // A size that is slower than both of its neighbours is passed over.
+        // A size that is slower than both of its neighbors is passed over.
         let rate = |windows, _| if windows == 12 { 1.1e9 } else { 1e9 - windows as f64 };
         assert_eq!(settle(&sizes, rate), 12);
         assert_eq!(settle(&[16], |_, _| 1e9), 16);

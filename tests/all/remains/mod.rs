@@ -81,7 +81,7 @@ impl Needles {
     }
 
     /// Adds the names of the needles in a chunk. The loop is a plain one, because the tests are not
-    /// optimised; most of the memory is zeros, which it leaves out.
+    /// optimized; most of the memory is zeros, which it leaves out.
     fn find_in(&self, chunk: &[u8], kind: &str, found: &mut BTreeSet<String>) {
         const ZEROS: [u8; 64] = [MASK; 64];
         let mut at = 0;
