@@ -328,7 +328,8 @@ fn a_signal_ends_an_encryption_within_a_second() {
                 let mut child =
                     program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
                 // The processor's time that its threads have taken since they began to encrypt.
-                let encrypting = || threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
+                let encrypting =
+                    || program::threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
                 while !encrypting() {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -354,18 +355,6 @@ fn a_signal_ends_an_encryption_within_a_second() {
             });
         }
     }
-}
-
-/// Returns how long each thread of this name has worked, in ticks of 10 ms.
-fn threads(process: u32, name: &str) -> Vec<u64> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    let stat = |task: std::io::Result<fs::DirEntry>| {
-        // A thread can be gone by now.
-        let stat = fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
-        let (before, after) = stat.rsplit_once(')')?;
-        before.ends_with(&format!("({name}")).then(|| after.split(' ').nth(12)?.parse().ok())?
-    };
-    tasks.filter_map(stat).collect()
 }
 
 /// Keys are encrypted while the workers search. After a signal, every reported key is whole, and

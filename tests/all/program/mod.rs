@@ -205,6 +205,19 @@ pub fn hangup_ends() -> bool {
     !is_ignored
 }
 
+/// Returns how long each thread of this name has worked, in ticks of 10 ms, by `/proc`.
+#[cfg(unix)]
+pub fn threads(process: u32, name: &str) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let stat = |task: std::io::Result<fs::DirEntry>| {
+        // A thread can be gone by now.
+        let stat = fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        before.ends_with(&format!("({name}")).then(|| after.split(' ').nth(12)?.parse().ok())?
+    };
+    tasks.filter_map(stat).collect()
+}
+
 /// Whether `VANITY_TIMED` asks for checks of times. They hold on a machine that does nothing else.
 pub fn is_timed() -> bool {
     std::env::var_os("VANITY_TIMED").is_some()
