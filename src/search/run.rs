@@ -307,6 +307,11 @@ impl Shared<'_> {
         true
     }
 
+    /// Whether a search that ends now has a rate. A measurement can end without one, and is repeated.
+    fn has_rate(&self) -> bool {
+        self.search.goal == Goal::Measurement || self.attempts.load(Relaxed) > 0
+    }
+
     /// Ends the search. Finds that are being prepared have the time `grace` left.
     fn end(&self, grace: Duration) {
         self.give_up_at.get_or_init(|| Instant::now() + grace);
@@ -349,7 +354,7 @@ impl Shared<'_> {
             if let (None | Some(End::Timeout), Some(signal)) = (early_end, stop.acknowledge()) {
                 early_end = Some(End::Signal(signal));
                 self.end(GRACE);
-            } else if early_end.is_none() && is_over && self.attempts.load(Relaxed) > 0 {
+            } else if early_end.is_none() && is_over && self.has_rate() {
                 early_end = Some(End::Timeout);
                 self.ended.store(true, Relaxed);
             }
