@@ -166,20 +166,28 @@ impl WorkClock {
         self.began.elapsed().saturating_sub(Duration::from_nanos(self.stopped.load(Relaxed)))
     }
 
-    /// Waits for `longest` at most. If that took far longer and the process computed next to nothing
-    /// meanwhile, it was stopped.
-    fn watch<T>(&self, longest: Duration, wait: impl FnOnce() -> T) -> T {
-        let (began, computed) = (Instant::now(), process_time());
-        let result = wait();
-        let waited = began.elapsed();
-        let beyond = waited.saturating_sub(longest);
-        if beyond >= LATE {
-            let computed = process_time().zip(computed).map(|(now, before)| now.saturating_sub(before));
-            if computed.is_some_and(|computed| computed < waited / 10) {
-                self.stopped.fetch_add(beyond.as_nanos() as u64, Relaxed);
-            }
+    /// Leaves out the time between two moments if the process was stopped then: it is far longer than
+    /// the calling thread waits, and the process computed next to nothing.
+    fn leave_out_stop(&self, before: &Seen, now: &Seen) {
+        let passed = now.at.saturating_duration_since(before.at);
+        let beyond = passed.saturating_sub(TICK);
+        let computed = now.computed.zip(before.computed).map(|(now, before)| now.saturating_sub(before));
+        if beyond >= LATE && computed.is_some_and(|computed| computed < passed / 10) {
+            self.stopped.fetch_add(beyond.as_nanos() as u64, Relaxed);
         }
-        result
+    }
+}
+
+/// A moment in the calling thread.
+struct Seen {
+    at: Instant,
+    /// The time that the process had computed, where the system tells it.
+    computed: Option<Duration>,
+}
+
+impl Seen {
+    fn now() -> Self {
+        Self { at: Instant::now(), computed: process_time() }
     }
 }
 
@@ -348,6 +356,7 @@ impl Shared<'_> {
         let deadline = self.search.timeout.and_then(|timeout| self.clock.began.checked_add(timeout));
         let mut next_tick = self.clock.began + TICK;
         let (mut kept, mut early_end) = (0, None);
+        let mut seen = Seen::now();
         loop {
             let now = Instant::now();
             let is_over = deadline.is_some_and(|deadline| deadline <= now);
@@ -373,9 +382,15 @@ impl Shared<'_> {
             if is_full || is_over && early_end.is_none() {
                 wake = wake.min(now + PAUSE);
             }
-            let longest = wake.saturating_duration_since(now);
-            match self.clock.watch(longest, || inbox.recv_timeout(longest)) {
-                Ok(message) => kept += self.accept(message, inbox, observer)?,
+            let received = inbox.recv_timeout(wake.saturating_duration_since(now));
+            let before = std::mem::replace(&mut seen, Seen::now());
+            self.clock.leave_out_stop(&before, &seen);
+            match received {
+                Ok(message) => {
+                    kept += self.accept(message, inbox, observer)?;
+                    // The disk may take long, and the workers go on meanwhile.
+                    seen = Seen::now();
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone. If one of them panicked, the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => return Ok((kept, early_end)),

@@ -710,23 +710,18 @@ fn a_batch_is_tried_before_the_shortest_timeout() {
 
 #[test]
 fn time_in_which_the_process_is_stopped_does_not_count() {
-    let clock = WorkClock::start();
-    let wait = |computes: bool| {
-        let began = Instant::now();
-        while began.elapsed() < 2 * LATE {
-            if !computes {
-                std::thread::sleep(2 * LATE);
-            }
-        }
+    let start = Instant::now();
+    let after = |passed: Duration, computed: Duration| {
+        let clock = WorkClock::start();
+        let before = Seen { at: start, computed: Some(Duration::ZERO) };
+        clock.leave_out_stop(&before, &Seen { at: start + passed, computed: Some(computed) });
+        Duration::from_nanos(clock.stopped.load(Relaxed))
     };
+    let second = Duration::from_secs(1);
+    assert_eq!(after(3 * second, Duration::ZERO), 3 * second - TICK);
     // A process that computes is not stopped, but late.
-    clock.watch(Duration::ZERO, || wait(true));
-    let counted = clock.elapsed();
-    assert!(counted >= 2 * LATE);
-    // Other tests of this process may compute at the same time.
-    clock.stopped.fetch_add((2 * LATE).as_nanos() as u64, Relaxed);
-    clock.watch(2 * LATE, || wait(false));
-    assert!(clock.elapsed() < clock.began.elapsed() && clock.elapsed() >= counted);
+    assert_eq!(after(3 * second, second), Duration::ZERO);
+    assert_eq!(after(TICK + LATE / 2, Duration::ZERO), Duration::ZERO);
 }
 
 #[test]
