@@ -289,6 +289,14 @@ more 30 'the formulas of the curve are the group law, and digits sum to their sc
 more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' unit filters::
 cases=$(of 20000 10000000)
 more 30 'every instruction does what the model says, and the ranges have that' "$cases operands of each" with VANITY_CASES="$cases" unit model::
+more 33 'keys are stored, and signals and timeouts end the program, whatever stream or terminal is blocked, at every write' all \
+    tests blocked a_key_is keys_of the_timeout keys_that a_signal a_slow a_stopped a_reader
+more 34 'file systems without modes, umasks, unreadable directories and small disks: no exposed key, a whole key or none' all tests files a_file_system a_directory_that_can modes
+more 34 'a small disk takes a whole key or none' '4 to 64 KiB' tests batch a_small_disk
+more 35 'a key that its destination or the agent does not take is kept elsewhere and named' all tests blocked a_key_whose a_key_that_no
+more 35 'the same with the agent' all tests agent a_key_that_the_agent an_agent_that a_find_that_a_silent
+more 36 'slow calls and locks of other processes: nothing overtakes, nothing is written twice' all tests existing a_ledger_that_another slow_calls
+more 37 'a process that is stopped, signals that were ignored: rates, times and statuses stay true' all tests blocked time_in signals_that
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
 for target in $targets; do
