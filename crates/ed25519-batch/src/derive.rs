@@ -66,12 +66,13 @@ impl BackEnd {
 
     /// Returns whether this program has the back end.
     #[must_use]
-    pub const fn is_built(self) -> bool {
-        match self {
-            Self::Portable => true,
-            Self::Neon => cfg!(target_arch = "aarch64"),
-            _ => cfg!(target_arch = "x86_64"),
-        }
+    pub fn is_built(self) -> bool {
+        let needed = match self {
+            Self::Portable => return true,
+            Self::Neon => "aarch64",
+            _ => "x86_64",
+        };
+        needed == std::env::consts::ARCH
     }
 
     /// Checks that this processor can run the back end.
