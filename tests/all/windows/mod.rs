@@ -72,13 +72,19 @@ fn a_directory_gets_pairs_and_a_ledger_and_what_is_there_counts() {
     };
     let first = search("3");
     let found = of_type(&first, "found");
-    assert_eq!(found.len(), 6);
+    // A key can show both patterns.
+    for pattern in ["ab", "+c"] {
+        let show_it =
+            found.iter().filter(|find| find["patterns"].as_array().unwrap().iter().any(|one| one == pattern));
+        assert!(show_it.count() >= 3, "{pattern}: {found:?}");
+    }
     check_finds(&found, &keys);
     assert!(of_type(&search("3"), "found").is_empty());
-    assert_eq!(of_type(&search("4"), "found").len(), 2);
-    assert_eq!(StoredPair::names(&keys).unwrap().len(), 8);
+    let all = found.len() + of_type(&search("4"), "found").len();
+    assert!((4..=8).contains(&all), "{all}");
+    assert_eq!(StoredPair::names(&keys).unwrap().len(), all);
     // No temporary file remains.
-    assert_eq!(names(&keys).len(), 17);
+    assert_eq!(names(&keys).len(), 2 * all + 1);
 }
 
 #[test]
