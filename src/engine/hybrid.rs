@@ -115,8 +115,9 @@ impl Engine for Hybrid {
         self.graphics.is_settled() && self.processor.is_settled()
     }
 
+    /// Returns the settings of the graphics processors, which try most of the keys.
     fn tuning(&self) -> Option<Tuning> {
-        self.processor.tuning()
+        self.graphics.tuning().or_else(|| self.processor.tuning())
     }
 
     fn notices(&self) -> Vec<Notice> {
