@@ -26,9 +26,7 @@ use ed25519_batch::{ChaCha20, rfc8032_vectors};
 use zeroize::Zeroizing;
 
 use self::tuner::Tuner;
-use super::names::GPU;
-use super::sizing::{Devices, Sizing};
-use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
+use super::interface::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, Worker};
 use super::{batch, reference, self_test};
 use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};
 use crate::key::Seed;

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::names::HYBRID;
-use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
+use super::interface::{Engine, HYBRID, Hit, SeedSource, Tuning, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;
