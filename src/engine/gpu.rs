@@ -51,7 +51,9 @@ const WINDOWS_OF_PROCESSOR: usize = 21;
 const SHARE_OF_TABLE: u64 = 4;
 
 /// The number of keys that share an inversion. With half as many, a key would cost two products
-/// more, of 80. A processor gains less from it, and its batches would take too long.
+/// more, of 80. Twice as many save one product, and take twice the memory. Each depth needs kernels of
+/// its own, which take seconds to compile, so it is not tuned. A processor gains less from it, and
+/// its batches would take too long.
 const DEPTH: u32 = 128;
 const DEPTH_OF_PROCESSOR: u32 = 16;
 
@@ -67,7 +69,8 @@ const SHARE_OF_MEMORY: u64 = 16;
 const BYTES_OF_KEY: u64 = 67;
 
 /// Batches grow until they take half of this time, and shrink when they take more. So screens stay
-/// responsive, and Ctrl-C works quickly.
+/// responsive, and Ctrl-C works quickly. The size is not tuned: a launch takes some microseconds,
+/// and another batch is in flight, so a longer batch gains less than a measurement can show.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 
 /// The workers of a device. While the host tests the survivors of one worker, the other one uses
