@@ -33,13 +33,13 @@ struct Published {
 /// gains), and "6" and the radix-16 table that it uses.
 const PUBLISHED: [Published; VARIANTS] = [
     Published { one_thread: Some((51_838, 51_838)), four_threads: Some((153_009, 153_009)), gain: "" },
-    Published { one_thread: Some((51_925, 51_925)), four_threads: None, gain: "<1 %" },
-    Published { one_thread: Some((52_681, 52_681)), four_threads: None, gain: "+2.5 %" },
-    Published { one_thread: Some((56_045, 56_087)), four_threads: None, gain: "+5.5 %" },
+    Published { one_thread: Some((51_925, 51_925)), four_threads: None, gain: "<1%" },
+    Published { one_thread: Some((52_681, 52_681)), four_threads: None, gain: "+2.5%" },
+    Published { one_thread: Some((56_045, 56_087)), four_threads: None, gain: "+5.5%" },
     Published {
         one_thread: Some((55_500, 56_315)),
         four_threads: Some((176_000, 176_000)),
-        gain: "all: +7.1 %, 4 threads +15 %",
+        gain: "all: +7.1%, 4 threads +15%",
     },
     WIRE,
     WIRE,

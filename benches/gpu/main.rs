@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `dalek` compares each key with ed25519-dalek's. `compare` compares a checksum of the keys of each
-//! launch with that of the processor. `rates` prints keys per second for each number of windows, each depth and each number of work items, with
-//! registers and spills. `text` prints the kernels for NVIDIA's compilers, which `benches/gpu/model`
-//! reads.
+//! launch with that of the processor. `rates` prints keys per second for each number of windows, each
+//! depth and each number of work items, with registers and spills. `text` prints the kernels for
+//! NVIDIA's compilers, which `benches/gpu/model` reads.
 
 use std::time::{Duration, Instant};
 
@@ -208,7 +208,7 @@ fn row(
     // last, four for the shared inversion, and the part of the inversion itself.
     let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / depth as f64;
     let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
-    let share = bound.map_or("?".to_owned(), |bound| format!("{:.1} %", 100.0 * rate / bound));
+    let share = bound.map_or("?".to_owned(), |bound| format!("{:.1}%", 100.0 * rate / bound));
     let kernel = pipeline.resources("search");
     let shown = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
     println!(

@@ -7,8 +7,8 @@ use crate::pattern::Pattern;
 
 use super::values::shortened;
 
-/// The place of a pattern on the command line or in a file.
-pub(super) struct Place {
+/// The location of a pattern on the command line or in a file.
+pub(super) struct Location {
     /// The index of a file's name in the list of names; `None` for the command line.
     pub file: Option<usize>,
     /// The line, or the number of the argument, from 1.
@@ -17,16 +17,20 @@ pub(super) struct Place {
 
 /// Removes every pattern that has occurred before.
 ///
-/// `places` has the place of each pattern, and `files` the names of the files. Returns a note with
+/// `locations` has the location of each pattern, and `files` the names of the files. Returns a note with
 /// the first repetition as an example.
-pub(super) fn remove(patterns: &mut Vec<Pattern>, places: &[Place], files: &[String]) -> Option<Notice> {
+pub(super) fn remove(
+    patterns: &mut Vec<Pattern>,
+    locations: &[Location],
+    files: &[String],
+) -> Option<Notice> {
     let again = repetitions(patterns);
     let &(second, first) = again.first()?;
     let example = format!(
         "{} ({}, first in {})",
         shortened(patterns[second].text()),
-        shown(&places[second], files, None),
-        shown(&places[first], files, places[second].file)
+        shown(&locations[second], files, None),
+        shown(&locations[first], files, locations[second].file)
     );
     let mut id = 0..;
     let mut later = again.iter().map(|(id, _)| *id).peekable();
@@ -60,10 +64,10 @@ fn repetitions(patterns: &[Pattern]) -> Vec<(usize, usize)> {
     again
 }
 
-/// Returns a place in words: `argument 7`, `words.txt:7`, or `line 7` if the file is `in_file`.
-fn shown(place: &Place, files: &[String], in_file: Option<usize>) -> String {
-    let number = place.number;
-    match place.file {
+/// Returns a location in words: `argument 7`, `words.txt:7`, or `line 7` if the file is `in_file`.
+fn shown(location: &Location, files: &[String], in_file: Option<usize>) -> String {
+    let number = location.number;
+    match location.file {
         None => format!("argument {number}"),
         here if here == in_file => format!("line {number}"),
         Some(file) => format!("{}:{number}", files[file]),

@@ -39,7 +39,7 @@ pub(super) struct Line<'a> {
 }
 
 /// Why a line is not a pattern.
-pub(super) enum Fault {
+pub(super) enum LineError {
     /// The line is longer than [`LONGEST`].
     Long,
     /// The pattern cannot be searched for.
@@ -65,20 +65,20 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the pattern of the line.
-    pub fn pattern(&self) -> Result<Pattern, Fault> {
+    pub fn pattern(&self) -> Result<Pattern, LineError> {
         if self.written.len() > LONGEST {
-            return Err(Fault::Long);
+            return Err(LineError::Long);
         }
-        Pattern::new(self.pattern, self.style).map_err(Fault::Pattern)
+        Pattern::new(self.pattern, self.style).map_err(LineError::Pattern)
     }
 
     /// Returns the diagnostic about this line of `file`. Its columns count from the start of the
     /// line.
-    pub fn diagnostic(&self, file: &str, fault: &Fault) -> Diagnostic {
+    pub fn diagnostic(&self, file: &str, error: &LineError) -> Diagnostic {
         let number = self.number;
-        let error = match fault {
-            Fault::Pattern(error) => error,
-            Fault::Long => {
+        let error = match error {
+            LineError::Pattern(error) => error,
+            LineError::Long => {
                 let len = self.written.len();
                 let problem = format!("{file}:{number}: the line has {len} bytes; the limit is {LONGEST}");
                 let shown: String = self.written.chars().take(SHOWN).collect();

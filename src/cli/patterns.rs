@@ -10,8 +10,8 @@ use crate::pattern::{Kind, Matcher, Pattern, PatternError, Reason, Remedy, Style
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
-use super::duplicates::{self, Place};
-use super::line::{self, Fault, Line};
+use super::duplicates::{self, Location};
+use super::line::{self, Line, LineError};
 use super::values::{quoted, quoted_os, shortened};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, PlanError};
@@ -73,8 +73,8 @@ pub fn read(
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
-    /// The place of each pattern.
-    places: Vec<Place>,
+    /// The location of each pattern.
+    locations: Vec<Location>,
     /// The names of the files.
     files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
@@ -91,7 +91,7 @@ impl List {
         let Some(text) = text.to_str() else {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
-        let place = Place { file: None, number };
+        let location = Location { file: None, number };
         if let Some(rest) = text.strip_prefix("AAAA").filter(|rest| !rest.is_empty())
             && style.target == Target::Key
             && matches!(style.kind, Kind::Anywhere | Kind::Prefix)
@@ -101,7 +101,7 @@ impl List {
                 wire::FIXED
             )));
         }
-        self.add(place, Pattern::new(text, style), |error| {
+        self.add(location, Pattern::new(text, style), |error| {
             let diagnostic =
                 Diagnostic::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
             match meant(text, &error, style) {
@@ -122,7 +122,7 @@ impl List {
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
-        let compile = |lines: &[Line]| -> Vec<Result<Pattern, Fault>> {
+        let compile = |lines: &[Line]| -> Vec<Result<Pattern, LineError>> {
             match &pool {
                 Some(pool) => pool.install(|| lines.par_iter().map(Line::pattern).collect()),
                 None => lines.iter().map(Line::pattern).collect(),
@@ -147,8 +147,8 @@ impl List {
                         Diagnostic::new(problem).hint("use fewer expressions, or smaller repetitions")
                     );
                 }
-                let place = Place { file, number: line.number };
-                self.add(place, pattern, |fault| line.diagnostic(&name, &fault));
+                let location = Location { file, number: line.number };
+                self.add(location, pattern, |error| line.diagnostic(&name, &error));
             }
         }
         self.files.push(name);
@@ -157,14 +157,14 @@ impl List {
 
     fn add<E>(
         &mut self,
-        place: Place,
+        location: Location,
         pattern: Result<Pattern, E>,
         diagnostic: impl FnOnce(E) -> Diagnostic,
     ) {
         match pattern {
             Ok(pattern) => {
                 self.patterns.push(pattern);
-                self.places.push(place);
+                self.locations.push(location);
             }
             Err(error) => {
                 self.bad += 1;
@@ -178,7 +178,7 @@ impl List {
     fn finish(mut self) -> Result<Patterns, PlanError> {
         let bad = self.bad;
         if bad == 0 {
-            let note = duplicates::remove(&mut self.patterns, &self.places, &self.files);
+            let note = duplicates::remove(&mut self.patterns, &self.locations, &self.files);
             self.notices.extend(note);
             return Ok(Patterns { patterns: self.patterns, notices: self.notices });
         }

@@ -7,8 +7,7 @@
 use ed25519_batch::simd::InstructionSet;
 use ed25519_batch::{BackEnd, Deriver, fingerprints};
 
-use super::sizing::Sizing;
-use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
+use super::interface::{Engine, Hit, SeedSource, Sizing, Tuning, Worker};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::Matcher;

@@ -26,9 +26,7 @@ use ed25519_batch::{ChaCha20, rfc8032_vectors};
 use zeroize::Zeroizing;
 
 use self::tuner::Tuner;
-use super::names::GPU;
-use super::sizing::{Devices, Sizing};
-use super::worker::{Engine, Hit, SeedSource, Worker};
+use super::interface::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, Worker};
 use super::{batch, reference, self_test};
 use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};
 use crate::key::Seed;
@@ -53,7 +51,9 @@ const WINDOWS_OF_PROCESSOR: usize = 21;
 const SHARE_OF_TABLE: u64 = 4;
 
 /// The number of keys that share an inversion. With half as many, a key would cost two products
-/// more, of 80. A processor gains less from it, and its batches would take too long.
+/// more, of 80. Twice as many save one product, and take twice the memory. Each depth needs kernels of
+/// its own, which take seconds to compile, so it is not tuned. A processor gains less from it, and
+/// its batches would take too long.
 const DEPTH: u32 = 128;
 const DEPTH_OF_PROCESSOR: u32 = 16;
 
@@ -69,7 +69,8 @@ const SHARE_OF_MEMORY: u64 = 16;
 const BYTES_OF_KEY: u64 = 67;
 
 /// Batches grow until they take half of this time, and shrink when they take more. So screens stay
-/// responsive, and Ctrl-C works quickly.
+/// responsive, and Ctrl-C works quickly. The size is not tuned: a launch takes some microseconds,
+/// and another batch is in flight, so a longer batch gains less than a measurement can show.
 const BATCH_TIME: Duration = Duration::from_millis(50);
 
 /// The workers of a device. While the host tests the survivors of one worker, the other one uses
@@ -102,6 +103,8 @@ struct Card {
     tables: Mutex<Tables>,
     /// The number of workers that use the device.
     workers: AtomicUsize,
+    /// The keys in the batch that a worker has adapted last.
+    batch_keys: AtomicUsize,
     dropped: AtomicBool,
 }
 
@@ -116,7 +119,7 @@ struct Tables {
 
 /// The reason why a device is dropped.
 #[derive(Debug)]
-enum Fault {
+enum DropReason {
     /// A call failed.
     Call(GpuError),
     /// A key does not belong to its seed.
@@ -125,13 +128,13 @@ enum Fault {
     WrongPlace,
 }
 
-impl From<GpuError> for Fault {
+impl From<GpuError> for DropReason {
     fn from(error: GpuError) -> Self {
         Self::Call(error)
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for DropReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Call(error) => write!(f, "{error}"),
@@ -217,7 +220,7 @@ impl Gpu {
             let device = &*devices[number];
             match Card::new(device, sizing) {
                 Ok(card) => cards.push(card),
-                Err(fault) => notes.push(not_used(device.name(), &fault)),
+                Err(reason) => notes.push(not_used(device.name(), &reason)),
             }
         }
         if cards.is_empty() {
@@ -249,19 +252,19 @@ impl Gpu {
     }
 
     /// Drops a device from the search, and reports that once.
-    fn drop_card(&self, card: &Card, fault: &Fault) {
+    fn drop_card(&self, card: &Card, reason: &DropReason) {
         if !card.dropped.swap(true, Relaxed) {
-            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(not_used(&card.name, fault));
+            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(not_used(&card.name, reason));
         }
     }
 }
 
-fn not_used(name: &str, fault: &Fault) -> String {
-    format!("the device '{name}' is not used: {fault}")
+fn not_used(name: &str, reason: &DropReason) -> String {
+    format!("the device '{name}' is not used: {reason}")
 }
 
 impl Card {
-    fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, Fault> {
+    fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, DropReason> {
         let depth = if device.is_processor() { DEPTH_OF_PROCESSOR } else { DEPTH };
         let pipeline = pipeline(device, depth)?;
         let sizes = sizes(device, sizing);
@@ -276,6 +279,7 @@ impl Card {
             most,
             tables: Mutex::new(Tables { tuner: Tuner::new(sizes), each, is_making: false }),
             workers: AtomicUsize::new(0),
+            batch_keys: AtomicUsize::new(unit),
             dropped: AtomicBool::new(false),
         };
         card.check()?;
@@ -293,7 +297,7 @@ impl Card {
 
     /// Returns the table for the next batch, and its place among the sizes. Makes the table that the
     /// tuner wants to try, if no other worker makes one.
-    fn table(&self) -> Result<(usize, Arc<WindowTable>), Fault> {
+    fn table(&self) -> Result<(usize, Arc<WindowTable>), DropReason> {
         let wanted = {
             let mut tables = self.tables();
             if let Some(found) = tables.current() {
@@ -310,7 +314,7 @@ impl Card {
         tables.is_making = false;
         match made {
             Ok(table) => tables.each[wanted] = Some(Arc::new(table)),
-            Err(GpuError::WrongTable) => return Err(Fault::Call(GpuError::WrongTable)),
+            Err(GpuError::WrongTable) => return Err(DropReason::Call(GpuError::WrongTable)),
             // The device has too little memory.
             Err(_) => tables.tuner.give_up(),
         }
@@ -319,7 +323,7 @@ impl Card {
 
     /// Compares all keys of two batches: one whose seeds the device computes, and one of known
     /// seeds.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), DropReason> {
         let (_, table) = self.tables().best();
         let mut queue = self.pipeline.queue(CHECKED.next_multiple_of(self.unit()))?;
         let key = [0x5a; 32];
@@ -393,11 +397,11 @@ pub fn settings(depth: u32) -> Settings {
 }
 
 /// Checks that the keys of the last batch belong to `seeds`.
-fn compare(queue: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), Fault> {
+fn compare(queue: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), DropReason> {
     let keys = queue.keys()?;
     let right =
         seeds.iter().zip(&keys).all(|(seed, key)| without_sign(reference::public_key(seed).0) == *key);
-    if right { Ok(()) } else { Err(Fault::WrongKey) }
+    if right { Ok(()) } else { Err(DropReason::WrongKey) }
 }
 
 impl Engine for Gpu {
@@ -416,6 +420,15 @@ impl Engine for Gpu {
     fn is_settled(&self) -> bool {
         let is_settled = |card: &Card| card.dropped.load(Relaxed) || card.tables().tuner.is_settled();
         self.cards.iter().all(is_settled)
+    }
+
+    /// Returns the settings of the first device that is still used.
+    fn tuning(&self) -> Option<Tuning> {
+        let card = self.cards.iter().find(|card| !card.dropped.load(Relaxed))?;
+        let tables = card.tables();
+        let windows = tables.tuner.windows(tables.tuner.best());
+        let batch_keys = card.batch_keys.load(Relaxed);
+        Some(Tuning::without_prefetch(windows, WindowTable::bytes(windows), batch_keys))
     }
 
     fn notices(&self) -> Vec<Notice> {
@@ -461,7 +474,7 @@ impl Worker for GpuWorker<'_> {
                     self.adapt(began.elapsed());
                     return tried;
                 }
-                Err(fault) => self.gpu.drop_card(self.card, &fault),
+                Err(reason) => self.gpu.drop_card(self.card, &reason),
             }
         }
         hits.truncate(before);
@@ -476,7 +489,7 @@ impl<'a> GpuWorker<'a> {
         matcher: &Matcher,
         seeds: &mut dyn SeedSource,
         hits: &mut Vec<Hit>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, DropReason> {
         let card = self.card;
         let (size, table) = card.table()?;
         let mut queue = match self.queue.take() {
@@ -517,7 +530,7 @@ impl<'a> GpuWorker<'a> {
         key: &[u8; 32],
         matcher: &Matcher,
         hits: &mut Vec<Hit>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DropReason> {
         let total = self.keys.min(self.card.most);
         let rounds = self.keys / total;
         queue.draw(table, key, 0, total, rounds)?;
@@ -549,6 +562,7 @@ impl<'a> GpuWorker<'a> {
         let most = if self.is_dense { round } else { MOST_KEYS };
         let of = if self.keys < round { unit } else { round };
         self.keys = (self.keys.min(most) / of).max(1) * of;
+        self.card.batch_keys.store(self.keys, Relaxed);
     }
 }
 
@@ -572,18 +586,18 @@ fn prove(
     total: usize,
     seed: impl Fn(usize) -> Seed,
     hits: &mut Vec<Hit>,
-) -> Result<(), Fault> {
+) -> Result<(), DropReason> {
     survivors.sort_unstable_by_key(|(place, _)| *place);
     let is_in_batch = survivors.last().is_none_or(|(place, _)| *place < total);
     if !is_in_batch || survivors.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-        return Err(Fault::WrongPlace);
+        return Err(DropReason::WrongPlace);
     }
     let (places, keys): (Vec<usize>, Vec<[u8; 32]>) = survivors.into_iter().unzip();
     for at in batch::candidates(LANES, matcher, &keys, &mut Vec::new()) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
         if without_sign(public_key.0) != keys[at] {
-            return Err(Fault::WrongKey);
+            return Err(DropReason::WrongKey);
         }
         if matcher.is_match(&public_key.bytes(matcher.target())) {
             hits.push(Hit { index: places[at] as u64, seed, public_key, has_sign: true });

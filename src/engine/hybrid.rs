@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::names::HYBRID;
-use super::worker::{Engine, Hit, SeedSource, Tuning, Worker};
+use super::interface::{Engine, HYBRID, Hit, SeedSource, Tuning, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;
@@ -115,8 +114,9 @@ impl Engine for Hybrid {
         self.graphics.is_settled() && self.processor.is_settled()
     }
 
+    /// Returns the settings of the graphics processors, which try most of the keys.
     fn tuning(&self) -> Option<Tuning> {
-        self.processor.tuning()
+        self.graphics.tuning().or_else(|| self.processor.tuning())
     }
 
     fn notices(&self) -> Vec<Notice> {

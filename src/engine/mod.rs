@@ -19,28 +19,23 @@
 mod batch;
 #[cfg(feature = "gpu")]
 mod gpu;
-#[cfg(not(feature = "gpu"))]
-#[path = "no_gpu.rs"]
-mod gpu;
 #[cfg(feature = "gpu")]
 mod hybrid;
-mod names;
+mod interface;
 mod reference;
 mod registry;
 mod self_test;
-mod sizing;
-mod worker;
 
 #[cfg(feature = "gpu")]
 pub use gpu::{pipeline, settings as gpu_settings};
-pub use names::{AUTO, GPU, HYBRID};
+pub use interface::{
+    AUTO, Devices, Engine, GPU, HYBRID, Hit, LEAST_TABLE_MEMORY, SeedSource, Sizing, Tuning, Worker,
+};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{
     EngineError, YARDSTICK, available, candidates, check, device_names, every, is_built, names, select,
 };
-pub use sizing::{Devices, LEAST_TABLE_MEMORY, Sizing};
-pub use worker::{Engine, Hit, SeedSource, Tuning, Worker};
 
 #[doc(inline)]
 pub use crate::notice::{Notice, Severity};

@@ -4,12 +4,10 @@ use std::fmt;
 
 use ed25519_batch::BackEnd;
 
+use super::interface::{AUTO, Engine, GPU, Sizing};
+use super::{batch, reference, self_test};
 #[cfg(feature = "gpu")]
-use super::hybrid;
-use super::names::{AUTO, GPU};
-use super::sizing::Sizing;
-use super::worker::Engine;
-use super::{batch, gpu, reference, self_test};
+use super::{gpu, hybrid};
 use crate::escape::escaped;
 
 /// The name of the engine that is the oracle and the yardstick of all others.
@@ -203,3 +201,25 @@ impl fmt::Display for EngineError {
 }
 
 impl std::error::Error for EngineError {}
+
+/// Replaces the GPU engine in a program that was built without it.
+#[cfg(not(feature = "gpu"))]
+mod gpu {
+    use super::{Engine, Sizing};
+
+    pub(super) fn has_graphics() -> bool {
+        false
+    }
+
+    pub(super) fn device_names() -> Result<Vec<String>, String> {
+        detect().map(|()| Vec::new())
+    }
+
+    pub(super) fn detect() -> Result<(), String> {
+        Err("this program was built without it; build it with `--features gpu`".to_owned())
+    }
+
+    pub(super) fn build(_: Sizing, _: fn(Sizing) -> Box<dyn Engine>) -> Result<Box<dyn Engine>, String> {
+        detect().map(|()| unreachable!("it is not there"))
+    }
+}

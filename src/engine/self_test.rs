@@ -1,6 +1,6 @@
 //! The self-test: known vectors that every engine must reproduce before it is used.
 
-use super::worker::{Engine, SeedSource};
+use super::interface::{Engine, SeedSource};
 use crate::pattern::{Kind, Matcher, Pattern, Style};
 use ed25519_batch::rfc8032_vectors;
 

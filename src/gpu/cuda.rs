@@ -135,18 +135,18 @@ struct CudaQueue {
 }
 
 /// The handle of a [`Memory`].
-type Place = CudaSlice<u32>;
+type Handle = CudaSlice<u32>;
 
 impl Queue for CudaQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        let slice: Place =
+        let slice: Handle =
             self.stream.alloc_zeros(words).map_err(|error| GpuError::call("reserving memory", error))?;
         Ok(Memory::new(words, slice))
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut slice = to.place::<Place>()?;
+        let mut slice = to.handle_mut::<Handle>()?;
         let failed = |error| GpuError::call("writing to memory", error);
         self.stream.memcpy_htod(words, &mut slice.slice_mut(..words.len())).map_err(failed)?;
         self.wait()
@@ -154,7 +154,7 @@ impl Queue for CudaQueue {
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let slice = from.place::<Place>()?;
+        let slice = from.handle::<Handle>()?;
         let failed = |error| GpuError::call("reading from memory", error);
         self.stream.memcpy_dtoh(&slice.slice(..words.len()), words).map_err(failed)?;
         self.wait()
@@ -162,25 +162,21 @@ impl Queue for CudaQueue {
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         let kernel = find_kernel(&self.kernels, kernel)?;
-        let mut places = Vec::new();
+        // The builder refers to the handles until the launch.
+        let mut handles = Vec::new();
         for arg in args {
-            if let Arg::Memory(memory) = arg {
-                places.push(memory.place::<Place>()?);
-            }
+            handles.push(match arg {
+                Arg::Memory(memory) => Some(memory.handle::<Handle>()?),
+                Arg::Word(_) => None,
+            });
         }
         let mut launch = self.stream.launch_builder(kernel);
-        let mut next = places.iter();
-        for arg in args {
-            match arg {
-                Arg::Memory(_) => {
-                    if let Some(slice) = next.next() {
-                        launch.arg(&**slice);
-                    }
-                }
-                Arg::Word(word) => {
-                    launch.arg(word);
-                }
-            }
+        for (arg, slice) in args.iter().zip(&handles) {
+            match (arg, slice) {
+                (Arg::Word(word), _) => launch.arg(word),
+                (Arg::Memory(_), Some(slice)) => launch.arg(&**slice),
+                (Arg::Memory(_), None) => unreachable!("a memory has a handle"),
+            };
         }
         let config = LaunchConfig {
             grid_dim: (items.div_ceil(GROUP) as u32, 1, 1),

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The number of work items in a group.
 pub(super) const GROUP: usize = 64;
@@ -120,24 +120,36 @@ pub trait Queue: Send {
 #[derive(Clone)]
 pub struct Memory {
     pub(super) words: usize,
-    place: Arc<dyn Any + Send + Sync>,
+    handle: Arc<dyn Any + Send + Sync>,
 }
 
 impl Memory {
-    /// Returns memory of `words` words. `place` is the host's handle of it.
-    pub(super) fn new<P: Any + Send>(words: usize, place: P) -> Self {
-        Self { words, place: Arc::new(Mutex::new(place)) }
+    /// Returns memory of `words` words. `handle` is the host's handle of it.
+    pub(super) fn new<H: Any + Send + Sync>(words: usize, handle: H) -> Self {
+        Self { words, handle: Arc::new(RwLock::new(handle)) }
     }
 
-    /// Returns the handle, for the host that made it.
+    /// Returns the handle, for the host that made it. A launch can hold the same handle several
+    /// times, because a memory can be several of its arguments.
     ///
     /// # Errors
     ///
     /// Returns an error if another host made the handle.
-    pub(super) fn place<P: Any + Send>(&self) -> Result<MutexGuard<'_, P>, GpuError> {
-        let place: Option<&Mutex<P>> = self.place.downcast_ref();
-        let place = place.ok_or_else(|| GpuError::call("finding memory", "it is another host's"))?;
-        Ok(place.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn handle<H: Any + Send + Sync>(&self) -> Result<RwLockReadGuard<'_, H>, GpuError> {
+        Ok(self.lock()?.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns the handle, to write to the memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another host made the handle.
+    pub(super) fn handle_mut<H: Any + Send + Sync>(&self) -> Result<RwLockWriteGuard<'_, H>, GpuError> {
+        Ok(self.lock()?.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn lock<H: Any + Send + Sync>(&self) -> Result<&RwLock<H>, GpuError> {
+        self.handle.downcast_ref().ok_or_else(|| GpuError::call("finding memory", "it is another host's"))
     }
 }
 
@@ -193,3 +205,19 @@ impl fmt::Display for GpuError {
 }
 
 impl std::error::Error for GpuError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_can_be_two_arguments_of_a_launch() {
+        let memory = Memory::new(1, 7u32);
+        let (first, second) = (memory.handle::<u32>().unwrap(), memory.handle::<u32>().unwrap());
+        assert_eq!((*first, *second), (7, 7));
+        drop((first, second));
+        *memory.handle_mut::<u32>().unwrap() = 8;
+        assert_eq!(*memory.clone().handle::<u32>().unwrap(), 8);
+        assert!(memory.handle::<u64>().is_err(), "another host's");
+    }
+}

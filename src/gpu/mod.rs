@@ -18,9 +18,9 @@
 //! key. benches/gpu/model counts the instructions that NVIDIA's assembler makes of the kernels.
 //!
 //! Both hosts and the PTX stay, because each has what the others lack. OpenCL reaches the devices of
-//! all other makers. CUDA reports how much a device runs at the same time, needs no OpenCL driver,
-//! and its compiler keeps pairs of registers. The PTX keeps carries in the carry flag: entry 28
-//! of RESULTS.txt has the counts without it.
+//! all other makers, and NVIDIA's on a machine with only a driver, which has no NVRTC. CUDA works in
+//! containers without OpenCL, and reports how much a device runs at the same time. The PTX keeps
+//! carries in the carry flag: entry 28 of RESULTS.txt has the counts without it.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 

@@ -140,12 +140,12 @@ struct OpenClQueue {
 }
 
 /// The handle of a [`Memory`].
-type Place = Buffer<u32>;
+type Handle = Buffer<u32>;
 
 impl Queue for OpenClQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         // SAFETY: the host pointer is null, so nothing is copied.
-        let buffer: Place =
+        let buffer: Handle =
             unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) }
                 .map_err(|error| GpuError::call("reserving memory", error_text(&error)))?;
         Ok(Memory::new(words, buffer))
@@ -153,7 +153,7 @@ impl Queue for OpenClQueue {
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut buffer = to.place::<Place>()?;
+        let mut buffer = to.handle_mut::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) }
             .map_err(|error| GpuError::call("writing to memory", error_text(&error)))?;
@@ -162,7 +162,7 @@ impl Queue for OpenClQueue {
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let buffer = from.place::<Place>()?;
+        let buffer = from.handle::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
         unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) }
             .map_err(|error| GpuError::call("reading from memory", error_text(&error)))?;
@@ -175,7 +175,7 @@ impl Queue for OpenClQueue {
         for arg in args {
             match arg {
                 Arg::Memory(memory) => {
-                    let buffer: cl_mem = memory.place::<Place>()?.get();
+                    let buffer: cl_mem = memory.handle::<Handle>()?.get();
                     // SAFETY: the caller promises that the kernel takes memory here. The call
                     // copies the handle.
                     unsafe { execution.set_arg(&buffer) };

@@ -4,7 +4,6 @@
 //! [`crate::job`] opens what a plan names.
 
 mod diagnostic;
-mod error;
 mod output;
 
 use std::ffi::OsString;
@@ -20,8 +19,7 @@ use crate::pattern::Pattern;
 use crate::search::Quota;
 use crate::store::Destination;
 
-pub use diagnostic::Diagnostic;
-pub use error::{PlanError, Usage};
+pub use diagnostic::{Diagnostic, PlanError, Usage};
 pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 
 /// What the program does.

@@ -131,8 +131,8 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns the keys that are missing.
-    fn missing(&self) -> Option<Wanted> {
-        let mut wanted = Wanted::default();
+    fn missing(&self) -> Option<MissingKeys> {
+        let mut wanted = MissingKeys::default();
         if self.remaining.is_of_each() {
             let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
             missing.for_each(|(id, pattern)| wanted.add(pattern.odds(), self.remaining.left(id)));
@@ -167,9 +167,9 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
 /// The keys that patterns want. Patterns with the same odds that want the same number are counted
 /// together, because a long list has many of them.
 #[derive(Default)]
-struct Wanted(BTreeMap<(u64, u64), f64>);
+struct MissingKeys(BTreeMap<(u64, u64), f64>);
 
-impl Wanted {
+impl MissingKeys {
     /// Returns the number of keys that all patterns want.
     fn keys(&self) -> u64 {
         self.0
@@ -190,7 +190,7 @@ impl Wanted {
 /// chances of each, even if the patterns depend on each other. The number of keys that match one
 /// pattern is taken as a Poisson variable. For one key for each pattern this is exact, and for more
 /// it is right to about the chance per key.
-fn attempts_for_all(wanted: &Wanted, chance: f64) -> f64 {
+fn attempts_for_all(wanted: &MissingKeys, chance: f64) -> f64 {
     let patterns: Vec<(f64, u64, f64)> = wanted
         .0
         .iter()
@@ -231,7 +231,7 @@ impl Several {
     /// its patterns is not known.
     pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
         let any = any?;
-        let mut wanted = Wanted::default();
+        let mut wanted = MissingKeys::default();
         match quota {
             Quota::Each(count) => patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), *count)),
             Quota::Left(counts) => {
@@ -364,7 +364,7 @@ mod tests {
     fn all_patterns_are_found_by_the_printed_bound() {
         // One pattern: the bound is exact.
         let attempts_for_all = |patterns: &[Pattern], chance| {
-            let mut wanted = Wanted::default();
+            let mut wanted = MissingKeys::default();
             patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), 1));
             super::attempts_for_all(&wanted, chance)
         };

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::figures::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
 use super::forecast::{Forecast, Several};
 use super::json;
 use super::next_steps;
 use super::number::{clock, rough};
-use super::odds::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
 use super::progress::{ProgressLine, Recent, Status, at_least_percent, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};

@@ -119,6 +119,18 @@ mod with_devices {
     }
 
     #[test]
+    fn an_estimate_names_the_table_and_the_batch_of_the_device() {
+        if !is_there() {
+            return;
+        }
+        let ran = succeed(&mut program::program(&["--estimate", "--json", "--engine", "gpu", "abc"]));
+        let tuning = &objects(&ran.stdout)[0]["tuning"];
+        assert!((11..=126).contains(&whole(tuning, "windows")), "{tuning}");
+        assert!(whole(tuning, "table_bytes") > 0 && whole(tuning, "batch_keys") > 0, "{tuning}");
+        assert_eq!(whole(tuning, "prefetch_vectors"), 0, "{tuning}");
+    }
+
+    #[test]
     fn a_device_that_does_not_exist_is_refused_with_the_list() {
         if !is_there() {
             return;

@@ -223,8 +223,18 @@ pub struct Tuning {
     pub table_bytes: usize,
     /// The number of keys in a batch.
     pub batch_keys: usize,
-    /// The distance between a prefetch of a table entry and its use, in vectors of keys.
+    /// The distance between a prefetch of a table entry and its use, in vectors of keys. 0 if
+    /// nothing is prefetched.
     pub prefetch_vectors: usize,
+}
+
+impl Tuning {
+    /// Returns the settings of hardware that hides the time of reads by itself, so nothing is
+    /// prefetched.
+    #[must_use]
+    pub const fn without_prefetch(windows: usize, table_bytes: usize, batch_keys: usize) -> Self {
+        Self { windows, table_bytes, batch_keys, prefetch_vectors: 0 }
+    }
 }
 
 /// Derives public keys. All threads share it.

@@ -156,6 +156,10 @@ fn larger_tables_are_tried_while_the_search_runs() {
         assert!(Instant::now() < end, "the tuner does not settle");
     }
     assert!(windows.into_iter().eq([19, 21, 25]));
+    let tuning = engine.tuning().unwrap();
+    assert_eq!(tuning.windows, card.table().unwrap().1.windows());
+    assert_eq!(tuning.table_bytes, WindowTable::bytes(tuning.windows));
+    assert!(tuning.batch_keys.is_multiple_of(card.unit()) && tuning.batch_keys > 0);
     assert!(!hits.is_empty() && engine.notices().is_empty());
     assert_eq!(card.tables().each.iter().flatten().count(), 1, "the others are dropped");
 }
@@ -169,7 +173,7 @@ fn a_table_without_memory_is_left_out_and_a_wrong_one_is_a_fault() {
     add_sizes(card, &[25]);
     card.tables().tuner.let_next();
     *switch.lock().unwrap() = Some(Injected::WrongTable);
-    assert!(matches!(card.table(), Err(Fault::Call(GpuError::WrongTable))));
+    assert!(matches!(card.table(), Err(DropReason::Call(GpuError::WrongTable))));
     *switch.lock().unwrap() = Some(Injected::Memory);
     assert_eq!(card.table().unwrap().1.windows(), WINDOWS_OF_PROCESSOR);
     assert!(engine.is_settled());
@@ -241,6 +245,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         assert!(notes[0].text.contains(&name), "{notes:?}");
         let is_place = matches!(fault, Injected::FarPlace | Injected::SamePlace);
         assert!(!is_place || notes[0].text.contains("position"), "{notes:?}");
+        assert_eq!(engine.tuning(), None, "no device is left");
         // New workers do not use the device either.
         assert!(engine.worker().batch(&matcher, &mut random, &mut hits) > 0);
         assert!(engine.notices().is_empty());

@@ -23,6 +23,10 @@ impl Engine for Fixed {
         self.workers
     }
 
+    fn tuning(&self) -> Option<Tuning> {
+        Some(Tuning::without_prefetch(16, 56 << 20, 1 << 22))
+    }
+
     fn notices(&self) -> Vec<Notice> {
         vec![Notice::note("fixed")]
     }
@@ -77,6 +81,7 @@ fn graphics_processors_get_their_workers_first_and_again_after_a_search() {
         assert_eq!(found, [true, true, false, false, false]);
     }
     assert_eq!(both.notices(), [Notice::note("fixed")]);
+    assert_eq!(both.tuning(), fixed(2).tuning());
 }
 
 #[test]

@@ -50,7 +50,7 @@ typedef unsigned long long ulong;
 #endif
 
 // Buffers of elements of eight words hold word 0 of all elements, then word 1 of all, and so on. So
-// neighbouring work items read neighbouring words.
+// neighboring work items read neighboring words.
 #define WORD(at, word) ((size_t)(word) * total + (at))
 
 FUNCTION uint swapped(uint word)

@@ -5,9 +5,9 @@
 // bits from 255 up, at most 77. Sums and differences take tight numbers and are loose. So a
 // sum or a difference is never added to another one without `tighten`.
 //
-// A multiplication is 64 products of words, a square 36, and both need 9 more to fold the upper half. On NVIDIA's GPUs PTX
-// keeps the carries in the carry flag (ptx.rs makes its text). On other devices 64-bit sums hold
-// the carries.
+// A multiplication is 64 products of words, a square 36, and both need 9 more to fold the upper
+// half. On NVIDIA's GPUs PTX keeps the carries in the carry flag (ptx.rs makes its text). On other
+// devices 64-bit sums hold the carries.
 
 typedef struct {
     uint word[8];
