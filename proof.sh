@@ -272,9 +272,9 @@ more 24 'files have no names until they are complete, and nothing that another p
     unit a_file_has_no_name leftovers no_process_takes
 more 25 'systems that cannot name a file without overwriting are refused before the search' all tests existing systems_without
 calls=$(of 'first and last' all)
-more 26 'every system call fails, or the process dies there: nothing is lost' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
+more 26 'every system call fails or takes 2 s, or the process dies there: nothing is lost' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
 sequences=$(of 100 10000)
-more 27 'runs, kills, damage and changed options, compared with a model of the directory' "$sequences sequences" \
+more 27 'runs, kills, damage, changed options and a directory that is taken away, compared with a model' "$sequences sequences" \
     with VANITY_SEQUENCES="$sequences" tests model ''
 more 28 'foreign text reaches a terminal only escaped' all tests escaped ''
 more 29 'no branch and no address depends on a seed, in the reference engine and in the proof, by memcheck; a branch and an address that do are reported' all \

@@ -39,8 +39,9 @@ pub(super) struct Delivery<'a> {
     passed: u64,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
-    /// Whether an error was returned. It is printed at the end, and further ones at once.
-    has_failed: bool,
+    /// The text of the error that was returned, if any. That error is printed at the end, and different
+    /// ones at once.
+    failure: Option<String>,
 }
 
 /// Where the key of a find is.
@@ -70,7 +71,7 @@ impl<'a> Delivery<'a> {
     ) -> Self {
         let over_at = search.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let (agent, unwritten) = (AgentLog::default(), VecDeque::new());
-        Self { search, teller, meter, agent, commands, over_at, passed: 0, unwritten, has_failed: false }
+        Self { search, teller, meter, agent, commands, over_at, passed: 0, unwritten, failure: None }
     }
 
     /// Has the rate of this machine told, if it is known.
@@ -303,15 +304,15 @@ impl<'a> Delivery<'a> {
         self.teller.found(find.public(), delivered, added);
     }
 
-    /// Returns the first error of the search. Has all others told.
+    /// Returns the first error of the search. Has different ones told.
     fn fail(&mut self, errors: Vec<JobError>) -> Result<(), JobError> {
         let mut first = None;
         for error in errors {
-            if self.has_failed {
-                self.teller.failure(error.to_string());
-            } else {
-                self.has_failed = true;
-                first = Some(error);
+            let text = error.to_string();
+            match &self.failure {
+                Some(returned) if *returned == text => {}
+                Some(_) => self.teller.failure(text),
+                None => (self.failure, first) = (Some(text), Some(error)),
             }
         }
         first.map_or(Ok(()), Err)

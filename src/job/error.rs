@@ -112,12 +112,16 @@ impl Fate {
             Self::Shown => Some(
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
             ),
-            Self::Lost => Some(LOST.to_owned()),
+            Self::Lost => Some(NOWHERE.to_owned()),
         }
     }
 }
 
-/// The hint about a key that is nowhere.
+/// The hint about a key that no file took.
+const NOWHERE: &str = "the key that was just found is lost; start the search again in a directory that you can \
+     write to, on a disk with free space";
+
+/// The hint about a key that was not written to stdout.
 const LOST: &str = "the key that was just found is lost; to keep the next one, write it to a file";
 
 impl JobError {

@@ -236,7 +236,7 @@ pub(super) fn check(command: &OsStr, pattern: &str, comment: &str) -> Result<(),
     let ran = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     ran.map(drop).map_err(|error| {
         Diagnostic::new(format!("cannot run a command after each key: {error}"))
-            .hint("a shorter command, pattern or comment helps if that is too long")
+            .hint("if it is too long, shorten the command, the pattern or the comment")
     })
 }
 

@@ -297,7 +297,7 @@ fn within_size_limit(content: &[u8]) -> io::Result<()> {
         use rustix::process::{Resource, getrlimit};
         let limit = getrlimit(Resource::Fsize).current;
         if limit.is_some_and(|limit| limit < content.len() as u64) {
-            return Err(io::ErrorKind::FileTooLarge.into());
+            return Err(rustix::io::Errno::FBIG.into());
         }
     }
     #[cfg(not(unix))]

@@ -1,7 +1,7 @@
 //! Temporary files with names, for file systems without unnamed files. Also removes the temporary
 //! files of killed processes.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
@@ -16,29 +16,25 @@ pub(super) const TEMPORARY: [&str; 2] = [".vanity-ed25519-", ".tmp"];
 pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    let create = |builder: &mut Builder| {
-        #[cfg(windows)]
-        if mode & 0o077 == 0 {
-            return builder.make_in(directory, crate::sys::windows::create_private_file);
-        }
-        builder.tempfile_in(directory)
-    };
     loop {
-        // The crate's error names the temporary file, and that name tells the user nothing.
-        let file = create(&mut builder).map_err(without_path)?;
+        // An error of `tempfile_in` names the temporary file, and lacks the system's words.
+        let file = builder.make_in(directory, |path| create(path, mode))?;
         if is_ours(&file)? {
             return Ok(file);
         }
     }
 }
 
-/// Returns the system's own error.
-fn without_path(error: io::Error) -> io::Error {
-    let source = error.get_ref().and_then(|error| error.source()?.downcast_ref::<io::Error>());
-    let number = source.unwrap_or(&error).raw_os_error();
-    number.map_or_else(|| io::Error::from(error.kind()), io::Error::from_raw_os_error)
+fn create(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(windows)]
+    if mode & 0o077 == 0 {
+        return crate::sys::windows::create_private_file(path);
+    }
+    options.open(path)
 }
 
 /// Locks a new temporary file. Returns whether it still has its name: before the lock, another
@@ -83,7 +79,7 @@ pub(super) fn remove_leftovers(path: &Path) -> io::Result<()> {
 fn remove_leftover(path: &Path) {
     use std::os::unix::fs::OpenOptionsExt as _;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let Ok(file) = fs::File::options().read(true).custom_flags(flags.bits() as i32).open(path) else {
+    let Ok(file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else {
         return;
     };
     if file.metadata().is_ok_and(|found| found.is_file()) && file.try_lock().is_ok() {
@@ -99,7 +95,7 @@ fn remove_leftover(path: &Path) {
     use std::os::windows::fs::OpenOptionsExt as _;
 
     use crate::sys::windows::{DELETE, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_OPEN_REPARSE_POINT};
-    let mut options = fs::File::options();
+    let mut options = File::options();
     options.access_mode(DELETE).share_mode(0);
     options.custom_flags(FILE_FLAG_DELETE_ON_CLOSE | FILE_FLAG_OPEN_REPARSE_POINT);
     // Of a link it would remove the link, which this program does not make.

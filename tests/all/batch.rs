@@ -437,7 +437,8 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let script = "ulimit -f 16; exec \"$0\" --json -n 500 ab -d \"$1\"";
     let ran = run(command("bash").args(["-c", script, executable()]).arg(&directory));
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.stderr.contains(&format!("/{LEDGER}': ")), "{}", ran.stderr);
+    // Several groups of keys meet the limit, and the error is printed once.
+    assert_eq!(ran.stderr.matches(&format!("/{LEDGER}': ")).count(), 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("\nhint: every reported key is kept"), "{}", ran.stderr);
     let found = objects(&ran.stdout).iter().filter(|object| object["type"] == "found").count();
     assert_eq!(privates(&directory).len(), found);

@@ -21,9 +21,9 @@ use crate::terminal::Typist;
 
 /// Returns the private files in a directory of keys.
 fn private_files(directory: &Path) -> Vec<String> {
-    let is_private =
-        |name: &String| !name.starts_with('.') && names(directory).contains(&format!("{name}.pub"));
-    if directory.exists() { names(directory).into_iter().filter(is_private).collect() } else { Vec::new() }
+    let all = if directory.exists() { names(directory) } else { Vec::new() };
+    let has_public = |name: &&String| all.binary_search(&format!("{name}.pub")).is_ok();
+    all.iter().filter(|name| !name.starts_with('.')).filter(has_public).cloned().collect()
 }
 
 /// Checks that the keys of a directory are whole pairs, and those of the ledger.
@@ -78,7 +78,7 @@ fn a_key_is_stored_and_a_signal_ends_the_program_while_nobody_reads_the_progress
 #[test]
 fn keys_of_a_directory_are_stored_while_nobody_reads_stdout() {
     unread(|writer, keys| {
-        let mut search = program(&["-q", "-n", ENDLESS, "ab", "-d"]);
+        let mut search = program(&["-q", "-n", ENDLESS, "abc", "-d"]);
         let child = start(search.arg(keys).stdout(writer));
         wait_until("keys are stored", || private_files(keys).len() > 100);
         let (status, _, took) = end_by(child, Signal::INT);
@@ -91,7 +91,7 @@ fn keys_of_a_directory_are_stored_while_nobody_reads_stdout() {
 #[test]
 fn the_timeout_ends_a_search_whose_output_nobody_reads() {
     unread(|writer, keys| {
-        let mut search = program(&["-n", ENDLESS, "--json", "--timeout", "1s", "ab", "-d"]);
+        let mut search = program(&["-n", ENDLESS, "--json", "--timeout", "1s", "abc", "-d"]);
         search.arg(keys).stdout(writer.try_clone().unwrap()).stderr(writer);
         let began = Instant::now();
         let mut child = start(&mut search);
@@ -246,7 +246,7 @@ fn stop_reading(mode: &[&str], bytes: usize, is_stdout: bool, closes: bool) {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut search = program(&["-t", "1", "-n", ENDLESS, "ab"]);
+    let mut search = program(&["-t", "1", "-n", ENDLESS, "abc"]);
     search.args(mode).arg("-d").arg(&keys);
     if is_stdout {
         search.stdout(writer).stderr(Stdio::null());
@@ -291,7 +291,7 @@ fn time_in_which_the_process_is_stopped_does_not_count() {
     let mut text = String::new();
     // The estimate is printed when the search runs.
     stdout.read_line(&mut text).unwrap();
-    let stop = Duration::from_secs(3);
+    let stop = Duration::from_millis(1500);
     kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
     std::thread::sleep(stop);
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();

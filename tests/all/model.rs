@@ -2,7 +2,8 @@
 //!
 //! After a run with status 0, every key that was asked for opens, belongs to its public line, shows
 //! its pattern, and is encrypted if that was asked for. This holds whatever happened to the
-//! directory before. No run changes a file that exists, except that the ledger grows, and no
+//! directory before. If the directory is gone in the middle, every reported key is in it, in the
+//! working directory or in the home directory. No run changes a file that exists, except that the ledger grows, and no
 //! reported key is lost. `holdings` judges that from the files.
 //!
 //! `VANITY_SEQUENCES` sets the number of sequences (30 by default), and `VANITY_SEED` the number of
@@ -28,7 +29,7 @@ use vanity_ed25519::key::{Format, Seed};
 
 use crate::{holdings, program};
 use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehavior, missing, shows, snapshot};
-use program::{LEDGER, Ran, Running, command, executable, names, public_path, start};
+use program::{LEDGER, Ran, Running, command, executable, names, public_path, start, wait_until};
 
 /// The number of sequences, unless `VANITY_SEQUENCES` sets it.
 const SEQUENCES: u64 = 30;
@@ -187,6 +188,63 @@ impl Sequence {
         harm(&self.keys(), &before, &ran.stdout)
     }
 
+    /// Takes the directory away from a run at a random moment, and often the working directory, too.
+    fn take_away(&mut self) -> Result<(), String> {
+        let (asked, args) = self.request();
+        let outer = self.outer.path();
+        let [keys, away, work, home] = ["keys", "away", "work", "home"].map(|name| outer.join(name));
+        for directory in [&work, &home] {
+            fs::create_dir(directory).unwrap();
+        }
+        let before = snapshot(&keys);
+        let args: Vec<String> = args
+            .into_iter()
+            .map(|arg| if ["keys", "secret"].contains(&&*arg) { format!("../{arg}") } else { arg })
+            .collect();
+        let mut child = start(self.command(&args).current_dir(&work).env("HOME", &home));
+        let moment = LATEST_KILL.mul_f64(self.below(1000) as f64 / 1000.0);
+        let without_work = self.once_in(2);
+        std::thread::sleep(moment);
+        fs::rename(&keys, &away).unwrap();
+        if without_work {
+            let _ = fs::remove_dir(&work);
+        }
+        wait_until("the run has ended", || child.try_wait().unwrap().is_some());
+        let ran = child.end();
+        self.note(format!("take away {args:?} after {moment:?}, {without_work}: {:?}", ran.status));
+        let places = [&keys, &away, &work, &home];
+        let pairs = places.into_iter().filter(|place| place.is_dir()).flat_map(|place| {
+            names(place).into_iter().filter_map(|name| holdings::open_pair(&place.join(name)))
+        });
+        let lines: Vec<String> = pairs.map(|opened| opened.line).collect();
+        let elsewhere = [&work, &home].into_iter().filter(|place| place.is_dir());
+        let is_whole = |private: &PathBuf| {
+            holdings::open_pair(private).is_some_and(|opened| opened.encrypted == asked.encrypted)
+        };
+        let broken = elsewhere
+            .flat_map(|place| names(place).into_iter().map(|name| place.join(name)))
+            .find(|file| file.extension().is_none_or(|end| end != "pub") && !is_whole(file));
+        // A run that had not begun makes the directory anew.
+        if keys.exists() {
+            harm(&keys, &Snapshot::new(), "")?;
+            fs::remove_dir_all(&keys).unwrap();
+        }
+        fs::rename(&away, &keys).unwrap();
+        for directory in [&work, &home] {
+            let _ = fs::remove_dir_all(directory);
+        }
+        harm(&keys, &before, "")?;
+        misbehavior(&ran).map_err(|what| format!("{what}: {ran:?}"))?;
+        if let Some(broken) = broken {
+            return Err(format!("{broken:?} is not whole: {ran:?}"));
+        }
+        match ran.stdout.lines().find(|line| !lines.contains(&holdings::key_of(line))) {
+            Some(lost) => Err(format!("{lost} was printed and is nowhere: {ran:?}")),
+            None if ran.stderr.contains(" lost") => Err(format!("a key is lost: {ran:?}")),
+            None => Ok(()),
+        }
+    }
+
     /// Returns a random file: one of the private files, or one of all.
     fn file(&mut self, private: bool) -> Option<PathBuf> {
         let keys = self.keys();
@@ -325,7 +383,8 @@ impl Sequence {
 
     /// Makes a step of a random kind.
     fn step(&mut self) -> Result<(), String> {
-        match self.below(16) {
+        match self.below(17) {
+            16 => return self.take_away(),
             0..5 => return self.run(),
             5 => return self.run_together(),
             6 | 7 => return self.kill(),
