@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use super::any::any_of;
 use super::odds::Automaton;
-use super::syntax::{Literal, Regex};
+use super::syntax::Regex;
 use super::*;
 use crate::wire::{self, Body, Target};
 use ed25519_batch::simd::InstructionSet;
@@ -222,9 +222,6 @@ fn a_pattern_keeps_what_was_typed() {
     assert!((40 * states..160 * states).contains(&automaton.bytes()), "{} of {states}", automaton.bytes());
 }
 
-/// The kinds that are not regular expressions.
-const LITERAL_KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
-
 fn below(random: &mut ChaCha8Rng, end: usize) -> usize {
     random.next_u32() as usize % end
 }
@@ -241,73 +238,9 @@ fn key_of(body: &Body) -> [u8; wire::KEY_LEN] {
     *blob.last_chunk().unwrap()
 }
 
-/// Returns a random body that shows `literal` at `at`. `None` if a character of the literal cannot
-/// be there.
-fn planted(literal: &Literal, kind: Kind, at: usize, random: &mut ChaCha8Rng) -> Option<Body> {
-    let mut key = [0; wire::KEY_LEN];
-    random.fill_bytes(&mut key);
-    let mut body = *wire::body(&wire::text(&key));
-    for offset in 0..literal.len() {
-        let symbols = literal.symbols(offset).and(Target::Key.symbols(at + offset));
-        let symbols: Vec<u8> = symbols.bytes().collect();
-        body[at + offset] = *symbols.get(below(random, symbols.len().max(1)))?;
-    }
-    if kind == Kind::Word {
-        body[at - 1] = b"+/"[below(random, 2)];
-        body[at + literal.len()] = b"+/"[below(random, 2)];
-    }
-    Some(body)
-}
-
-/// Returns the places of the keys that may match, with their signs cleared.
-fn candidates(matcher: &Matcher, keys: &[[u8; wire::KEY_LEN]]) -> Vec<usize> {
-    let keys: Vec<_> = keys.iter().map(|key| without_sign(*key)).collect();
-    matcher.candidates(&keys)
-}
-
 fn without_sign(mut key: [u8; wire::KEY_LEN]) -> [u8; wire::KEY_LEN] {
     key[31] &= 0x7f;
     key
-}
-
-/// Tests every kind and length, with and without case and leet, alone and in a list, at every
-/// place.
-#[test]
-fn a_key_that_shows_a_pattern_passes_with_either_sign() {
-    let mut random = ChaCha8Rng::from_seed([1; 32]);
-    let mut tested = 0;
-    for (len, kind) in (1..=wire::BODY_LEN).flat_map(|len| LITERAL_KINDS.map(|kind| (len, kind))) {
-        let mut patterns = Vec::new();
-        while patterns.len() < 3 {
-            let text: String = (0..len).map(|_| char::from(wire::ALPHABET[below(&mut random, 64)])).collect();
-            let style = style(kind, below(&mut random, 2) == 0, below(&mut random, 2) == 0);
-            match Pattern::new(&text, style) {
-                Ok(pattern) => patterns.push(pattern),
-                Err(_) if kind == Kind::Word && len > wire::BODY_LEN - 3 => break,
-                Err(_) => {}
-            }
-        }
-        let Some(first) = patterns.first() else { continue };
-        let literal = first.literal();
-        let (alone, together) = (Matcher::new(&patterns[..1]), Matcher::new(&patterns));
-        let places = match kind {
-            Kind::Prefix => 0..=0,
-            Kind::Suffix => wire::BODY_LEN - len..=wire::BODY_LEN - len,
-            // Character 0 cannot be a delimiter, and one delimiter follows the word.
-            Kind::Word => 2..=wire::BODY_LEN - len - 1,
-            _ => 0..=wire::BODY_LEN - len,
-        };
-        for at in places {
-            let Some(body) = planted(&literal, kind, at, &mut random) else { continue };
-            assert!(first.find(&body).is_some(), "{} at {at} is planted", first.text());
-            let key = key_of(&body);
-            assert!(alone.find(&key).contains(&0) && together.find(&key).contains(&0));
-            assert_eq!(candidates(&alone, &[key]), [0], "{} at {at}, alone", first.text());
-            assert_eq!(candidates(&together, &[key]), [0], "{} at {at}, with others", first.text());
-            tested += 1;
-        }
-    }
-    assert!(tested > 1000, "{tested} keys");
 }
 
 /// Returns the bytes of a batch as an engine passes them.
@@ -378,47 +311,6 @@ fn random_patterns(
         patterns.extend(Pattern::new(&text, style));
     }
     patterns
-}
-
-/// Tests long lists that are folded, hashed and looked up in every way.
-#[test]
-fn every_word_of_a_long_list_is_found() {
-    let mut random = ChaCha8Rng::from_seed([9; 32]);
-    for (kind, case_sensitive, count) in [
-        (Kind::Anywhere, false, 10_000),
-        (Kind::Anywhere, true, 20_000),
-        (Kind::Word, false, 5000),
-        (Kind::Prefix, false, 5000),
-        (Kind::Suffix, true, 5000),
-    ] {
-        let style = style(kind, case_sensitive, false);
-        let mut patterns = Vec::new();
-        while patterns.len() < count {
-            let len = 5 + below(&mut random, 4);
-            let letters: String = (0..len).map(|_| char::from(b'a' + below(&mut random, 26) as u8)).collect();
-            patterns.extend(Pattern::new(&letters, style));
-        }
-        let matcher = Matcher::new(&patterns);
-        for (id, pattern) in patterns.iter().enumerate().step_by(7) {
-            let last = wire::BODY_LEN - pattern.text().len();
-            let at = match kind {
-                Kind::Prefix => 0,
-                Kind::Suffix => last,
-                _ => 2 + below(&mut random, last - 2),
-            };
-            let body = planted(&pattern.literal(), kind, at, &mut random).unwrap();
-            let key = key_of(&body);
-            assert!(matcher.find(&key).contains(&id), "{} at {at}", pattern.text());
-            assert_eq!(candidates(&matcher, &[key]), [0], "{} at {at}", pattern.text());
-        }
-        let batch = batch(Target::Key, 5, 2000);
-        let places = matcher.candidates(&batch);
-        let expected = (0..batch.len()).filter(|&place| {
-            let (plus, minus) = (&batch[place], &wire::with_sign(batch[place]));
-            matcher.is_match(plus) || matcher.is_match(minus)
-        });
-        assert_eq!(places, expected.collect::<Vec<_>>());
-    }
 }
 
 #[test]

@@ -53,11 +53,6 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
-        self.split(&OVERLAPPING, bytes, lead)
-    }
-
-    #[inline(always)]
     fn look_up(self, table: &[u8; 64], a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
         unsafe { _mm512_permutexvar_epi8(a, self.load_bytes(table)) }
@@ -69,12 +64,6 @@ impl Bytes64 for Avx512vbmi {
         let a = self.opaque(a);
         // SAFETY: the token was made by detection.
         unsafe { _mm512_permutexvar_epi8(self.load_bytes(&NEXT_BYTE), a) }
-    }
-
-    #[inline(always)]
-    fn next_byte_of_eight(self, a: __m512i) -> __m512i {
-        // SAFETY: the token was made by detection.
-        unsafe { _mm512_srli_epi64::<8>(a) }
     }
 
     #[inline(always)]
@@ -166,18 +155,6 @@ const IN_TURN: Split = {
             // The rest has no meaning.
             _ => 36 + at % 8,
         };
-        at += 1;
-    }
-    Split::of(sextets)
-};
-
-/// The split of [`Bytes64::overlapping_sextets`].
-const OVERLAPPING: Split = {
-    let mut sextets = [0; 64];
-    let mut at = 0;
-    while at < 64 {
-        let word = at / 8;
-        sextets[at] = if word < 7 { 6 * word } else { 36 } + at % 8;
         at += 1;
     }
     Split::of(sextets)

@@ -253,18 +253,6 @@ pub trait Bytes64: Words {
     /// Each byte of words 0 to 10 holds one sextet. Word 11 repeats word 9, and word 12 repeats
     /// word 10. The other words have no meaning.
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64;
-    /// Splits `bytes` as [`Self::sextets`] does, but into eight words of eight sextets that overlap.
-    /// They begin with the sextets 0, 6, 12, 18, 24, 30, 36, and 36 again.
-    #[inline(always)]
-    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64 {
-        let (mut sextets, mut overlapping) = ([0; 64], [0; 64]);
-        self.store_bytes(self.sextets(bytes, lead), &mut sextets);
-        for (word, eight) in overlapping.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            let first = usize::min(6 * word, 36);
-            eight.copy_from_slice(&sextets[first..first + 8]);
-        }
-        self.load_bytes(&overlapping)
-    }
     /// Returns `a | b`.
     fn or_bytes(self, a: Self::Vector64, b: &[u32; 16]) -> Self::Vector64;
     /// Replaces each byte of `a`, 0 to 63, by the byte of `table` with that index.
@@ -278,17 +266,6 @@ pub trait Bytes64: Words {
     /// Moves each byte to the place of the byte before it. The last byte of the result has no
     /// meaning.
     fn next_byte(self, a: Self::Vector64) -> Self::Vector64;
-    /// Moves each byte to the place of the byte before it in its word of eight bytes. The last byte
-    /// of a word becomes 0.
-    #[inline(always)]
-    fn next_byte_of_eight(self, a: Self::Vector64) -> Self::Vector64 {
-        let mut bytes = [0; 64];
-        self.store_bytes(a, &mut bytes);
-        for word in bytes.as_chunks_mut::<8>().0 {
-            *word = (u64::from_le_bytes(*word) >> 8).to_le_bytes();
-        }
-        self.load_bytes(&bytes)
-    }
     /// Moves each half to the place of the half before it. The last half of the result has no
     /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;

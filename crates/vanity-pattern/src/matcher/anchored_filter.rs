@@ -1,10 +1,8 @@
 //! A filter for literals at one end of the text: one look-up of the characters there.
 
-use super::bloom::{Bloom, spread};
-use super::classes::{Classes, UNUSED};
-use super::costs::LOOK_UP_END;
-use super::folded::{Folded, literal_window};
-use super::run::Starts;
+use super::lookup::{Bloom, spread};
+use super::needle::Positions;
+use super::symbol_classes::{ClassText, SymbolClasses, UNUSED, literal_window};
 use crate::odds::Place;
 use crate::syntax::Literal;
 use crate::wire::{BODY_LEN, SIGN_POSITION, Target};
@@ -21,7 +19,7 @@ pub(super) struct AnchoredFilter {
     window: Window,
     bloom: Bloom,
     /// The positions where the literals begin.
-    starts: Starts,
+    starts: Positions,
     literals: usize,
 }
 
@@ -39,32 +37,27 @@ impl AnchoredFilter {
 
     /// Makes an empty filter with room for `literals`.
     pub(super) fn new(target: Target, window: Window, literals: usize) -> Self {
-        Self { target, window, bloom: Bloom::new(literals), starts: Starts::default(), literals }
+        Self { target, window, bloom: Bloom::new(literals), starts: Positions::default(), literals }
     }
 
     /// Adds a literal, whose window must be the window of this filter.
-    pub(super) fn mark(&mut self, classes: &Classes, literal: &Literal) {
+    pub(super) fn mark(&mut self, classes: &SymbolClasses, literal: &Literal) {
         let (at_end, count) = self.window;
         let (from, start) = if at_end { (literal.len() - count, BODY_LEN - literal.len()) } else { (0, 0) };
         self.bloom.put(spread(literal_window(literal, classes, from, count)));
-        self.starts = self.starts.or(Starts::only(start));
+        self.starts = self.starts.or(Positions::only(start));
     }
 
     /// Estimates the share of random bytes that pass, as if the literals were random.
-    pub(super) fn hits(&self) -> f64 {
+    pub(super) fn candidate_places(&self) -> f64 {
         let (_, count) = self.window;
         self.bloom.share_by_chance() + self.literals as f64 / 2f64.powi(5 * count as i32 - 1)
-    }
-
-    /// Returns the cost of this test in nanoseconds a text.
-    pub(super) fn cost(&self) -> f64 {
-        LOOK_UP_END
     }
 
     /// Adds to `starts` the positions where a literal may begin in each of `texts`. Looks up keys
     /// with either sign. There must not be more than [`GROUP`] texts.
     #[inline(always)]
-    pub(super) fn starts(&self, texts: &[Folded], starts: &mut [Starts]) {
+    pub(super) fn starts(&self, texts: &[ClassText], starts: &mut [Positions]) {
         let (at_end, count) = self.window;
         let first = if at_end { BODY_LEN - count } else { 0 };
         self.starts_with(texts, starts, |text| text.window(first, count, false));
@@ -76,7 +69,7 @@ impl AnchoredFilter {
     /// Looks up the windows without a symbol that no literal holds. It asks for the memory of all
     /// of them before it reads that of the first.
     #[inline(always)]
-    fn starts_with(&self, texts: &[Folded], starts: &mut [Starts], window: impl Fn(&Folded) -> u64) {
+    fn starts_with(&self, texts: &[ClassText], starts: &mut [Positions], window: impl Fn(&ClassText) -> u64) {
         let bloom = self.bloom.view();
         let (mut hashes, mut places, mut kept) = ([0; GROUP], [0; GROUP], 0);
         for (place, text) in texts.iter().enumerate() {
@@ -88,7 +81,7 @@ impl AnchoredFilter {
             bloom.prefetch(*hash);
         }
         for (place, hash) in places[..kept].iter().zip(&hashes) {
-            let found = if bloom.may_have(*hash) { self.starts } else { Starts::default() };
+            let found = if bloom.may_have(*hash) { self.starts } else { Positions::default() };
             starts[*place] = starts[*place].or(found);
         }
     }

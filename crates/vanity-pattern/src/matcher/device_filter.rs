@@ -1,33 +1,33 @@
 //! The filter of a matcher as plain words for a device, which rejects most keys before they leave
 //! it.
 //!
-//! A filter is a list of sieves. A key passes the filter if it passes one of the sieves. A sieve
-//! has up to three tests, and a key passes the sieve if it passes all of them: rows of windows
-//! (`window_filter.rs`), the Bloom filter of the first characters of literals (`literals.rs`), and
+//! A filter is a list of clauses. A key passes the filter if it passes one of the clauses. A clause
+//! has up to three tests, and a key passes the clause if it passes all of them: rows of windows
+//! (`pair_bitmap.rs`), the Bloom filter of the first characters of literals (`literals.rs`), and
 //! the walk through an automaton (`dfa_scan.rs`). A key that passes may match; the matcher decides.
 //!
 //! ```text
 //! 0                  the target's zero bits before the first byte
-//! 1                  the number of sieves
-//! 2 + 4 i            of sieve i: the number of rows, where they begin,
+//! 1                  the number of clauses
+//! 2 + 4 i            of clause i: the number of rows, where they begin,
 //!                    where the Bloom filter begins, where the walk begins, or 0 for none
 //! ```
 
-use super::bloom::SPREAD;
 use super::literals::MOST_COUNT;
-use super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
+use super::lookup::SPREAD;
+use super::pair_bitmap::{PairBitmap, ROW_WORDS, WINDOWS};
 use crate::wire::Target;
 
 /// The filter of a list of patterns.
 pub struct DeviceFilter {
     target: Target,
-    /// For each sieve, the number of rows, and the words of each kind of test.
-    sieves: Vec<(usize, [Vec<u32>; 3])>,
+    /// For each clause, the number of rows, and the words of each kind of test.
+    clauses: Vec<(usize, [Vec<u32>; 3])>,
 }
 
-/// The number of words before the first sieve, and the number of words of each sieve.
+/// The number of words before the first clause, and the number of words of each clause.
 const HEAD: usize = 2;
-const SIEVE: usize = 4;
+const CLAUSE: usize = 4;
 
 impl DeviceFilter {
     /// The constants that a kernel needs to read a filter, with their names there.
@@ -39,14 +39,14 @@ impl DeviceFilter {
     ];
 
     pub(super) fn new(target: Target) -> Self {
-        Self { target, sieves: Vec::new() }
+        Self { target, clauses: Vec::new() }
     }
 
-    /// Adds a sieve of these rows. The closures append the words of the Bloom filter and of the
-    /// walk, or nothing if the sieve has none.
+    /// Adds a clause of these rows. The closures append the words of the Bloom filter and of the
+    /// walk, or nothing if the clause has none.
     pub(super) fn add(
         &mut self,
-        rows: Option<&WindowFilter>,
+        rows: Option<&PairBitmap>,
         bloom: impl FnOnce(&mut Vec<u32>),
         walk: impl FnOnce(&mut Vec<u32>),
     ) {
@@ -54,22 +54,22 @@ impl DeviceFilter {
         let count = rows.map_or(0, |rows| rows.write(&mut tests[0]));
         bloom(&mut tests[1]);
         walk(&mut tests[2]);
-        self.sieves.push((count, tests));
+        self.clauses.push((count, tests));
     }
 
     /// Returns the words of the whole filter.
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
-        let mut words = vec![self.target.lead() as u32, self.sieves.len() as u32];
-        let mut at = HEAD + SIEVE * self.sieves.len();
-        for (rows, tests) in &self.sieves {
+        let mut words = vec![self.target.lead() as u32, self.clauses.len() as u32];
+        let mut at = HEAD + CLAUSE * self.clauses.len();
+        for (rows, tests) in &self.clauses {
             words.push(*rows as u32);
             for test in tests {
                 words.push(if test.is_empty() { 0 } else { at as u32 });
                 at += test.len();
             }
         }
-        words.extend(self.sieves.iter().flat_map(|(_, tests)| tests.iter().flatten()));
+        words.extend(self.clauses.iter().flat_map(|(_, tests)| tests.iter().flatten()));
         words
     }
 }

@@ -4,7 +4,7 @@
 //! hide that latency. The sign of a key changes only the last character but one, so both signs
 //! share the walk up to there.
 
-use super::stage::EachPlace;
+use super::prefilter::EachCandidate;
 use crate::odds::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Target};
 
@@ -57,7 +57,7 @@ impl DfaScan {
 
     /// Calls `each` with the place of every element of `batch` that matches, in ascending order.
     /// Tests keys with either sign.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         for (number, some) in batch.chunks(LANES).enumerate() {
             let matches = self.eight(&values(self.target, some), self.target == Target::Key);
             for (lane, _) in matches.iter().take(some.len()).enumerate().filter(|(_, matches)| **matches) {

@@ -2,14 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::bloom::Bloom;
-use super::classes::Classes;
-use super::folded::{Folded, literal_window};
-use super::literal_filter::{LiteralFilter, windows_of};
-use super::lookup::{Lookup, prefix_hash};
-use super::run::Starts;
-use super::stage::EachPlace;
-use super::window_filter::WindowFilter;
+use super::choice::{of_literals, pairs_of};
+use super::four_gram_filter::{EachText, FourGramFilter};
+use super::lookup::{Bloom, Lookup, prefix_hash};
+use super::needle::Positions;
+use super::pair_bitmap::PairBitmap;
+use super::prefilter::{EachCandidate, Prefilter};
+use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
 use crate::odds::Place;
 use crate::syntax::{Literal, Pattern, PatternId};
 use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
@@ -19,13 +18,14 @@ use ed25519_batch::simd::{InstructionSet, Scalar};
 pub(super) struct Literals<'a> {
     patterns: &'a [Pattern],
     target: Target,
-    classes: Classes,
-    filter: LiteralFilter,
+    classes: SymbolClasses,
+    prefilter: Prefilter,
+    four_grams: Option<FourGramFilter>,
     index: Lookup,
-    /// Whether the list has words, whose runs begin one character earlier, at the delimiter.
+    /// Whether the list has words, whose needles begin one character earlier, at the delimiter.
     has_words: bool,
     /// The positions where a literal may begin.
-    starts: Starts,
+    starts: Positions,
 }
 
 impl<'a> Literals<'a> {
@@ -39,44 +39,67 @@ impl<'a> Literals<'a> {
         let literal = |id: PatternId| patterns[id].literal();
         let each = || ids.iter().map(|id| literal(*id));
         let sets = distinct_sets(each());
-        let classes = Classes::new(sets.iter().copied());
+        let classes = SymbolClasses::new(sets.iter().copied());
         let most = most_characters(each(), BY_CHANCE);
-        let starts = each().fold(Starts::default(), |starts, literal| starts.or(Starts::of(&literal)));
+        let starts = each().fold(Positions::default(), |starts, literal| starts.or(Positions::of(&literal)));
         let are_exact = sets.iter().all(|set| classes.has(*set));
-        let by_classes =
-            |literal: &Literal| are_exact && literal.delimiters().is_none() && Starts::of(literal) == starts;
+        let by_classes = |literal: &Literal| {
+            are_exact && literal.delimiters().is_none() && Positions::of(literal) == starts
+        };
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
-        let filter = LiteralFilter::new(set, target, &classes, most, index.look_ups(), each());
+        let (prefilter, four_grams) = of_literals(set, target, &classes, most, index.look_ups(), each());
         let has_words = each().any(|literal| literal.delimiters().is_some());
-        Self { patterns, target, classes, filter, index, has_words, starts }
+        Self { patterns, target, classes, prefilter, four_grams, index, has_words, starts }
     }
 
-    /// Calls `each` with the place of every element of `batch` that shows a literal. Tests keys
+    /// Calls `each` with every element of `batch` that shows a literal, by its index. Tests keys
     /// with either sign.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         let (either_sign, hashes, has_words) =
             (self.target == Target::Key, self.index.prefix_hashes(), self.has_words);
         let allowed = self.starts;
-        self.filter.survivors(&self.classes, batch, &mut |places, texts, starts| {
-            for ((&place, text), starts) in places.iter().zip(texts).zip(starts) {
+        self.texts(batch, &mut |candidates, texts, starts| {
+            for ((&candidate, text), starts) in candidates.iter().zip(texts).zip(starts) {
                 let mut starts = if has_words { starts.and_next() } else { *starts }.and(allowed).each();
                 let shown = starts.any(|start| {
                     hashes.any_at(text, start, either_sign, |hash| {
-                        self.is_shown(&batch[place], text, start, hash)
+                        self.is_shown(&batch[candidate], text, start, hash)
                     })
                 });
                 if shown {
-                    each(place);
+                    each(candidate);
                 }
             }
         });
+    }
+
+    /// Calls `each` for parts of `batch`, in ascending order, with the candidates of the chosen
+    /// filters.
+    pub(super) fn texts(&self, batch: &[Bytes], each: EachText) {
+        match &self.four_grams {
+            None => self.prefilter.candidates(batch, &mut |candidate| {
+                let bytes = &batch[candidate];
+                let text = ClassText::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
+                each(&[candidate], &[text], &[Positions::ALL]);
+            }),
+            Some(four_grams) if self.prefilter.is_none() => four_grams.candidates(batch, each),
+            Some(four_grams) => {
+                let (candidates, bytes) = self.prefilter.copied(batch);
+                let mut of_some = Vec::new();
+                four_grams.candidates(&bytes, &mut |some, texts, starts| {
+                    of_some.clear();
+                    of_some.extend(some.iter().map(|at| candidates[*at]));
+                    each(&of_some, texts, starts);
+                });
+            }
+        }
     }
 
     /// Returns whether a literal with this prefix hash begins at `start`. Tests a key with either
     /// sign. Reads the literals themselves only where their first characters do not decide, because
     /// their memory is rarely in a cache.
     #[inline(never)]
-    fn is_shown(&self, bytes: &Bytes, text: &Folded, start: usize, hash: u64) -> bool {
+    fn is_shown(&self, bytes: &Bytes, text: &ClassText, start: usize, hash: u64) -> bool {
         let is_shown_with = |sign: bool| {
             self.index.ids_at(hash, text, start, sign).any(|(id, is_decided)| {
                 let with = if sign { with_sign(*bytes) } else { *bytes };
@@ -86,9 +109,9 @@ impl<'a> Literals<'a> {
         is_shown_with(false) || self.target == Target::Key && is_shown_with(true)
     }
 
-    /// Returns the rows that a device tests first. The filter has no rows if they do not pay.
-    pub(super) fn rows(&self) -> WindowFilter {
-        windows_of(self.target, self.each())
+    /// Returns the pair bitmap that a device tests first. It has no rows if they do not pay.
+    pub(super) fn pairs(&self) -> PairBitmap {
+        pairs_of(self.target, self.each())
     }
 
     /// Appends the words for a device: the positions where literals may begin, one bit for each
@@ -120,7 +143,7 @@ impl<'a> Literals<'a> {
         bytes: &Bytes,
         mut each: impl FnMut(PatternId) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let text = Folded::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
+        let text = ClassText::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
         for start in self.starts.each() {
             let mut flow = ControlFlow::Continue(());
             self.index.prefix_hashes().any_at(&text, start, false, |hash| {

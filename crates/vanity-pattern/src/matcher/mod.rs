@@ -1,63 +1,206 @@
-//! Many patterns against batches of keys, in stages: the cheapest test first, the exact one last.
+//! Many patterns against batches of keys: the cheapest test first, the exact one last.
+//!
+//! A test takes a batch and calls back with its *candidates*, by their indices, in ascending order.
+//! It may let any element pass, but it never rejects bytes that show a pattern. The sign of x, the
+//! highest bit of a key, must be 0. A test lets the key pass if it shows a pattern with either
+//! sign. The candidates of one test are the batch of the next.
 //!
 //! ```text
-//!                       batch of 32-byte keys or fingerprints
-//!          ┌───────────────────────┴──────────────────────────┐
-//!       literals                                       regular expressions
-//!          │                                   ┌──────────────┴──────────────┐
-//!     run_filter    1 to 8 ns             run_filter                    without runs
-//!          │  if it pays                       │  if it pays, runs by         │
-//!    quad_filter    26 ns and more             │  required_literals           │
-//!  anchored_filter  6 ns for each end          │                              │
-//!          │  if they pay                      │                              │
-//!       lookup      15 ns a place           dfa_scan                       dfa_scan
-//!    (bloom, then the literals)          each expression          one automaton for many
-//!          └───────────────────────┬──────────────────────────┘
-//!                    candidates: places in the batch
+//!                  batch of 32-byte keys or fingerprints
+//!           ┌───────────────────┴────────────────────┐
+//!       literals                                expressions
+//!           │                            ┌───────────┴───────────┐
+//!           │                      with needles            without needles
+//!           │                     required_literals              │
+//!       prefilter    if it pays      prefilter                   │
+//!           │                            │                       │
+//!   four_gram_filter if it pays          │                       │
+//!    anchored_filter                     │                       │
+//!           │                            │                       │
+//!        lookup                      dfa_scan                dfa_scan
+//!  prefixes, then literals        each expression    one automaton for many
+//!           └────────────────────────────┬───────────────────────┘
+//!                                   candidates
 //! ```
 //!
 //! | file | what it does |
 //! | --- | --- |
-//! | `matcher` | compiles a list of patterns and runs the stages |
-//! | `stage` | defines the contract of a stage: it may let too much pass, and never too little |
-//! | `costs` | the measured cost of each stage, by which `literal_filter` chooses |
-//! | `run` | runs of characters that a match shows, and where they may begin |
-//! | `run_filter` | chooses the cheaper one of two tests for runs |
-//! | `window_filter` | tests windows of two bytes, without reading characters |
+//! | `choice` | the measured cost of each filter, and the choice of the cheapest |
+//! | `needle` | what a match shows, and the positions where it may begin |
+//! | `prefilter` | tests bytes by needles: by a pair bitmap or by sequences |
+//! | `pair_bitmap` | tests pairs of bytes, without reading characters |
 //! | `sequence_filter` | tests some characters in a row, with AVX-512 VBMI |
-//! | `classes`, `folded` | folds characters that no literal distinguishes into classes, in vectors |
-//! | `quad_filter` | tests four folded characters everywhere |
-//! | `anchored_filter` | tests one end of a folded text, for prefixes and suffixes |
-//! | `literal_filter` | chooses among these filters |
-//! | `lookup`, `bloom`, `literals` | finds the literals that begin with the characters, and compares them |
-//! | `required_literals` | finds runs that every match of an expression shows |
-//! | `dfa_scan` | runs eight texts side by side through an automaton |
-//! | `device_filter` | writes the same stages as plain words, for a graphics processor |
+//! | `literals` | takes the literals of a list through their tests |
+//! | `symbol_classes` | folds characters that no literal distinguishes into classes, in vectors |
+//! | `four_gram_filter` | tests four classes in a row everywhere |
+//! | `anchored_filter` | tests the classes at one end, for prefixes and suffixes |
+//! | `lookup` | finds the literals that begin with some classes |
+//! | `expressions` | takes the regular expressions of a list through their tests |
+//! | `required_literals` | finds needles of which every match of an expression shows one |
+//! | `dfa_scan` | takes eight texts side by side through an automaton |
+//! | `device_filter` | writes the same tests as plain words, for a graphics processor |
 //!
 //! A candidate is a claim. The search derives its key again and compares it with
-//! [`Pattern::find`](super::Pattern::find), which shares no code with this folder.
+//! [`Pattern::find`], which shares no code with this folder.
 
 mod anchored_filter;
-mod bloom;
-mod classes;
-mod costs;
+mod choice;
 mod device_filter;
 mod dfa_scan;
+mod expressions;
 #[cfg(test)]
 mod filters;
-mod folded;
-mod literal_filter;
+mod four_gram_filter;
 mod literals;
 mod lookup;
-#[expect(clippy::module_inception, reason = "the file holds the type")]
-mod matcher;
-mod quad_filter;
+mod needle;
+mod pair_bitmap;
+mod prefilter;
 mod required_literals;
-mod run;
-mod run_filter;
 mod sequence_filter;
-mod stage;
-mod window_filter;
+mod symbol_classes;
 
-pub use device_filter::DeviceFilter;
-pub use matcher::Matcher;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub use self::device_filter::DeviceFilter;
+use self::dfa_scan::DfaScan;
+use self::expressions::Expressions;
+use self::literals::Literals;
+use crate::syntax::{Form, Pattern, PatternId};
+use crate::wire::{Bytes, Target};
+use ed25519_batch::simd::InstructionSet;
+
+/// A compiled list of patterns, all about the same [`Target`].
+pub struct Matcher<'a> {
+    /// A number that no other matcher of this process has.
+    number: u64,
+    target: Target,
+    literals: Option<Literals<'a>>,
+    expressions: Expressions,
+}
+
+impl<'a> Matcher<'a> {
+    /// Compiles `patterns`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the patterns have different targets.
+    #[must_use]
+    pub fn new(patterns: &'a [Pattern]) -> Self {
+        Self::of(patterns, 0..patterns.len())
+    }
+
+    /// Compiles the patterns with these ids.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the patterns have different targets, or if `patterns` has no pattern of an id.
+    #[must_use]
+    pub fn of(patterns: &'a [Pattern], ids: impl IntoIterator<Item = PatternId>) -> Self {
+        Self::with_set(InstructionSet::widest(), patterns, ids)
+    }
+
+    /// Does the same. The matcher uses `set`, and no other instruction set.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the patterns have different targets, or if `patterns` has no pattern of an id.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_set(
+        set: InstructionSet,
+        patterns: &'a [Pattern],
+        ids: impl IntoIterator<Item = PatternId>,
+    ) -> Self {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let target = patterns.first().map_or(Target::default(), |first| first.style().target);
+        let (mut literals, mut regexes) = (Vec::new(), Vec::new());
+        for id in ids {
+            assert!(patterns[id].style().target == target, "a list has one target");
+            match patterns[id].form() {
+                Form::Literal(_) => literals.push(id),
+                Form::Regex(regex) => regexes.push((id, regex)),
+            }
+        }
+        Self {
+            number: NUMBERS.fetch_add(1, Relaxed),
+            target,
+            literals: (!literals.is_empty()).then(|| Literals::new(set, target, patterns, &literals)),
+            expressions: Expressions::new(set, target, &regexes),
+        }
+    }
+
+    /// Estimates the bytes that a matcher needs for a regular expression. Returns 0 for any other
+    /// pattern.
+    #[must_use]
+    pub fn bytes_for(pattern: &Pattern) -> usize {
+        match pattern.form() {
+            Form::Literal(_) => 0,
+            Form::Regex(regex) => regex.bytes() + DfaScan::bytes(regex.automaton()),
+        }
+    }
+
+    /// Returns the target that the patterns are searched in.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Returns a number that no other matcher of this process has. It identifies the matcher for
+    /// which a cached value was made.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the filter by which a device can reject keys.
+    #[must_use]
+    pub fn device_filter(&self) -> DeviceFilter {
+        let mut filter = DeviceFilter::new(self.target);
+        if let Some(literals) = &self.literals {
+            filter.add(Some(&literals.pairs()), |words| literals.write(words), |_| {});
+        }
+        self.expressions.write(&mut filter);
+        filter
+    }
+
+    /// Returns the indices of all elements of `batch` that match a pattern, in ascending order. The
+    /// sign of x, the highest bit of a key, must be 0. A key is among them if it matches with
+    /// either sign.
+    #[must_use]
+    pub fn candidates(&self, batch: &[Bytes]) -> Vec<usize> {
+        let mut candidates = Vec::new();
+        let mut add = |candidate| candidates.push(candidate);
+        if let Some(literals) = &self.literals {
+            literals.candidates(batch, &mut add);
+        }
+        self.expressions.candidates(batch, &mut add);
+        candidates.sort_unstable();
+        candidates.dedup();
+        candidates
+    }
+
+    /// Returns whether any pattern matches.
+    #[must_use]
+    pub fn is_match(&self, bytes: &Bytes) -> bool {
+        let literals = self.literals.as_ref();
+        literals.is_some_and(|literals| literals.all_shown(bytes, |_| ControlFlow::Break(())).is_break())
+            || self.expressions.matching(bytes).next().is_some()
+    }
+
+    /// Returns the ids of all patterns that match, in ascending order.
+    #[must_use]
+    pub fn find(&self, bytes: &Bytes) -> Vec<PatternId> {
+        let mut found: Vec<PatternId> = self.expressions.matching(bytes).collect();
+        if let Some(literals) = &self.literals {
+            let _ = literals.all_shown(bytes, |id| {
+                found.push(id);
+                ControlFlow::Continue(())
+            });
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}

@@ -1,10 +1,10 @@
-//! Runs of characters that every match of a regular expression shows, for the filter.
+//! Needles of characters that every match of a regular expression shows, for the filter.
 
 use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-use super::run::Run;
+use super::needle::Needle;
 use crate::wire::{BODY_LEN, Symbols};
 
 /// The most copies of a repetition that are written out.
@@ -54,12 +54,12 @@ impl Item<'_> {
     }
 }
 
-/// Returns the rarest runs found such that every text that matches shows at least one of them.
-/// `None` if no such runs are known.
-pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
+/// Returns the rarest needles found such that every text that matches shows at least one of them.
+/// `None` if no such needles are known.
+pub(super) fn needles(hir: &Hir) -> Option<Vec<Needle>> {
     let mut items = Vec::new();
     flatten(hir, &mut items);
-    let mut best: Option<Vec<Run>> = None;
+    let mut best: Option<Vec<Needle>> = None;
     let mut from = 0;
     while from < items.len() {
         let mut to = from + 1;
@@ -68,13 +68,13 @@ pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
                 while matches!(items.get(to), Some(Item::One(_))) {
                     to += 1;
                 }
-                run(&items, from..=to - 1).map(|run| vec![run])
+                needle(&items, from..=to - 1).map(|needle| vec![needle])
             }
             Item::Choice(branches, _) => choice(branches, starts(&items, from..=from)),
             Item::Gap(_) | Item::Start | Item::End => None,
         };
         let rarer =
-            |candidate: &Vec<Run>| best.as_ref().is_none_or(|best| frequency(candidate) < frequency(best));
+            |candidate: &Vec<Needle>| best.as_ref().is_none_or(|best| frequency(candidate) < frequency(best));
         if let Some(candidate) = candidate.filter(rarer) {
             best = Some(candidate);
         }
@@ -83,18 +83,18 @@ pub(super) fn runs(hir: &Hir) -> Option<Vec<Run>> {
     best
 }
 
-/// Estimates how many places of a random text show one of the runs, on average.
-fn frequency(runs: &[Run]) -> f64 {
-    let of = |run: &Run| {
-        let share: f64 = run.symbols.iter().map(|symbols| f64::from(symbols.len()) / 64.0).product();
-        share * run.starts.clone().count() as f64
+/// Estimates how many places of a random text show one of the needles, on average.
+fn frequency(needles: &[Needle]) -> f64 {
+    let of = |needle: &Needle| {
+        let share: f64 = needle.symbols.iter().map(|symbols| f64::from(symbols.len()) / 64.0).product();
+        share * needle.starts.clone().count() as f64
     };
-    runs.iter().map(of).sum()
+    needles.iter().map(of).sum()
 }
 
-/// Returns the run of neighbouring characters, without characters at the ends that may be any
+/// Returns the needle of neighboring characters, without characters at the ends that may be any
 /// symbol.
-fn run(items: &[Item], of: RangeInclusive<usize>) -> Option<Run> {
+fn needle(items: &[Item], of: RangeInclusive<usize>) -> Option<Needle> {
     let symbols: Vec<Symbols> = items[of.clone()]
         .iter()
         .map(|item| if let Item::One(symbols) = item { *symbols } else { Symbols::ALL })
@@ -102,18 +102,18 @@ fn run(items: &[Item], of: RangeInclusive<usize>) -> Option<Run> {
     let first = symbols.iter().position(|symbols| *symbols != Symbols::ALL)?;
     let last = symbols.iter().rposition(|symbols| *symbols != Symbols::ALL)?;
     let starts = starts(items, of.start() + first..=of.start() + last);
-    Some(Run { symbols: symbols[first..=last].to_vec(), starts })
+    Some(Needle { symbols: symbols[first..=last].to_vec(), starts })
 }
 
-/// Returns the runs of every branch. They begin where the choice may begin, or later.
-fn choice(branches: &[Hir], starts: RangeInclusive<usize>) -> Option<Vec<Run>> {
+/// Returns the needles of every branch. They begin where the choice may begin, or later.
+fn choice(branches: &[Hir], starts: RangeInclusive<usize>) -> Option<Vec<Needle>> {
     let mut all = Vec::new();
     for branch in branches {
-        for run in runs(branch)? {
-            let last = BODY_LEN.checked_sub(run.symbols.len());
-            let first = (*starts.start()).max(*run.starts.start());
+        for needle in needles(branch)? {
+            let last = BODY_LEN.checked_sub(needle.symbols.len());
+            let first = (*starts.start()).max(*needle.starts.start());
             if let Some(last) = last.filter(|last| first <= *last) {
-                all.push(Run { starts: first..=last, ..run });
+                all.push(Needle { starts: first..=last, ..needle });
             }
         }
     }
@@ -178,9 +178,9 @@ mod tests {
     use super::*;
     use crate::syntax::{Form, Kind, Pattern, Style};
 
-    /// Returns the runs of an expression: each character, or the number of its symbols, and the
+    /// Returns the needles of an expression: each character, or the number of its symbols, and the
     /// first and last place.
-    fn runs_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
+    fn needles_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
         let style = Style { kind: Kind::Regex, case_sensitive: true, ..Style::default() };
         let pattern = Pattern::new(expression, style).unwrap();
         let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
@@ -188,13 +188,14 @@ mod tests {
             [one] => char::from(one).to_string(),
             ref some => format!("<{}>", some.len()),
         };
-        let shown =
-            |run: Run| (run.symbols.iter().map(character).collect(), *run.starts.start(), *run.starts.end());
-        runs(regex.hir()).map(|runs| runs.into_iter().map(shown).collect())
+        let shown = |needle: Needle| {
+            (needle.symbols.iter().map(character).collect(), *needle.starts.start(), *needle.starts.end())
+        };
+        needles(regex.hir()).map(|needles| needles.into_iter().map(shown).collect())
     }
 
     #[test]
-    fn the_rarest_runs_have_their_places() {
+    fn the_rarest_needles_have_their_places() {
         for (expression, text, first, last) in [
             ("abc", "abc", 0, 40),
             ("^Abc", "Abc", 0, 0),
@@ -213,23 +214,23 @@ mod tests {
             ("(?:ab)+", "ab", 0, 41),
             ("^(?:Ab){2}.{3,5}cd[a-z]", "AbAb", 0, 0),
             ("x(?:a|b*)yz", "yz", 1, 41),
-            // A run with fewer places is rarer, and so is one with fewer symbols.
+            // A needle with fewer places is rarer, and so is one with fewer symbols.
             ("[c-d]ef.*[a-b]gh$", "<2>gh", 40, 40),
             ("^A[c-d]e.*[a-b]gh", "A<2>e", 0, 0),
             ("[c-d]ef.*[a-g]gh", "<2>ef", 0, 37),
         ] {
-            assert_eq!(runs_of(expression), Some(vec![(text.into(), first, last)]), "{expression}");
+            assert_eq!(needles_of(expression), Some(vec![(text.into(), first, last)]), "{expression}");
         }
-        for (expression, runs) in [
+        for (expression, needles) in [
             ("(?:kett|bass)[0-9]", vec![("kett", 0, 39), ("bass", 0, 39)]),
             ("^.{2}(?:abc|def$)", vec![("abc", 2, 40), ("def", 40, 40)]),
             ("(?:.abc|defg).{3}", vec![("abc", 1, 40), ("defg", 0, 39)]),
         ] {
-            let runs = runs.into_iter().map(|(text, first, last)| (text.to_string(), first, last));
-            assert_eq!(runs_of(expression), Some(runs.collect()), "{expression}");
+            let needles = needles.into_iter().map(|(text, first, last)| (text.to_string(), first, last));
+            assert_eq!(needles_of(expression), Some(needles.collect()), "{expression}");
         }
         for expression in ["a*", "...", "a?b?", "(?:abc|d*)"] {
-            assert_eq!(runs_of(expression), None, "{expression}");
+            assert_eq!(needles_of(expression), None, "{expression}");
         }
     }
 }

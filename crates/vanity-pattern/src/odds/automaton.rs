@@ -30,7 +30,7 @@ pub(crate) const MATCHED: u32 = 1;
 /// The state before the first character. It is the first state with a row in the table.
 pub(crate) const START: u32 = 2;
 
-/// An automaton that recognises the bodies that a pattern matches.
+/// An automaton that recognizes the bodies that a pattern matches.
 #[derive(Clone)]
 pub(crate) struct Automaton {
     /// The base64 symbols of each column. Columns of other bytes have none.

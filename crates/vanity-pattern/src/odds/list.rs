@@ -132,7 +132,7 @@ impl Trie {
 
     /// Sets the failure links, shorter nodes first.
     fn link(&mut self) {
-        // The children of a node are neighbours.
+        // The children of a node are neighbors.
         let mut children: Vec<Range<usize>> = vec![0..0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
             let children = &mut children[node.parent as usize];

@@ -2,7 +2,7 @@
 //!
 //! A gap, such as a blank or a hyphen, becomes `+` or `/`, or the next letter becomes a capital. A
 //! letter with a mark becomes the two letters that replace it in its languages, or loses its mark.
-//! A character that cannot be the first or the last one is replaced, or gets a neighbour.
+//! A character that cannot be the first or the last one is replaced, or gets a neighbor.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;

@@ -22,10 +22,9 @@
 //! The same split of the same polynomial gives the same variable. Where an axiom needs a range, the
 //! range is asserted. No axiom depends on the width, apart from the numbers 64 and 52 themselves.
 
-use std::rc::Rc;
-
 use super::dyadic::Dyadic;
 use super::polynomial::Polynomial;
+use super::value::{Form, Value};
 use super::variables::{
     Origin, Split, is_bit, known_low, known_rest, low_of, note, product_of, range_of, variable,
 };
@@ -38,28 +37,6 @@ const MANTISSA: i64 = 52;
 
 /// The numbers of trailing zeros of 0.
 const MANY: i64 = 1 << 20;
-
-/// What a word or a double holds.
-#[derive(Clone, Debug)]
-pub(crate) struct Value {
-    pub(crate) polynomial: Polynomial,
-    /// The least and the largest value.
-    pub(crate) range: (Dyadic, Dyadic),
-    /// Every value is a multiple of 2^`zeros`.
-    pub(super) zeros: i64,
-    form: Form,
-}
-
-/// What is known of a value besides its polynomial.
-#[derive(Clone, Debug)]
-enum Form {
-    Plain,
-    /// a + 2^m b with 0 <= a < 2^m.
-    Join(Rc<Value>, i64, Rc<Value>),
-    /// The bits of the first, as many as the number says. All are flipped if the second is 1 and
-    /// not 0.
-    Flip(Rc<Value>, Rc<Value>, i64),
-}
 
 impl Value {
     /// Makes a value of a polynomial. The range is `range` or that of the polynomial, whichever is

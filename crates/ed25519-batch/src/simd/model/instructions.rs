@@ -54,7 +54,7 @@ fn words_of(name: &str, [a, b, c]: Operands) -> u64 {
     }
 }
 
-/// Words at the ends of what the algorithms use: 0, powers of two and their neighbours, and limbs.
+/// Words at the ends of what the algorithms use: 0, powers of two and their neighbors, and limbs.
 fn corners() -> Vec<u64> {
     let mut corners = vec![0, u64::MAX, 0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa];
     for bit in [0, 1, 4, 6, 12, 13, 25, 31, 32, 38, 39, 46, 47, 48, 50, 51, 52, 53, 54, 57, 58, 62, 63] {
@@ -241,7 +241,7 @@ fn has(range: &Interval, word: u64) -> bool {
     range.low + from_low <= range.high && word & range.zeros == 0 && word & range.ones == range.ones
 }
 
-/// A range with a word, and ranges of its neighbours.
+/// A range with a word, and ranges of its neighbors.
 fn around(word: u64, random: &mut ChaCha20Rng) -> Interval {
     let mut distance =
         || i128::from(random.next_u64() >> (random.next_u32() % 64)) * i128::from(random.next_u32() & 1);

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `interval`, `real`, `ranges` | ranges of words, ranges of doubles, and the instruction set that computes with both |
 //! | `splits` | where a word of a range is cut in two |
-//! | `polynomial`, `symbolic`, `dyadic`, `variables` | polynomials in limbs, and the instruction set that computes with them |
+//! | `polynomial`, `symbolic`, `dyadic`, `value`, `variables` | polynomials in limbs, and the instruction set that computes with them |
 //! | `axioms`, `small_words` | what the polynomials assume of splits, tried with every small word |
 //! | `instructions` | what each method does with one number; compares it with every instruction set and with the ranges |
 //!
@@ -21,10 +21,11 @@ pub(crate) mod real;
 mod small_words;
 pub(crate) mod splits;
 mod symbolic;
+mod value;
 mod variables;
 
-pub(crate) use axioms::Value;
 pub(crate) use dyadic::Dyadic;
 pub(crate) use polynomial::Polynomial;
 pub(crate) use symbolic::{Number, Symbolic, Word, forget};
+pub(crate) use value::Value;
 pub(crate) use variables::{all_splits, range_of};

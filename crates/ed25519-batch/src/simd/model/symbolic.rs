@@ -6,8 +6,9 @@
 
 use std::cell::RefCell;
 
-use super::axioms::{Value, WORD};
+use super::axioms::WORD;
 use super::dyadic::Dyadic;
+use super::value::Value;
 use super::variables;
 use crate::simd::cache_line::CacheLine;
 use crate::simd::words::{Doubles, Madd52, Wide, Words};

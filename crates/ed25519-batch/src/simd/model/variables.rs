@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::axioms::Value;
 use super::dyadic::Dyadic;
 use super::polynomial::{Polynomial, Variable};
+use super::value::Value;
 
 /// Two parts of a value. The low part is a variable.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! The stages of regular expressions, by decisions on their automata.
 //!
-//! *Runs.* A product of the expression's automaton with one that follows all runs at once is
-//! searched for a text of 43 characters that matches and shows no run where it may begin. There
+//! *Needles.* A product of the expression's automaton with one that follows all needles at once is
+//! searched for a text of 43 characters that matches and shows no needle where it may begin. There
 //! must be none. *Walks.* The table that is walked has the automaton's successors. Then texts that
 //! take every edge of every automaton, at every position, are given to the matcher, alone and in
 //! lists.
@@ -9,13 +9,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::super::dfa_scan::DfaScan;
-use super::super::required_literals::runs;
-use super::super::run::Run;
+use super::super::needle::Needle;
+use super::super::required_literals::needles;
 use super::*;
 use crate::odds::{Automaton, DEAD, MATCHED, START};
 use crate::syntax::{Form, Regex};
 
-/// Expressions with runs, and without.
+/// Expressions with needles, and without.
 const EXPRESSIONS: [&str; 34] = [
     "abc",
     "^Abc",
@@ -52,12 +52,12 @@ const EXPRESSIONS: [&str; 34] = [
     "[a-m]{5}$",
     "(?:q|w)(?:q|w)(?:q|w)$",
 ];
-const WITHOUT_RUNS: [&str; 4] =
+const WITHOUT_NEEDLES: [&str; 4] =
     ["^[A-C]{3}|[0-9]{9}|z?", "[a-f]{12}", "(?:abc|[0-8]*)Q?", "^(?:[a-zA-Z]{2}.)*$"];
 
 fn patterns(target: Target, case_sensitive: bool) -> Vec<Pattern> {
     let style = Style { kind: Kind::Regex, case_sensitive, leet: false, target };
-    let all = EXPRESSIONS.iter().chain(&WITHOUT_RUNS);
+    let all = EXPRESSIONS.iter().chain(&WITHOUT_NEEDLES);
     all.filter_map(|expression| Pattern::new(expression, style).ok()).collect()
 }
 
@@ -74,31 +74,31 @@ fn accepts(automaton: &Automaton, state: u32) -> bool {
     state == MATCHED || state >= START && automaton.accepts(state)
 }
 
-/// Returns a text that matches and shows none of the runs.
-fn text_without_run(target: Target, automaton: &Automaton, runs: &[Run]) -> Option<Vec<u8>> {
-    // A state of the product: that of the automaton, and for each run the lengths of its beginnings
-    // that end here, one bit each.
+/// Returns a text that matches and shows none of the needles.
+fn text_without_needle(target: Target, automaton: &Automaton, needles: &[Needle]) -> Option<Vec<u8>> {
+    // A state of the product: that of the automaton, and for each needle the lengths of its
+    // beginnings that end here, one bit each.
     type State = (u32, Vec<u64>);
-    let mut level: HashMap<State, Vec<u8>> = HashMap::from([((START, vec![0; runs.len()]), Vec::new())]);
+    let mut level: HashMap<State, Vec<u8>> = HashMap::from([((START, vec![0; needles.len()]), Vec::new())]);
     for position in 0..BODY_LEN {
         let mut next = HashMap::new();
         for ((state, lengths), text) in &level {
             for value in (0..64).filter(|value| target.symbols(position).has(*value)) {
                 let to = after(automaton, *state, value);
-                let longer = |(run, lengths): (&Run, &u64)| {
-                    let begun = lengths << 1 | u64::from(run.starts.contains(&position));
-                    let fits = run
+                let longer = |(needle, lengths): (&Needle, &u64)| {
+                    let begun = lengths << 1 | u64::from(needle.starts.contains(&position));
+                    let fits = needle
                         .symbols
                         .iter()
                         .rev()
                         .fold(0, |fits, symbols| fits << 1 | u64::from(symbols.has(value)));
                     begun & fits
                 };
-                let lengths: Vec<u64> = runs.iter().zip(lengths).map(longer).collect();
-                let is_shown = runs
+                let lengths: Vec<u64> = needles.iter().zip(lengths).map(longer).collect();
+                let is_shown = needles
                     .iter()
                     .zip(&lengths)
-                    .any(|(run, lengths)| lengths >> (run.symbols.len() - 1) & 1 == 1);
+                    .any(|(needle, lengths)| lengths >> (needle.symbols.len() - 1) & 1 == 1);
                 if to != DEAD && !is_shown {
                     next.entry((to, lengths)).or_insert_with(|| [&text[..], &[value]].concat());
                 }
@@ -110,17 +110,17 @@ fn text_without_run(target: Target, automaton: &Automaton, runs: &[Run]) -> Opti
 }
 
 #[test]
-fn no_text_matches_without_a_required_run() {
+fn no_text_matches_without_a_required_needle() {
     let mut decided = 0;
     for (target, case_sensitive) in
         TARGETS.into_iter().flat_map(|target| [false, true].map(|is| (target, is)))
     {
         for pattern in patterns(target, case_sensitive) {
-            let Some(runs) = runs(regex(&pattern).hir()) else { continue };
-            let text = text_without_run(target, regex(&pattern).automaton(), &runs);
+            let Some(needles) = needles(regex(&pattern).hir()) else { continue };
+            let text = text_without_needle(target, regex(&pattern).automaton(), &needles);
             let text =
                 text.map(|text| text.iter().map(|value| char::from(ALPHABET[usize::from(*value)])).collect());
-            assert_eq!(text, None::<String>, "{} matches without its runs", pattern.text());
+            assert_eq!(text, None::<String>, "{} matches without its needles", pattern.text());
             decided += 1;
         }
     }

@@ -1,17 +1,16 @@
 //! The filters and the index of literals, by all texts that show a literal and differ in what a
 //! stage can see: every symbol that each character accepts, every place, every sign, and the
-//! neighbours.
+//! neighbors.
 //!
-//! A stage that folds a text sees classes. So neighbours take one symbol of each class, jointly for
-//! all characters that share a quad with a short literal. Elsewhere is a symbol of no literal: it
-//! is marked nowhere, so a text does not pass because of it.
+//! A stage that folds a text sees classes. So neighbors take one symbol of each class, jointly for
+//! all characters that share a four-gram with a short literal. Elsewhere is a symbol of no literal:
+//! it is marked nowhere, so a text does not pass because of it.
 
-use super::super::classes::{Classes, UNUSED};
-use super::super::folded::Folded;
-use super::super::literal_filter::LiteralFilter;
-use super::super::quad_filter::QuadFilter;
-use super::super::run::{Run, Starts};
-use super::super::sequence_filter::SequenceFilter;
+use super::super::four_gram_filter::FourGramFilter;
+use super::super::literals::Literals;
+use super::super::needle::{Needle, Positions};
+use super::super::sequence_filter::{SequenceFilter, tables};
+use super::super::symbol_classes::{ClassText, SymbolClasses, UNUSED};
 use super::*;
 use crate::syntax::Literal;
 use crate::wire::Symbols;
@@ -72,7 +71,7 @@ fn texts(pattern: &Pattern, fill: u8, others: &[u8]) -> Vec<Shown> {
         for (at, values) in typed.iter().enumerate() {
             vary(Some(start + at), values);
         }
-        // The quad of a short literal begins at it or one character before it.
+        // The four-gram of a short literal begins at it or one character before it.
         let is_word = style.kind == Kind::Word;
         vary(start.checked_sub(1), beside);
         if len < 4 || is_word {
@@ -107,7 +106,7 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     let target = patterns[0].style().target;
     let literals = || patterns.iter().map(Pattern::literal);
     let sets: Vec<Symbols> = literals().flat_map(|literal| literal.characters()).collect();
-    let classes = Classes::new(sets.iter().copied());
+    let classes = SymbolClasses::new(sets.iter().copied());
     for set in &sets {
         let mut of_set = (0..64).filter(|value| set.has(*value)).map(|value| classes.of(value));
         let first = of_set.next().unwrap();
@@ -122,9 +121,9 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     let keys = all.iter().map(|(values, _)| bytes_of(target, values).unwrap());
     let batch: Vec<Bytes> = keys.map(|bytes| passed(target, bytes)).collect();
 
-    let starts_pass = |name: &str, reported: &[Starts]| {
+    let starts_pass = |name: &str, reported: &[Positions]| {
         for ((values, start), reported) in all.iter().zip(reported) {
-            // The run of a word begins at its delimiter.
+            // The needle of a word begins at its delimiter.
             let is_reported = |start: usize| reported.each().any(|reported| reported == start);
             let before = start.checked_sub(1).is_some_and(is_reported);
             let has_words = patterns.iter().any(|pattern| pattern.style().kind == Kind::Word);
@@ -136,31 +135,27 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
             );
         }
     };
+    let set = InstructionSet::widest();
+    let mut reported = vec![Positions::default(); all.len()];
     for most in [4, 6] {
-        let mut reported = vec![Starts::default(); all.len()];
-        let mut put = |places: &[usize], _: &[Folded], starts: &[Starts]| {
-            places.iter().zip(starts).for_each(|(place, starts)| reported[*place] = *starts);
-        };
-        if let Some(quads) = QuadFilter::new(InstructionSet::widest(), target, &classes, most, literals()) {
-            quads.survivors(&batch, &mut put);
-            starts_pass("quads", &reported);
+        if let Some(four_grams) = FourGramFilter::new(set, target, &classes, most, literals()) {
+            reported.fill(Positions::default());
+            four_grams.candidates(&batch, &mut |candidates, _, starts| {
+                candidates.iter().zip(starts).for_each(|(at, starts)| reported[*at] = *starts);
+            });
+            starts_pass("four-grams", &reported);
         }
-        let filter = LiteralFilter::new(InstructionSet::widest(), target, &classes, most, 1, literals());
-        let mut reported = vec![Starts::default(); all.len()];
-        filter.survivors(&classes, &batch, &mut |places, _, starts| {
-            places.iter().zip(starts).for_each(|(place, starts)| reported[*place] = *starts);
-        });
-        starts_pass("the chosen filter", &reported);
     }
-    let runs: Vec<Run> = literals().map(|literal| Run::of(&literal)).collect();
-    for sequences in SequenceFilter::of_each_length(target, InstructionSet::widest(), &runs) {
-        let mut passing = 0;
-        sequences.survivors(&batch, &mut |place| {
-            assert_eq!(place, passing, "a text is rejected by its sequences");
-            passing += 1;
-        });
-        assert_eq!(passing, all.len(), "a text is rejected by its sequences");
-    }
+    let ids: Vec<usize> = (0..patterns.len()).collect();
+    reported.fill(Positions::default());
+    Literals::new(set, target, patterns, &ids).texts(&batch, &mut |candidates, _, starts| {
+        candidates.iter().zip(starts).for_each(|(at, starts)| reported[*at] = *starts);
+    });
+    starts_pass("the chosen filters", &reported);
+    let needles: Vec<Needle> = literals().map(|literal| Needle::of(&literal)).collect();
+    let mut candidates = Vec::new();
+    SequenceFilter::of(target, set, tables(&needles)).candidates(&batch, &mut |at| candidates.push(at));
+    assert!(candidates.into_iter().eq(0..all.len()), "a text is rejected by its sequences");
     let texts: Vec<Values> = all.iter().map(|(values, _)| *values).collect();
     assert_all_found(patterns, &texts, target);
     all.len()
@@ -197,7 +192,8 @@ fn every_text_that_shows_a_literal_of_a_list_passes() {
             let kinds = [number % 4, (number + 1) % 4].map(|at| KINDS[at]);
             patterns.extend(kinds.iter().filter_map(|kind| pattern(text, style(*kind, number % 4, target))));
         }
-        // A list with a literal of one character has no filter. One with short ones marks neighbours.
+        // A list with a literal of one character has no filter. One with short ones marks
+        // neighbors.
         for least in [1, 2, 4] {
             let some: Vec<Pattern> =
                 patterns.iter().filter(|pattern| pattern.text().len() >= least).cloned().collect();
@@ -224,7 +220,7 @@ fn every_text_that_shows_a_literal_of_a_long_list_passes() {
 /// Checks the fold of every symbol at every place, with both signs and on two instruction sets.
 #[test]
 fn a_folded_text_has_the_class_of_every_symbol() {
-    let classes = Classes::new((0..32).map(|value| Symbols(1 << value)));
+    let classes = SymbolClasses::new((0..32).map(|value| Symbols(1 << value)));
     for target in TARGETS {
         let others = (0..BODY_LEN).flat_map(|position| (0..64).map(move |value| (position, value)));
         for (position, value, fill) in
@@ -239,17 +235,18 @@ fn a_folded_text_has_the_class_of_every_symbol() {
             let bytes = passed(target, bytes);
             let signs = if target == Target::Key { [bytes, with_sign(bytes)] } else { [bytes; 2] };
             let all = [
-                with_set!(InstructionSet::widest(), simd => Folded::new(simd, classes.of_values(), target, &bytes)),
-                Folded::new(Scalar::plain(), classes.of_values(), target, &bytes),
+                with_set!(InstructionSet::widest(), simd => ClassText::new(simd, classes.of_values(), target, &bytes)),
+                ClassText::new(Scalar::plain(), classes.of_values(), target, &bytes),
             ];
             for (folded, sign) in all.iter().flat_map(|folded| [false, true].map(|sign| (folded, sign))) {
                 let body = target.body(&signs[usize::from(sign)]);
-                for start in [0, 3, 10, 24, 34, 35] {
-                    let shown = &body[start..start + 8];
+                for start in (0..BODY_LEN).filter(|start| start.abs_diff(position) < 9) {
+                    let count = (BODY_LEN - start).min(1 + (start + position) % 8);
+                    let shown = &body[start..start + count];
                     let class = |byte: &u8| u64::from(classes.of(Symbols::of(*byte).first().unwrap()));
                     let expected = shown.iter().rev().fold(0, |window, byte| window << 8 | class(byte));
                     let sign = sign && target == Target::Key;
-                    assert_eq!(folded.window(start, 8, sign), expected, "{position} {value}");
+                    assert_eq!(folded.window(start, count, sign), expected, "{position} {value}");
                 }
             }
         }
@@ -258,21 +255,21 @@ fn a_folded_text_has_the_class_of_every_symbol() {
 
 /// A literal without a check, for texts that no list has.
 #[test]
-fn the_run_of_a_literal_is_where_it_stands() {
+fn the_needle_of_a_literal_is_where_it_stands() {
     for (target, kind) in TARGETS.into_iter().flat_map(|target| KINDS.map(|kind| (target, kind))) {
         for len in 1..=BODY_LEN - 2 {
             let text = "k".repeat(len);
-            let run = Run::of(&Literal::of(&text, style(kind, 1, target)));
+            let needle = Needle::of(&Literal::of(&text, style(kind, 1, target)));
             let around = usize::from(kind == Kind::Word);
-            assert_eq!(run.symbols.len(), len + 2 * around);
-            assert!(run.symbols[around..around + len].iter().all(|symbols| *symbols == Symbols::of(b'k')));
+            assert_eq!(needle.symbols.len(), len + 2 * around);
+            assert!(needle.symbols[around..around + len].iter().all(|symbols| *symbols == Symbols::of(b'k')));
             let last = BODY_LEN - len - 2 * around;
             let places = match kind {
                 Kind::Prefix => 0..=0,
                 Kind::Suffix => last..=last,
                 _ => 0..=last,
             };
-            assert_eq!(run.starts, places);
+            assert_eq!(needle.starts, places);
         }
     }
 }

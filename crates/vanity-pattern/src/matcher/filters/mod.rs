@@ -1,23 +1,23 @@
-//! Checks that each stage of the matcher lets everything pass that shows a pattern, without random
+//! Checks that each test of the matcher lets everything pass that shows a pattern, without random
 //! texts.
 //!
 //! | file | what it checks | how |
 //! | --- | --- | --- |
-//! | `windows` | `window_filter` | for each run and place, some tested window has all its possible values marked |
-//! | `sequences` | `sequence_filter` | for each run, its bucket holds all its symbols; texts for each symbol at each place |
-//! | `literals` | `classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbours that count |
+//! | `pairs` | `pair_bitmap` | for each needle and place, some tested window has all its possible values marked |
+//! | `sequences` | `sequence_filter` | for each needle, its bucket holds all its symbols; texts for each symbol at each place |
+//! | `literals` | `symbol_classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbors that count |
 //! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
 //!
-//! [`Pattern::find`](crate::Pattern::find), which shares no code with the stages, decides
+//! [`Pattern::find`](crate::Pattern::find), which shares no code with the tests, decides
 //! what shows a pattern.
 
 mod expressions;
 mod literals;
+mod pairs;
 mod sequences;
-mod windows;
 
-use super::bloom::SPREAD;
-use super::window_filter::{ROW_WORDS, WINDOWS};
+use super::lookup::SPREAD;
+use super::pair_bitmap::{ROW_WORDS, WINDOWS};
 use crate::wire::{ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign};
 use crate::{Kind, Pattern, Style};
 
@@ -61,8 +61,8 @@ fn device_passes(words: &[u32], target: Target, bytes: &Bytes) -> bool {
         .map(|bytes| std::array::from_fn(|position| target.window(bytes, position, 1) as u8))
         .collect();
     assert_eq!(words[0] as usize, target.lead());
-    (0..words[1] as usize).any(|sieve| {
-        let [rows, first_row, bloom, walk] = [0, 1, 2, 3].map(|at| words[2 + 4 * sieve + at] as usize);
+    (0..words[1] as usize).any(|clause| {
+        let [rows, first_row, bloom, walk] = [0, 1, 2, 3].map(|at| words[2 + 4 * clause + at] as usize);
         let rows = (0..rows).all(|row| row_passes(&words[first_row + row * ROW_WORDS..], bytes));
         rows && (bloom == 0 || texts.iter().any(|text| bloom_passes(&words[bloom..], text)))
             && (walk == 0 || texts.iter().any(|text| walk_passes(&words[walk..], text)))

@@ -1,52 +1,52 @@
-//! The sequences of runs: a decision on the tables, and a comparison of the test with its
+//! The sequences of needles: a decision on the tables, and a comparison of the test with its
 //! definition.
 
-use super::super::run::Run;
-use super::super::sequence_filter::{LONG, SHORT, SHORTEST, SequenceFilter, Tables, tables};
+use super::super::needle::Needle;
+use super::super::sequence_filter::{LEN, SequenceFilter, Tables, tables};
 use super::*;
 use crate::syntax::Literal;
 use ed25519_batch::simd::{InstructionSet, Scalar};
 
-/// Checks that each run has a bucket that holds, for some of its neighbouring characters, every
-/// symbol of each. The characters after a shorter run may be any.
-fn holds_every_run<const N: usize>(runs: &[Run]) {
-    let tables = tables::<N>(runs);
-    for run in runs {
-        let whole = |at: usize| run.symbols.get(at).map_or(u64::MAX, |symbols| symbols.0);
+/// Checks that each needle has a bucket that holds, for some of its neighboring characters, every
+/// symbol of each. The characters after a shorter needle may be any.
+fn holds_every_needle(needles: &[Needle]) {
+    let tables = tables(needles);
+    for needle in needles {
+        let whole = |at: usize| needle.symbols.get(at).map_or(u64::MAX, |symbols| symbols.0);
         let holds = |bucket: usize, from: usize| {
-            (0..N).all(|at| {
+            (0..LEN).all(|at| {
                 (0..64)
                     .all(|value| whole(from + at) >> value & 1 == 0 || tables[at][value] >> bucket & 1 == 1)
             })
         };
-        let offsets = run.symbols.len().saturating_sub(N);
+        let offsets = needle.symbols.len().saturating_sub(LEN);
         let found = (0..8).any(|bucket| (0..=offsets).any(|from| holds(bucket, from)));
-        assert!(found, "{:?}", run.symbols);
+        assert!(found, "{:?}", needle.symbols);
     }
 }
 
 /// Returns whether a text shows a sequence of the tables at a place.
-fn shows<const N: usize>(tables: &[[u8; 64]; N], text: &Values) -> bool {
+fn shows(tables: &Tables, text: &Values) -> bool {
     let buckets = |position: usize, at: usize| {
         // A sequence may end after the text where it takes any character.
         let of_any = || tables[at].iter().fold(u8::MAX, |common, buckets| common & buckets);
         text.get(position).map_or_else(of_any, |value| tables[at][usize::from(*value)])
     };
-    (0..BODY_LEN).any(|start| (0..N).fold(u8::MAX, |common, at| common & buckets(start + at, at)) != 0)
+    (0..BODY_LEN).any(|start| (0..LEN).fold(u8::MAX, |common, at| common & buckets(start + at, at)) != 0)
 }
 
 /// Checks that bytes pass which show a sequence of the tables with either sign: for each place of
 /// each of 64 texts, every symbol there.
-fn passes_what_it_says<const N: usize>(target: Target, of: fn(Box<[[u8; 64]; N]>) -> Tables, runs: &[Run]) {
-    let tables = tables::<N>(runs);
+fn passes_what_it_says(target: Target, needles: &[Needle]) {
+    let tables = tables(needles);
     let mut batch = Vec::new();
     for fill in 0..64 {
         for position in 0..BODY_LEN {
             for value in 0..64 {
                 let mut text: Values =
                     std::array::from_fn(|at| if target.symbols(at).has(fill) { fill } else { 0 });
-                // The sequence of the first run that has one here.
-                for (at, symbols) in runs[usize::from(fill) % runs.len()].symbols.iter().enumerate() {
+                // The sequence of the first needle that has one here.
+                for (at, symbols) in needles[usize::from(fill) % needles.len()].symbols.iter().enumerate() {
                     if let Some(shown) = text.get_mut((position + at).saturating_sub(1)) {
                         *shown = symbols.first().unwrap_or(0);
                     }
@@ -63,9 +63,9 @@ fn passes_what_it_says<const N: usize>(target: Target, of: fn(Box<[[u8; 64]; N]>
     };
     let batch: Vec<Bytes> = batch.into_iter().map(|bytes| passed(target, bytes)).collect();
     for best in [InstructionSet::widest(), InstructionSet::Scalar(Scalar::plain())] {
-        let filter = SequenceFilter::of(target, best, of(Box::new(tables)));
+        let filter = SequenceFilter::of(target, best, tables);
         let mut found = Vec::new();
-        filter.survivors(&batch, &mut |place| found.push(place));
+        filter.candidates(&batch, &mut |place| found.push(place));
         for (place, bytes) in batch.iter().enumerate() {
             if expected(bytes) {
                 assert!(found.binary_search(&place).is_ok(), "{:?}", values(bytes));
@@ -77,27 +77,21 @@ fn passes_what_it_says<const N: usize>(target: Target, of: fn(Box<[[u8; 64]; N]>
 const TEXTS: [&str; 9] = ["kett", "zebra", "A7", "+x/9", "ILoveIt", "Qqqq4", "abcdefghijklm", "0ol", "iz"];
 
 #[test]
-fn every_run_has_a_bucket_and_passes() {
+fn every_needle_has_a_bucket_and_passes() {
     for target in TARGETS {
         for (kind, reading) in [Kind::Anywhere, Kind::Suffix, Kind::Word]
             .into_iter()
             .flat_map(|kind| (0..4).map(move |of| (kind, of)))
         {
-            let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(kind, reading, target))));
-            for count in [1, 2, 4, runs.len()] {
-                holds_every_run::<SHORTEST>(&runs[..count]);
-                holds_every_run::<SHORT>(&runs[..count]);
-                holds_every_run::<LONG>(&runs[..count]);
-                holds_every_run::<SHORTEST>(&runs[count - 1..count]);
-                holds_every_run::<SHORT>(&runs[count - 1..count]);
-                holds_every_run::<LONG>(&runs[count - 1..count]);
+            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(kind, reading, target))));
+            for count in [1, 2, 4, needles.len()] {
+                holds_every_needle(&needles[..count]);
+                holds_every_needle(&needles[count - 1..count]);
             }
         }
-        let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(Kind::Anywhere, 0, target))));
-        for some in [&runs[..1], &runs[1..3], &runs[3..8]] {
-            passes_what_it_says(target, Tables::Shortest, some);
-            passes_what_it_says(target, Tables::Short, some);
-            passes_what_it_says(target, Tables::Long, some);
+        let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(Kind::Anywhere, 0, target))));
+        for some in [&needles[..1], &needles[1..3], &needles[3..8]] {
+            passes_what_it_says(target, some);
         }
     }
 }

@@ -1,11 +1,11 @@
-//! A filter on windows of two bytes, by the values that they have where a run is shown.
+//! A filter on windows of two bytes, by the values that they have where a needle is shown.
 //!
-//! A *window* is two neighbouring bytes, that is, parts of three or four characters. A run may
+//! A *window* is two neighboring bytes, that is, parts of three or four characters. A needle may
 //! begin at several places, and at each place it touches some windows. For each place the filter
 //! chooses one of these windows, and marks every value that the window can have there, whatever
-//! characters are next to the run. Bytes show no run if no window has a marked value. All windows
-//! share one bitmap of 2^16 bits. Its 8 KiB fit into the first-level cache; a bitmap for each
-//! window would not.
+//! characters are next to the needle. Bytes show no needle if no window has a marked value. All
+//! windows share one bitmap of 2^16 bits. Its 8 KiB fit into the first-level cache; a bitmap for
+//! each window would not.
 //!
 //! Four characters are three bytes. So windows that begin three bytes apart cut the characters in
 //! the same way; they form a *row*. There are three rows. In a key, character c begins at bit
@@ -20,20 +20,19 @@
 //! Wherever six characters begin, some window of the last row lies within them: it holds two of
 //! them whole and four bits of a third. With both cases of three letters it has 8 values, and there
 //! are four ways in which it can lie. That makes 32 marks, and random bytes pass the 10 windows
-//! with a chance of 10 x 32 / 2^16 = 0.5 %. Each row alone keeps the promise, so bytes must pass
-//! all rows. A row that rejects too little is dropped. Usually all three rows are dropped if a run
+//! with a chance of 10 x 32 / 2^16 = 0.5%. Each row alone keeps the promise, so bytes must pass all
+//! rows. A row that rejects too little is dropped. Usually all three rows are dropped if a needle
 //! of up to three characters may be anywhere, and for lists of some hundred words. Without any row
 //! everything passes.
 //!
-//! The cost is 8 ns for all windows of a row, and 3 ns for a single window, as for a prefix. Few
+//! A single window, as for a prefix, costs less than half of all windows of a row (`choice`). Few
 //! bytes reach the second row.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::costs::{ALL_WINDOWS, COPY_PASSING, FEW_WINDOWS, WRONG_GUESS};
-use super::run::Run;
-use super::stage::EachPlace;
+use super::needle::Needle;
+use super::prefilter::EachCandidate;
 use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
 
 /// The number of rows: windows three bytes apart begin at byte 0, 1 or 2.
@@ -54,48 +53,47 @@ const VALUES: usize = 1 << WINDOW_BITS;
 /// The number of words of a row for a device.
 pub(super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
 
-/// The most windows for which a list pays. The first window of a list takes 3 ns and each further
-/// one 2 ns. All windows of a row, whose places are constants in the code, take 8 ns.
+/// The most windows for which a list pays: a window of a list takes longer than one of all windows
+/// of a row, whose places are constants in the code.
 const FEW: usize = 3;
 
-/// The largest share of random bytes that a row may let pass. A row pays for its 8 ns if it saves 6
-/// % of the exact tests, which take 140 ns or more. But the rows share bits, so a later row rejects
-/// less than its own share.
-const MOST_PASS: f64 = 0.8;
+/// The largest share of random bytes that a row may let pass. A row pays if it saves a few percent
+/// of the exact tests. But the rows share bits, so a later row rejects less than its own share.
+const MOST_CANDIDATES: f64 = 0.8;
 
 /// The rows that pay.
-pub(super) struct WindowFilter {
+pub(super) struct PairBitmap {
     /// The rows, in ascending order of the share that each lets pass.
-    rows: Vec<WindowRow>,
+    rows: Vec<Row>,
 }
 
-impl WindowFilter {
-    /// Returns a filter that lets everything pass.
+impl PairBitmap {
+    /// Returns a filter that rejects nothing.
     pub(super) fn none() -> Self {
         Self { rows: Vec::new() }
     }
 
-    /// Returns whether the filter lets everything pass.
-    pub(super) fn are_none(&self) -> bool {
+    /// Returns whether every element is a candidate.
+    pub(super) fn is_none(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Makes a filter that lets all bytes pass that show one of `runs`.
-    pub(super) fn new(target: Target, runs: impl Iterator<Item = Run> + Clone) -> Self {
-        let mut rows: Vec<WindowRow> =
-            (0..ROWS).filter_map(|first| WindowRow::new(target, first, runs.clone())).collect();
-        rows.sort_by(|left, right| left.share_passing().total_cmp(&right.share_passing()));
+    /// Makes a filter that lets all bytes pass that show one of `needles`.
+    pub(super) fn new(target: Target, needles: impl Iterator<Item = Needle> + Clone) -> Self {
+        let mut rows: Vec<Row> =
+            (0..ROWS).filter_map(|first| Row::new(target, first, needles.clone())).collect();
+        rows.sort_by(|left, right| left.candidate_share().total_cmp(&right.candidate_share()));
         Self { rows }
     }
 
     /// Estimates the share of random bytes that pass, as if the rows were independent.
-    pub(super) fn share_passing(&self) -> f64 {
-        self.rows.iter().map(WindowRow::share_passing).product()
+    pub(super) fn candidate_share(&self) -> f64 {
+        self.rows.iter().map(Row::candidate_share).product()
     }
 
-    /// Returns the cost of this test in nanoseconds for each element.
-    pub(super) fn cost(&self) -> f64 {
-        self.rows.iter().rev().fold(0.0, |later, row| row.cost() + row.share_passing() * later)
+    /// Returns the share of random bytes that pass each row, and whether it tests few windows.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (f64, bool)> {
+        self.rows.iter().map(|row| (row.candidate_share(), row.marked.len() <= FEW))
     }
 
     /// Appends [`ROW_WORDS`] words for each row: the number of windows that are tested, the byte at
@@ -110,11 +108,11 @@ impl WindowFilter {
         self.rows.len()
     }
 
-    /// Calls `each` with the place of every element that may show a run, in ascending order.
-    pub(super) fn survivors(&self, batch: &[Bytes], each: EachPlace) {
+    /// Calls `each` with the place of every element that may show a needle, in ascending order.
+    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         match &self.rows[..] {
             [] => (0..batch.len()).for_each(each),
-            [row, others @ ..] => row.survivors(batch, &mut |place| {
+            [row, others @ ..] => row.candidates(batch, &mut |place| {
                 if others.iter().all(|row| row.passes(&batch[place])) {
                     each(place);
                 }
@@ -124,29 +122,29 @@ impl WindowFilter {
 }
 
 /// A row of windows three bytes apart.
-struct WindowRow {
+struct Row {
     target: Target,
     /// The first byte of the first window.
     first: usize,
-    /// The first bytes of the windows in which some run is marked.
+    /// The first bytes of the windows in which some needle is marked.
     marked: Vec<usize>,
     bitmap: Box<[u64; VALUES / 64]>,
     /// The number of bits that are set in the bitmap.
     marks: u32,
 }
 
-impl WindowRow {
-    /// Makes the row that begins at byte `first`, with all runs marked. `None` if it would let too
-    /// many keys pass.
-    fn new(target: Target, first: usize, runs: impl Iterator<Item = Run>) -> Option<Self> {
+impl Row {
+    /// Makes the row that begins at byte `first`, with all needles marked. `None` if it would let
+    /// too many keys pass.
+    fn new(target: Target, first: usize, needles: impl Iterator<Item = Needle>) -> Option<Self> {
         let mut row =
             Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
-        // A run that may be anywhere shows the same values again four characters later.
+        // A needle that may be anywhere shows the same values again four characters later.
         let mut seen = HashSet::new();
-        for run in runs {
-            for start in run.starts.clone() {
-                row.mark(&run, start, &mut seen)?;
-                if row.share_passing() > MOST_PASS {
+        for needle in needles {
+            for start in needle.starts.clone() {
+                row.mark(&needle, start, &mut seen)?;
+                if row.candidate_share() > MOST_CANDIDATES {
                     return None;
                 }
             }
@@ -154,20 +152,21 @@ impl WindowRow {
         Some(row)
     }
 
-    /// Marks `run` at the position `start`, in the window that has the fewest values there. `None`
-    /// if the run touches no window. Among windows with equally many values, those that are already
-    /// tested come first, and later windows come next, because later positions touch them, too.
-    fn mark(&mut self, run: &Run, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
+    /// Marks `needle` at the position `start`, in the window that has the fewest values there.
+    /// `None` if the needle touches no window. Among windows with equally many values, those that
+    /// are already tested come first, and later windows come next, because later positions touch
+    /// them, too.
+    fn mark(&mut self, needle: &Needle, start: usize, seen: &mut HashSet<Vec<Part>>) -> Option<()> {
         let target = self.target;
         let symbols = |position: usize| {
-            let typed = position.checked_sub(start).and_then(|at| run.symbols.get(at));
+            let typed = position.checked_sub(start).and_then(|at| needle.symbols.get(at));
             typed.map_or(target.symbols(position), |typed| typed.and(target.symbols(position)))
         };
         if symbols(start).is_empty() {
             return Some(());
         }
         let count = |byte: usize| parts(target, byte, symbols).map(|part| part.values.len()).product::<u32>();
-        let end = start + run.symbols.len();
+        let end = start + needle.symbols.len();
         let touched = (0..WINDOWS).rev().map(|window| self.first + 3 * window).filter(|&byte| {
             let characters = characters(target, byte);
             start <= *characters.end() && *characters.start() < end
@@ -197,16 +196,9 @@ impl WindowRow {
 
     /// Returns the share of random keys that pass. The windows of a row share no bit, so their
     /// chances are independent.
-    fn share_passing(&self) -> f64 {
+    fn candidate_share(&self) -> f64 {
         let windows = if self.marked.len() > FEW { WINDOWS } else { self.marked.len() };
         1.0 - (1.0 - f64::from(self.marks) / VALUES as f64).powi(windows as i32)
-    }
-
-    /// Returns the cost of the row in nanoseconds for each element.
-    fn cost(&self) -> f64 {
-        let share = self.share_passing();
-        let test = if self.marked.len() > FEW { ALL_WINDOWS } else { FEW_WINDOWS };
-        test + COPY_PASSING * share + WRONG_GUESS * share.min(1.0 - share)
     }
 
     /// Returns the first bytes of the windows that are tested.
@@ -219,13 +211,13 @@ impl WindowRow {
 
     fn passes(&self, key: &Bytes) -> bool {
         let mut passes = false;
-        self.survivors(std::slice::from_ref(key), &mut |_| passes = true);
+        self.candidates(std::slice::from_ref(key), &mut |_| passes = true);
         passes
     }
 
-    /// Calls `each` with the place of every key that passes. The kind of row is matched once for
-    /// all keys. With a match for each key, compilers merge the three kinds, and a key takes 26 ns.
-    fn survivors(&self, keys: &[Bytes], each: EachPlace) {
+    /// Calls `each` with every candidate. The kind of row is matched once for all keys. With a
+    /// match for each key, compilers merge the three kinds, and a key takes three times as long.
+    fn candidates(&self, keys: &[Bytes], each: EachCandidate) {
         match self.first {
             _ if self.marked.len() <= FEW => {
                 for (place, key) in keys.iter().enumerate() {
@@ -234,16 +226,16 @@ impl WindowRow {
                     }
                 }
             }
-            0 => self.survivors_of_all::<0>(keys, each),
-            1 => self.survivors_of_all::<1>(keys, each),
-            _ => self.survivors_of_all::<2>(keys, each),
+            0 => self.candidates_of_all::<0>(keys, each),
+            1 => self.candidates_of_all::<1>(keys, each),
+            _ => self.candidates_of_all::<2>(keys, each),
         }
     }
 
-    /// Tests all windows of the row that begins at byte `FIRST`, as [`Self::survivors`] does.
-    /// Adding the bits of a key compiles to bit tests and additions with carry: 7.5 ns a key,
-    /// against 9.0 with OR.
-    fn survivors_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: EachPlace) {
+    /// Tests all windows of the row that begins at byte `FIRST`, as [`Self::candidates`] does.
+    /// Adding the bits of a key compiles to bit tests and additions with carry, which are
+    /// faster than OR.
+    fn candidates_of_all<const FIRST: usize>(&self, keys: &[Bytes], each: EachCandidate) {
         for (place, key) in keys.iter().enumerate() {
             if (0..WINDOWS).map(|window| self.bit(key, FIRST + 3 * window)).sum::<u64>() > 0 {
                 each(place);
@@ -323,12 +315,12 @@ mod tests {
         // In some rows all windows are tested, and in others a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
             let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
-            let rows: Vec<WindowRow> = (0..ROWS)
-                .filter_map(|first| WindowRow::new(Target::Key, first, std::iter::once(Run::of(&literal))))
+            let rows: Vec<Row> = (0..ROWS)
+                .filter_map(|first| Row::new(Target::Key, first, std::iter::once(Needle::of(&literal))))
                 .collect();
             for row in &rows {
                 let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
-                let expected = row.share_passing() * keys.len() as f64;
+                let expected = row.candidate_share() * keys.len() as f64;
                 assert!(
                     (passing - expected).abs() < 5.0 * expected.sqrt(),
                     "{passing} instead of {expected}"

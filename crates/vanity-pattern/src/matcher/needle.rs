@@ -1,4 +1,4 @@
-//! Runs of characters that a match shows, and the positions where they may begin.
+//! Needles of characters that a match shows, and the positions where they may begin.
 
 use std::ops::RangeInclusive;
 
@@ -8,13 +8,13 @@ use crate::wire::{BODY_LEN, Symbols};
 
 /// Characters to search for: the symbols of each, and the positions where the first may be.
 #[derive(Clone)]
-pub(super) struct Run {
+pub(super) struct Needle {
     pub(super) symbols: Vec<Symbols>,
     pub(super) starts: RangeInclusive<usize>,
 }
 
-impl Run {
-    /// Returns the characters of a literal, and where they may begin. The run of a word includes
+impl Needle {
+    /// Returns the characters of a literal, and where they may begin. The needle of a word includes
     /// its delimiters.
     pub(super) fn of(literal: &Literal) -> Self {
         let symbols = literal.characters();
@@ -27,8 +27,8 @@ impl Run {
         Self { symbols, starts }
     }
 
-    /// Widens the run, so that a text that shows either shows the run: as long as the shorter one,
-    /// with the symbols of both. Both must be at the start, or, with `at_end`, at the end.
+    /// Widens the needle, so that a text that shows either shows the needle: as long as the shorter
+    /// one, with the symbols of both. Both must be at the start, or, with `at_end`, at the end.
     pub(super) fn widen(&mut self, literal: &Literal, at_end: bool) {
         let len = literal.len().min(self.symbols.len());
         if at_end {
@@ -46,9 +46,9 @@ impl Run {
 
 /// A set of positions: bit p stands for position p.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Starts(u64);
+pub(super) struct Positions(u64);
 
-impl Starts {
+impl Positions {
     pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
 
     /// Returns the positions where the first character of a literal may be.
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn starts_are_a_set_of_positions() {
-        assert_eq!(Starts::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
-        let last = Starts::only(41).or(Starts::only(42));
+        assert_eq!(Positions::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
+        let last = Positions::only(41).or(Positions::only(42));
         assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
-        assert_eq!(Starts(0b101).and_next(), Starts(0b1111));
+        assert_eq!(Positions(0b101).and_next(), Positions(0b1111));
         assert_eq!(last.and_next(), last);
-        assert_eq!(last.and(Starts::only(42).or(Starts::only(7))), Starts::only(42));
+        assert_eq!(last.and(Positions::only(42).or(Positions::only(7))), Positions::only(42));
     }
 }

@@ -1,14 +1,14 @@
-//! The window filter, by a decision for each run and place.
+//! The window filter, by a decision for each needle and place.
 //!
 //! Bytes pass a row if one of its windows has a marked value. So a row loses nothing if for each
-//! run and each place of it one window is tested whose every possible value is marked, whatever is
-//! next to the run. The values of a window are few enough to look at all of them.
+//! needle and each place of it one window is tested whose every possible value is marked, whatever
+//! is next to the needle. The values of a window are few enough to look at all of them.
 
 use std::collections::BTreeSet;
 
-use super::super::literal_filter::windows_of;
-use super::super::run::Run;
-use super::super::window_filter::{ROW_WORDS, WINDOWS, WindowFilter};
+use super::super::choice::pairs_of;
+use super::super::needle::Needle;
+use super::super::pair_bitmap::{PairBitmap, ROW_WORDS, WINDOWS};
 use super::*;
 use crate::syntax::Literal;
 use crate::wire::Symbols;
@@ -44,28 +44,30 @@ fn is_marked(row: &[u32], value: u16) -> bool {
     row[1 + WINDOWS + value / 32] >> (value % 32) & 1 == 1
 }
 
-/// Checks a filter of `runs`. Returns the number of places that were decided.
-fn check(target: Target, filter: &WindowFilter, runs: &[Run]) -> usize {
+/// Checks a filter of `needles`. Returns the number of places that were decided.
+fn check(target: Target, filter: &PairBitmap, needles: &[Needle]) -> usize {
     let mut words = Vec::new();
     filter.write(&mut words);
     let mut decided = 0;
     for row in words.chunks(ROW_WORDS) {
         let windows: Vec<usize> = row[1..1 + row[0] as usize].iter().map(|byte| *byte as usize).collect();
         assert!(windows.iter().all(|byte| byte + 1 < KEY_LEN - 1), "a window holds the sign");
-        for (run, start) in runs.iter().flat_map(|run| run.starts.clone().map(move |start| (run, start))) {
+        for (needle, start) in
+            needles.iter().flat_map(|needle| needle.starts.clone().map(move |start| (needle, start)))
+        {
             let mut symbols = target.positions();
-            for (symbols, of_run) in symbols[start..].iter_mut().zip(&run.symbols) {
-                *symbols = symbols.and(*of_run);
+            for (symbols, of_needle) in symbols[start..].iter_mut().zip(&needle.symbols) {
+                *symbols = symbols.and(*of_needle);
             }
             if symbols.iter().any(|symbols| symbols.is_empty()) {
                 continue;
             }
             let touches = |byte: &&usize| {
                 let first = 8 * **byte + target.lead();
-                first < SYMBOL_BITS * (start + run.symbols.len()) && SYMBOL_BITS * start < first + 16
+                first < SYMBOL_BITS * (start + needle.symbols.len()) && SYMBOL_BITS * start < first + 16
             };
             let passes = |byte: &usize| all_marked(row, 0, &parts(target, *byte, &symbols));
-            assert!(windows.iter().filter(touches).any(passes), "{:?} at {start}", run.symbols);
+            assert!(windows.iter().filter(touches).any(passes), "{:?} at {start}", needle.symbols);
             decided += 1;
         }
     }
@@ -74,7 +76,7 @@ fn check(target: Target, filter: &WindowFilter, runs: &[Run]) -> usize {
 
 /// Checks that a filter tests just the windows and marks that it writes for a device: every value
 /// of every window, with two kinds of other bytes.
-fn equals_its_words(filter: &WindowFilter) {
+fn equals_its_words(filter: &PairBitmap) {
     let mut words = Vec::new();
     filter.write(&mut words);
     for (byte, fill) in (0..KEY_LEN - 1).flat_map(|byte| [0u8, 0xa5].map(|fill| (byte, fill))) {
@@ -89,7 +91,7 @@ fn equals_its_words(filter: &WindowFilter) {
             .enumerate()
             .filter(|(_, bytes)| words.chunks(ROW_WORDS).all(|row| row_passes(row, bytes)));
         let mut places = Vec::new();
-        filter.survivors(&batch, &mut |place| places.push(place));
+        filter.candidates(&batch, &mut |place| places.push(place));
         assert!(expected.map(|(place, _)| place).eq(places), "byte {byte}");
     }
 }
@@ -105,13 +107,13 @@ fn every_value_of_some_window_is_marked_for_each_run_and_place() {
         for (number, (kind, reading)) in
             KINDS.iter().flat_map(|kind| (0..4).map(move |reading| (*kind, reading))).enumerate()
         {
-            let runs = TEXTS.map(|text| Run::of(&Literal::of(text, style(kind, reading, target))));
-            for run in &runs {
-                let filter = WindowFilter::new(target, std::iter::once(run.clone()));
-                decided += check(target, &filter, std::slice::from_ref(run));
+            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(kind, reading, target))));
+            for needle in &needles {
+                let filter = PairBitmap::new(target, std::iter::once(needle.clone()));
+                decided += check(target, &filter, std::slice::from_ref(needle));
             }
-            let filter = WindowFilter::new(target, runs.iter().cloned());
-            decided += check(target, &filter, &runs);
+            let filter = PairBitmap::new(target, needles.iter().cloned());
+            decided += check(target, &filter, &needles);
             if number % 8 == 1 {
                 equals_its_words(&filter);
             }
@@ -120,15 +122,15 @@ fn every_value_of_some_window_is_marked_for_each_run_and_place() {
     assert!(decided > 15_000, "{decided}");
 }
 
-/// Runs of expressions may begin in any range.
+/// Needles of expressions may begin in any range.
 #[test]
 fn runs_in_any_range_of_places_pass() {
     for (target, len) in TARGETS.into_iter().flat_map(|target| (2..=8).map(move |len| (target, len))) {
         for first in 0..=BODY_LEN - len {
             let symbols = vec![Symbols::of(b'k').or(Symbols::of(b'K')); len];
-            let run = Run { symbols, starts: first..=(first + first % 3).min(BODY_LEN - len) };
-            let filter = WindowFilter::new(target, std::iter::once(run.clone()));
-            check(target, &filter, std::slice::from_ref(&run));
+            let needle = Needle { symbols, starts: first..=(first + first % 3).min(BODY_LEN - len) };
+            let filter = PairBitmap::new(target, std::iter::once(needle.clone()));
+            check(target, &filter, std::slice::from_ref(&needle));
             if len == 5 && first % 14 == 0 {
                 equals_its_words(&filter);
             }
@@ -152,9 +154,9 @@ fn what_many_literals_have_in_common_is_marked() {
             let literals = words.iter().enumerate().map(|(number, word)| {
                 Literal::of(word, style(kinds[number % kinds.len()], number % 4, target))
             });
-            let filter = windows_of(target, literals.clone());
-            let runs: Vec<Run> = literals.step_by(37).map(|literal| Run::of(&literal)).collect();
-            let decided = check(target, &filter, &runs);
+            let filter = pairs_of(target, literals.clone());
+            let needles: Vec<Needle> = literals.step_by(37).map(|literal| Needle::of(&literal)).collect();
+            let decided = check(target, &filter, &needles);
             assert!(decided > 0, "{decided}");
         }
     }
