@@ -14,7 +14,8 @@ PACKAGE = re.compile(r"\b(vanity_ed25519|ed25519_batch|vanity_pattern|engines|pa
 # Generic functions of these crates are compiled in the crate that uses them. They belong to a
 # package if one of its functions calls them.
 GENERIC = re.compile(r"^(<.* as )?(&mut )?<?(core|alloc|std)::|^<&mut |^<\[|^core$")
-INTRINSIC = re.compile(r"\bcore_arch::(?!.*::(_xgetbv|__cpuid))")
+# The drop of a list of vectors has their type in its name, and no vector.
+INTRINSIC = re.compile(r"^(?!core::ptr::drop_in_place<).*\bcore_arch::(?!.*::(_xgetbv|__cpuid))")
 # The functions that `Words::run` calls: everything below them is compiled for the instruction set.
 ENTRY = re.compile(r"\bsimd::(?:\w+::)+with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.

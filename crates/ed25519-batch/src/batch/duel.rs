@@ -59,8 +59,8 @@ pub(super) enum Next {
 pub(super) struct Timing {
     pub(super) keys: usize,
     pub(super) time: Duration,
-    /// The time of a fixed piece of work without a table, just before the batch. It shows how fast
-    /// the processor was.
+    /// The time of a fixed piece of the batch that uses no table. It shows how fast the processor
+    /// was.
     pub(super) yardstick: Duration,
 }
 

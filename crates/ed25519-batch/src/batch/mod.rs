@@ -18,7 +18,7 @@ use ed25519_dalek::SigningKey;
 use self::duel::Timing;
 use self::sizes::Sizes;
 use self::tuner::{Tuner, Turn};
-use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, ZeroProduct};
+use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, Word, ZeroProduct};
 use crate::hash::sha512;
 use crate::memory::{HugePages, HugeVec, thread_time, wipe};
 use crate::rfc8032_vectors;
@@ -80,7 +80,7 @@ impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
     }
 }
 
-impl<F: Field> BackEnd<F> {
+impl<F: Field<Simd: Halves>> BackEnd<F> {
     fn batch_worker(&self) -> BatchWorker<'_, F> {
         let turn = self.tuner.turn();
         BatchWorker { back_end: self, buffers: Buffers::new(&self.pages, self.field, &turn), turn }
@@ -98,11 +98,13 @@ struct Buffers<F: Field> {
     field: F,
     batch: Batch<F>,
     seeds: HugeVec<[u8; 32]>,
+    /// The scalars of some vectors of seeds.
+    scalars: HugeVec<[Word<F>; 4]>,
     /// The public keys, with the sign of x cleared.
     keys: HugeVec<[u8; 32]>,
 }
 
-impl<F: Field> Buffers<F> {
+impl<F: Field<Simd: Halves>> Buffers<F> {
     /// Allocates buffers for a turn.
     fn new(pages: &HugePages, field: F, turn: &Turn) -> Self {
         let keys = turn.keys;
@@ -110,6 +112,7 @@ impl<F: Field> Buffers<F> {
             field,
             batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys),
             seeds: pages.vec(keys),
+            scalars: pages.vec(HASHED),
             keys: pages.vec(keys),
         };
         buffers.set_len(keys);
@@ -132,61 +135,44 @@ impl<F: Field> Buffers<F> {
         self.keys.resize(keys, [0; 32]);
     }
 
-    /// Measures a fixed piece of work that needs no table: the hashes of some seeds.
-    fn yardstick(&self) -> Duration {
+    /// Derives the public keys of the seeds, with the sign of x cleared. Returns the time of a fixed
+    /// piece of this work that needs no table: it shows how fast the processor is.
+    fn derive(&mut self) -> Duration {
         let simd = self.field.simd();
         let lanes = <F::Simd as Words>::LANES;
-        let mut last = [0; 8];
-        let mut hash = |vectors: usize| {
+        let mut yardstick = Duration::ZERO;
+        let Self { seeds, scalars, batch, .. } = self;
+        for (at, seeds) in seeds.chunks(HASHED * lanes).enumerate() {
             let began = thread_time();
+            sha512::scalars(simd.common(), seeds, scalars);
+            // The first chunk brings the code into the cache.
+            if at == 1 {
+                yardstick = thread_time().saturating_sub(began);
+            }
             simd.run(
                 #[inline(always)]
                 || {
-                    sha512::scalars(
-                        simd,
-                        &self.seeds[..vectors * lanes],
-                        #[inline(always)]
-                        |_, scalars| simd.store(scalars[0], &mut last),
-                    );
+                    for vector in 0..scalars.len() {
+                        batch.set(at * HASHED + vector, &scalars[vector]);
+                    }
                 },
             );
-            thread_time().saturating_sub(began)
-        };
-        // The first one brings the code into the cache.
-        hash(YARDSTICK / 8);
-        let time = hash(YARDSTICK);
-        wipe(&mut last);
-        time
-    }
-
-    /// Derives the public keys of the seeds, with the sign of x cleared.
-    fn derive(&mut self) {
-        let simd = self.field.simd();
-        let Self { seeds, batch, .. } = self;
-        simd.run(
-            #[inline(always)]
-            || {
-                sha512::scalars(
-                    simd,
-                    seeds,
-                    #[inline(always)]
-                    |vector, scalars| batch.set(vector, scalars),
-                );
-            },
-        );
+        }
+        scalars.wipe();
         if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
             for (key, seed) in self.keys.iter_mut().zip(self.seeds.iter()) {
                 *key = without_sign(SigningKey::from_bytes(seed).verifying_key().to_bytes());
             }
         }
+        yardstick
     }
 }
 
-/// The vectors of seeds that are hashed to measure the speed of the processor.
-const YARDSTICK: usize = 64;
+/// The vectors of seeds that are hashed before their scalars are set.
+const HASHED: usize = 64;
 
 /// Returns whether a batch with this table derives the key pairs of RFC 8032, each in every lane.
-fn reproduces_known_vectors<F: Field>(field: F, table: &Arc<Table>) -> bool {
+fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>) -> bool {
     let pairs = rfc8032_vectors::pairs();
     let keys = pairs.len() * <F::Simd as Words>::LANES;
     let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(keys, Arc::clone(table)));
@@ -206,15 +192,12 @@ impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
         let buffers = &mut self.buffers;
         let began = thread_time();
         fill(&mut buffers.seeds);
-        let filled = thread_time();
-        let yardstick = self.back_end.tuner.is_due().then(|| buffers.yardstick());
-        let measured = thread_time();
-        buffers.derive();
+        let yardstick = buffers.derive();
         look(&buffers.seeds, &buffers.keys);
         wipe(&mut buffers.seeds);
         let keys = buffers.seeds.len();
-        if let Some(yardstick) = yardstick {
-            let time = (thread_time() + filled).saturating_sub(began + measured);
+        if self.back_end.tuner.is_due() {
+            let time = thread_time().saturating_sub(began);
             self.back_end.tuner.report(&self.turn, Timing { keys, time, yardstick });
         }
         keys
@@ -248,7 +231,7 @@ mod tests {
 
     const KEYS: usize = 4096;
 
-    fn deriver<F: Field>(field: F) -> Derive {
+    fn deriver<F: Field<Simd: Halves>>(field: F) -> Derive {
         let mut worker = Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
         Box::new(move |seeds| {
             worker.buffers.seeds.copy_from_slice(seeds);

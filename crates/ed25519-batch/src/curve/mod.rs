@@ -18,7 +18,7 @@ mod pass;
 mod table;
 
 pub use batch::{Batch, ZeroProduct};
-pub use field::{Field, Fma, Ifma, Portable, invert};
+pub use field::{Field, Fma, Ifma, Portable, Word, invert};
 pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, fetch};
 

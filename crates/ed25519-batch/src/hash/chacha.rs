@@ -38,7 +38,7 @@ impl ChaCha20 {
     /// Fills `halves`, each of which is half a block, with the next bytes of the stream. The unused
     /// rest of the last blocks is lost.
     pub fn fill(&mut self, set: InstructionSet, halves: &mut [[u8; 32]]) {
-        with_set!(set, simd => self.fill_lanes(simd, halves));
+        with_set!(set, simd => self.fill_lanes(simd.common(), halves));
     }
 
     /// Does [`Self::fill`].

@@ -12,7 +12,7 @@ pub mod sha512;
 
 pub use chacha::ChaCha20;
 
-use crate::simd::{InstructionSet, with_set};
+use crate::simd::{Halves as _, InstructionSet, with_set};
 
 /// Writes the fingerprints of `keys`, SHA-256 of SSH's wire form, for both signs of x, the highest
 /// bit of a key. The first slice of `digests` gets those with the sign 0, and the second slice those
@@ -22,5 +22,5 @@ use crate::simd::{InstructionSet, with_set};
 ///
 /// Panics if the slices of `digests` do not have the length of `keys`.
 pub fn fingerprints(set: InstructionSet, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
-    with_set!(set, simd => sha256::of_both_signs(simd, keys, digests));
+    with_set!(set, simd => sha256::of_both_signs(simd.common(), keys, digests));
 }

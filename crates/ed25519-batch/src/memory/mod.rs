@@ -9,7 +9,7 @@ mod wipe;
 
 pub(crate) use caches::caches;
 pub use huge_pages::Zeros;
-pub(crate) use huge_vec::{HugePages, HugeVec};
+pub use huge_vec::{HugePages, HugeVec};
 pub(crate) use limit::memory_limit;
 pub(crate) use thread_time::thread_time;
 pub use wipe::{WipeStack, wipe, wipe_vec};

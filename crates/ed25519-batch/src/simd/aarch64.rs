@@ -229,6 +229,13 @@ impl Words for Neon {
 }
 
 impl Halves for Neon {
+    type Common = Self;
+
+    #[inline(always)]
+    fn common(self) -> Self {
+        self
+    }
+
     instructions! {
         splat_u32(half: u32) -> uint64x2_t = vreinterpretq_u64_u32(vdupq_n_u32(half));
         add_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =

@@ -85,6 +85,13 @@ impl<T: Extends> Words for T {
 }
 
 impl<T: Extends<Base: Halves>> Halves for T {
+    type Common = T::Base;
+
+    #[inline(always)]
+    fn common(self) -> T::Base {
+        self.base()
+    }
+
     as_base! {
         splat_u32(half: u32) -> Self::Word;
         load_all_u32(halves: &[u32]) -> Self::Word;

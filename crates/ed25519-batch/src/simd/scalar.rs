@@ -154,6 +154,13 @@ impl Words for Scalar {
 }
 
 impl Halves for Scalar {
+    type Common = Self;
+
+    #[inline(always)]
+    fn common(self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn splat_u32(self, half: u32) -> u64 {
         u64::from(half) | u64::from(half) << 32

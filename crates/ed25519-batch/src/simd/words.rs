@@ -148,6 +148,12 @@ pub trait Words: Copy + Send + Sync + 'static {
 
 /// The 32-bit halves of the words of [`Words`].
 pub trait Halves: Words {
+    /// The set that all sets with these vectors have. Code that needs nothing above it is compiled
+    /// for this set alone.
+    type Common: Halves<Word = Self::Word>;
+
+    /// Returns the token of the common set.
+    fn common(self) -> Self::Common;
     /// Returns a vector with `half` in both halves of every word.
     fn splat_u32(self, half: u32) -> Self::Word;
     /// Loads the first 2 [`Words::LANES`] half-words of a slice. The low half of a lane comes

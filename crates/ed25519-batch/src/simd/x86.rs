@@ -381,6 +381,13 @@ impl Words for Avx2 {
 }
 
 impl Halves for Avx2 {
+    type Common = Self;
+
+    #[inline(always)]
+    fn common(self) -> Self {
+        self
+    }
+
     instructions! {
         splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
         add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
@@ -599,6 +606,13 @@ impl Words for Avx512f {
 }
 
 impl Halves for Avx512f {
+    type Common = Self;
+
+    #[inline(always)]
+    fn common(self) -> Self {
+        self
+    }
+
     instructions! {
         splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
         add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);

@@ -6,71 +6,60 @@
 
 use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
 use crate::hash::sha2_round;
+use crate::memory::HugeVec;
 use crate::simd::{Words, unroll};
 
 #[cfg(target_arch = "aarch64")]
 mod instructions;
 
-/// Calls `set` with the number of each vector of seeds and with its scalars, as little-endian words.
-/// Bits 0 to 2 and 255 of a scalar are clear, and bit 254 is set. Seeds that do not fill a vector
-/// are left out.
-#[inline(always)]
-pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], mut set: impl FnMut(usize, &[S::Word; 4])) {
-    let vectors = seeds.len() / S::LANES;
-    let mut next = 0;
+/// Replaces the elements of `scalars` by the scalars of each vector of seeds, as little-endian
+/// words. Bits 0 to 2 and 255 of a scalar are clear, and bit 254 is set. Seeds that do not fill a
+/// vector are left out.
+///
+/// # Panics
+///
+/// Panics if `scalars` has no room for them.
+pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::Word; 4]>) {
+    scalars.clear();
     #[cfg(target_arch = "aarch64")]
     if let Some(sha512) = simd.sha512() {
         // Around the whole loop: a function with instructions that its caller lacks stays a call.
         sha512.run(
             #[inline(always)]
             || {
-                while next < vectors {
-                    let message = message(simd, &seeds[next * S::LANES..]);
-                    set(next, &clamped(simd, instructions::digest(simd, sha512, message)));
-                    next += 1;
+                for seeds in seeds.chunks_exact(S::LANES) {
+                    let message = message(simd, seeds);
+                    scalars.push(clamped(simd, instructions::digest(simd, sha512, message)));
                 }
             },
         );
         return;
     }
-    // Two functions, because one of both that is not optimised needs a stack of more than 2 MiB.
-    if S::HASHES_TWO {
-        simd.run(
-            #[inline(always)]
-            || {
-                while next + 2 <= vectors {
-                    for scalars in scalars_of_vectors::<S, 2>(simd, &seeds[next * S::LANES..]) {
-                        set(next, &scalars);
-                        next += 1;
-                    }
-                }
-            },
-        );
-    }
+    if S::HASHES_TWO { push::<S, 2>(simd, seeds, scalars) } else { push::<S, 1>(simd, seeds, scalars) }
+}
+
+/// Adds the scalars of all vectors of seeds, `N` at once. At the end it hashes the last vector
+/// again if `N` does not divide their number.
+#[inline(always)]
+fn push<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::Word; 4]>) {
+    let vectors = seeds.len() / S::LANES;
     simd.run(
         #[inline(always)]
         || {
-            while next < vectors {
-                let [scalars] = scalars_of_vectors(simd, &seeds[next * S::LANES..]);
-                set(next, &scalars);
-                next += 1;
+            for first in (0..vectors).step_by(N) {
+                let mut messages = [[simd.splat(0); 4]; N];
+                for (at, words) in messages.iter_mut().enumerate() {
+                    let vector = (first + at).min(vectors - 1);
+                    *words = message(simd, &seeds[vector * S::LANES..]);
+                }
+                for (at, digest) in digests(simd, messages).iter().enumerate() {
+                    if first + at < vectors {
+                        scalars.push(clamped(simd, *digest));
+                    }
+                }
             }
         },
     );
-}
-
-/// Returns the scalars of the first `N` vectors of seeds.
-#[inline(always)]
-fn scalars_of_vectors<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]]) -> [[S::Word; 4]; N] {
-    let mut messages = [[simd.splat(0); 4]; N];
-    for vector in 0..N {
-        messages[vector] = message(simd, &seeds[vector * S::LANES..]);
-    }
-    let mut digests = digests(simd, messages);
-    for digest in &mut digests {
-        *digest = clamped(simd, *digest);
-    }
-    digests
 }
 
 /// Returns the words of the hash for the first vector of seeds.

@@ -4,6 +4,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha512};
 
 use super::*;
+use crate::memory::HugePages;
 
 /// Returns the first halves of the digests, computed in the lanes of `simd`, `N` vectors at once.
 fn digests_of<S: Words, const N: usize>(simd: S, messages: &[[u8; 32]]) -> Vec<[u8; 32]> {
@@ -45,17 +46,13 @@ fn check<S: Words>(simd: S) {
     for vectors in 0..=5 {
         let mut seeds = vec![[0; 32]; vectors * S::LANES + S::LANES / 2];
         rand_chacha::ChaCha20Rng::from_seed([8; 32]).fill_bytes(seeds.as_flattened_mut());
-        let mut found = Vec::new();
-        simd.run(
-            #[inline(always)]
-            || scalars(simd, &seeds, |vector, words| found.push((vector, *words))),
-        );
+        let mut found = HugePages::default().vec(vectors);
+        scalars(simd, &seeds, &mut found);
         assert_eq!(found.len(), vectors);
-        for (at, (vector, words)) in found.into_iter().enumerate() {
-            assert_eq!(vector, at);
+        for (words, seeds) in found.iter().zip(seeds.chunks(S::LANES)) {
             let mut lanes = [[0; 8]; 4];
             words.iter().zip(&mut lanes).for_each(|(word, lanes)| simd.store(*word, lanes));
-            for (lane, seed) in seeds[at * S::LANES..][..S::LANES].iter().enumerate() {
+            for (lane, seed) in seeds.iter().enumerate() {
                 let bytes = lanes.map(|word| word[lane].to_le_bytes());
                 let digest = *Sha512::digest(seed).first_chunk().unwrap();
                 assert_eq!(bytes.as_flattened(), curve25519_dalek::scalar::clamp_integer(digest));
