@@ -107,7 +107,7 @@ fn letters(char: char) -> Option<Piece> {
     let lower = char.to_lowercase().next()?;
     let usual = LETTERS.iter().find(|(letter, _)| *letter == lower).map(|(_, usual)| match char {
         _ if char == lower => (*usual).to_owned(),
-        _ => capitalised(usual),
+        _ => capitalized(usual),
     });
     let bare: String = [char].into_iter().nfkd().filter(|char| !is_combining_mark(*char)).collect();
     let bare = Some(bare).filter(|bare| !bare.is_empty() && bare.chars().all(is_base64));
@@ -125,7 +125,7 @@ fn joined(pieces: &[Piece], gap: &str, shortest: bool) -> String {
             Piece::Letters(usual, short) => {
                 let letters = if shortest { short } else { usual };
                 let is_capital = is_after_gap && gap.is_empty() && !text.is_empty();
-                text += &if is_capital { capitalised(letters) } else { letters.clone() };
+                text += &if is_capital { capitalized(letters) } else { letters.clone() };
             }
         }
         is_after_gap = matches!(piece, Piece::Gap);
@@ -133,7 +133,7 @@ fn joined(pieces: &[Piece], gap: &str, shortest: bool) -> String {
     text
 }
 
-fn capitalised(letters: &str) -> String {
+fn capitalized(letters: &str) -> String {
     let (first, rest) = letters.split_at(letters.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
