@@ -58,6 +58,12 @@ pub fn counted(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(number)) }
 }
 
+/// Returns `is` after one thing, and `are` after any other number of things.
+#[must_use]
+pub fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
 /// Returns a whole number with commas between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {

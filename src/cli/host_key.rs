@@ -8,7 +8,7 @@ use crate::store::Destination;
 use crate::sys::host_name;
 
 use super::args::Args;
-use super::values::shortened;
+use crate::escape::quoted_start;
 
 /// The name that sshd expects.
 const FILE: &str = "ssh_host_ed25519_key";
@@ -35,7 +35,7 @@ pub(super) fn host_key(args: &Args) -> Result<Option<HostKey>, Diagnostic> {
     let own = host_name();
     let name = typed.as_ref().or(own.as_ref()).filter(|name| is_name(name)).ok_or_else(|| {
         let problem = match typed {
-            Some(typed) => format!("--host-key={} is not the name of a host", shortened(typed)),
+            Some(typed) => format!("--host-key={} is not the name of a host", quoted_start(typed)),
             None => "this machine has no name that clients could use".to_owned(),
         };
         Diagnostic::new(problem)

@@ -5,14 +5,14 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::escape::{escaped_path, shell_argument};
+use crate::escape::{escaped_path, quoted_start, shell_argument};
 use crate::pattern::{Kind, Matcher, Pattern, PatternError, Reason, Remedy, Style};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
-use super::values::{quoted, quoted_os, shortened};
+use super::values::{quoted, quoted_os};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, PlanError};
 use crate::wire::{self, Target};
@@ -103,7 +103,7 @@ impl List {
         }
         self.add(location, Pattern::new(text, style), |error| {
             let diagnostic =
-                Diagnostic::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
+                Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
             match meant(text, &error, style) {
                 Some(hint) => diagnostic.hint(hint),
                 None => diagnostic.hint(hint(text, &error)).hints(spellings(text, style)),
@@ -222,7 +222,7 @@ fn hint(text: &str, error: &PatternError) -> String {
         (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
             format!(
                 "write --{word} {}; only a line of a file for -f can begin with `{word}:`",
-                shortened(rest)
+                quoted_start(rest)
             )
         }
         _ => advice(error, Origin::Options),

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
-use crate::notice::{counted, grouped};
+use crate::notice::{are, counted, grouped};
 use crate::plan::{Diagnostic, PlanError};
 use crate::search::{MeasureError, SearchError, Signal};
 use crate::store::StoreError;
@@ -174,7 +174,7 @@ impl fmt::Display for JobError {
             Self::Store(error, _) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
             Self::Unkept(why, _) => f.write_str(why),
-            Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
+            Self::NotAdded(keys) => write!(f, "{} {} not in the agent", counted(*keys, "key"), are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
             Self::Thread(error) => write!(f, "cannot start another thread: {error}"),
@@ -194,11 +194,6 @@ pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<Str
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
-}
-
-/// Returns `1 key is` or `2 keys are`.
-fn are(keys: u64) -> String {
-    format!("{} {}", counted(keys, "key"), if keys == 1 { "is" } else { "are" })
 }
 
 impl<R: Into<PlanError>> From<R> for JobError {

@@ -49,9 +49,6 @@ const LONGEST_LINE: usize = 64 << 10;
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
 
-/// The most characters of a pattern that are shown.
-const SHOWN: usize = 48;
-
 /// The variables of a command. A variable without a value is removed from the environment.
 type Variables = [(&'static str, Option<OsString>); 7];
 
@@ -128,7 +125,7 @@ impl ExecQueue {
     /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
     pub(super) fn add(&mut self, find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) {
         let variables = variables(find, pattern, comment, kept);
-        self.unfinished.push_back(quoted_start(pattern, SHOWN));
+        self.unfinished.push_back(quoted_start(pattern));
         // If the thread is gone, `finish` reports that.
         let _ = self.queue.send(variables);
     }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::error::JobError;
-use super::expected::expected_attempts;
 use super::open::usable_threads;
 use super::rate::Rate;
 use crate::engine::{self, Engine};
@@ -60,7 +59,7 @@ pub fn list_devices() -> Result<String, JobError> {
 pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
-    let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
+    let engines = engine.candidates(quota.expected_attempts(&patterns))?;
     let threads = usable_threads(threads, &mut notices);
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };

@@ -8,7 +8,6 @@ use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
 use super::exec_queue;
 use super::existing::{self, Existing};
-use super::expected::expected_attempts;
 use super::passphrase::Source;
 use crate::engine::Engine;
 use crate::key::Protection;
@@ -94,7 +93,7 @@ impl PreparedSearch {
         };
         let Existing { patterns, quota, existing, notices: more } = existing;
         notices.extend(more);
-        let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
+        let engines = engine.candidates(quota.expected_attempts(&patterns))?;
         let stop = match stop {
             Some(stop) => stop,
             None => Stop::on_signals().map_err(JobError::Signals)?,

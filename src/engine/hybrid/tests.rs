@@ -101,8 +101,7 @@ fn the_candidates_are_each_alone_and_both() {
 
 #[test]
 fn a_fallback_reports_its_reason_once() {
-    let alone =
-        CpuFallback { processor: Box::new(Reference), notice: Mutex::new(Some(Notice::warning("why"))) };
+    let alone = Shared::new(Arc::new(Reference), Some(Notice::warning("why")));
     assert_eq!((alone.name(), alone.workers(3)), (Reference.name(), 3));
     assert_eq!(alone.notices(), [Notice::warning("why")]);
     assert!(alone.notices().is_empty());
