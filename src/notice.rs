@@ -18,7 +18,6 @@ pub enum Severity {
 /// A line for people. The code that prints it escapes foreign text in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// The severity.
     pub severity: Severity,
     /// The line, without the prefix of its severity.
     pub text: String,

@@ -100,7 +100,6 @@ impl<'a> Line<'a> {
             .hints(spellings(self.pattern, self.style))
     }
 
-    /// Returns the hint about an error of the pattern.
     fn hint(&self, error: &PatternError) -> String {
         let ends_a_word = || !self.names_kind && self.pattern.chars().nth(error.at().start) == Some(':');
         match error.reason() {

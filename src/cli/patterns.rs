@@ -73,9 +73,7 @@ pub fn read(
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
-    /// The location of each pattern.
     locations: Vec<Location>,
-    /// The names of the files.
     files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,

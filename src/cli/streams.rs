@@ -16,7 +16,6 @@ pub(super) fn check() -> Result<(), Diagnostic> {
         .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
 }
 
-/// Whether stdout is a terminal.
 pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }

@@ -55,7 +55,6 @@ pub(super) fn named<T: Copy + Send + Sync>(names: Names<T>) -> impl TypedValuePa
     known.map(|typed| names.iter().find(|(name, _)| *name == typed).expect("clap knows these names alone").1)
 }
 
-/// Returns a parser of the names of engines.
 pub(super) fn engines() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
 }
@@ -75,7 +74,6 @@ pub(super) fn all_threads() -> NonZeroUsize {
     available.min(MOST_THREADS)
 }
 
-/// Reads the duration of an option.
 pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {
     parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
         Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
@@ -107,9 +105,7 @@ pub(super) fn table_memory(typed: &str) -> Result<usize, Diagnostic> {
 /// What `--gpu-device` asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GpuDevices {
-    /// A list of all devices.
     List,
-    /// A search with these devices.
     Use(Devices),
 }
 
@@ -147,7 +143,6 @@ pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Diagnostic> {
     })
 }
 
-/// Reads the whole number of an option.
 fn whole<T: FromStr + PartialOrd + Display>(
     option: &str,
     typed: &str,
@@ -162,7 +157,6 @@ fn whole<T: FromStr + PartialOrd + Display>(
     })
 }
 
-/// Returns a parser of comments.
 pub(super) fn comments() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|typed: OsString| {
         let Some(text) = typed.to_str() else {
@@ -180,7 +174,6 @@ pub(super) fn comments() -> impl TypedValueParser<Value = String> {
     })
 }
 
-/// Returns a parser of shell commands.
 pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|typed: OsString| {
         if !typed.to_string_lossy().trim().is_empty() {

@@ -267,7 +267,6 @@ impl BatchQueue<'_> {
         self.search(table, total, 1, Some(&given))
     }
 
-    /// Checks the size of a batch.
     fn check_size(&self, total: usize, rounds: usize) {
         let depth = self.pipeline.depth as usize;
         assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);

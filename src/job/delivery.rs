@@ -318,7 +318,6 @@ impl<'a> Delivery<'a> {
         first.map_or(Ok(()), Err)
     }
 
-    /// Queues the command for a find that is kept.
     fn add_command(&mut self, find: &PublicFind, kept: Option<&Kept>) {
         if let Some(commands) = &mut self.commands {
             let pattern = self.search.patterns[find.patterns[0]].text();

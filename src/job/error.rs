@@ -54,7 +54,6 @@ pub enum JobError {
 /// Where the private keys of the finds are that could not be told.
 #[derive(Default, Debug)]
 pub struct Untold {
-    /// The private files.
     pub files: Vec<PathBuf>,
     /// The number of keys that only the agent has.
     pub in_agent: usize,
@@ -187,7 +186,6 @@ impl fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
-/// Returns a diagnostic about a problem.
 pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
     let diagnostic = Diagnostic::new(problem.to_string());
     match hint {

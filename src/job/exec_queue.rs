@@ -237,7 +237,6 @@ pub(super) fn check(command: &OsStr, pattern: &str, comment: &str) -> Result<(),
     })
 }
 
-/// Returns the variables of the command for a find.
 fn variables(find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) -> Variables {
     let file = |file: &Path| Some(plain_word(file));
     [

@@ -16,7 +16,6 @@ const LISTED: usize = 10;
 
 /// The keys that the plan asks for.
 pub(super) struct Request<'a> {
-    /// The patterns of the plan.
     pub(super) patterns: Vec<Pattern>,
     /// How many keys of these patterns are wanted.
     pub(super) quota: Quota,

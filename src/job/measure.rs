@@ -15,9 +15,7 @@ use crate::search::{Measure, Measured, Quota, Stop};
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(300);
 
-/// The parts of an estimate.
 pub struct Estimate {
-    /// The patterns of the search.
     pub patterns: Vec<Pattern>,
     /// How many keys the search would find.
     pub quota: Quota,
@@ -27,7 +25,6 @@ pub struct Estimate {
     pub within: Option<Duration>,
     /// The notices that are printed before the estimate.
     pub notices: Vec<Notice>,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -37,7 +34,6 @@ pub struct Benchmark {
     pub figures: Vec<Measured>,
     /// The notices that are printed before the figures.
     pub notices: Vec<Notice>,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 

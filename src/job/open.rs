@@ -33,9 +33,7 @@ pub struct PreparedSearch {
     pub existing: u64,
     /// The engine, which has passed its self-test.
     pub engine: Box<dyn Engine>,
-    /// The number of worker threads in the plan.
     pub threads: NonZeroUsize,
-    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
@@ -45,7 +43,6 @@ pub struct PreparedSearch {
     pub ledger: Option<Ledger>,
     /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
-    /// What is printed, and how.
     pub output: OutputOptions,
     /// The signals that end the search.
     pub(super) stop: Stop,
@@ -145,7 +142,6 @@ pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -
     threads.min(most)
 }
 
-/// Returns the longest of the texts of patterns.
 fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
     patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
 }

@@ -61,7 +61,6 @@ struct Queue {
     is_over: bool,
     /// Whether a write to stdout has failed. Nothing is written there afterwards.
     has_failed: bool,
-    /// Its error.
     error: Option<io::Error>,
 }
 
@@ -212,7 +211,6 @@ impl Teller {
         Ok(true)
     }
 
-    /// Queues an event.
     pub(super) fn tell(&self, event: Event) {
         self.locked().events.push_back(event);
         self.changed.notify_all();

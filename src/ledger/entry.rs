@@ -27,7 +27,6 @@ pub struct Entry {
     pub patterns: Vec<(String, Kind)>,
     /// The style of the patterns. The kind is that of the first pattern.
     pub style: Style,
-    /// The public line.
     pub line: String,
     /// The fingerprint, as `ssh-keygen -l` shows it.
     pub fingerprint: String,
@@ -39,7 +38,6 @@ pub struct Entry {
     pub attempts: Option<u64>,
 }
 
-/// The words for each target.
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
@@ -165,12 +163,10 @@ fn moment(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
-/// Returns the word for a meaning.
 fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
     words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
 }
 
-/// Returns the meaning of a word.
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(one, _)| *one == word).map(|(_, meaning)| *meaning)
 }

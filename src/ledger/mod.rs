@@ -344,7 +344,6 @@ fn judge(
 }
 
 impl Inventory {
-    /// Counts a pair for the patterns `ids`.
     fn count(&mut self, directory: &Path, pair: &StoredPair, ids: &[PatternId]) {
         self.keys += 1;
         for &id in ids {

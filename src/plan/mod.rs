@@ -34,7 +34,6 @@ pub enum Plan {
     Estimate(EstimatePlan),
     /// Measure engines and exit.
     Bench(BenchPlan),
-    /// Search.
     Search(SearchPlan),
 }
 
@@ -47,11 +46,9 @@ pub struct BenchPlan {
     /// One engine, which is measured beside the yardstick, or `auto` for all engines of this
     /// machine.
     pub engine: EngineChoice,
-    /// The number of worker threads.
     pub threads: NonZeroUsize,
     /// The time for each engine.
     pub time: Duration,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -69,17 +66,12 @@ pub struct SearchPlan {
     pub patterns: Vec<Pattern>,
     /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// How many keys to find.
     pub quota: Quota,
-    /// The engine to search with.
     pub engine: EngineChoice,
-    /// The number of worker threads.
     pub threads: NonZeroUsize,
-    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -92,7 +84,6 @@ pub struct KeyOutput {
     pub agent: Option<Constraints>,
     /// The name of the host whose key this is, if it is the key of a host.
     pub host: Option<String>,
-    /// The format of private keys.
     pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
@@ -118,7 +109,6 @@ impl KeyOutput {
     }
 }
 
-/// The engine to search with.
 pub enum EngineChoice {
     /// The engine of this name.
     Named {

@@ -37,8 +37,6 @@ pub enum ColorChoice {
     /// On terminals, unless the environment asks for no colors.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }

@@ -161,7 +161,6 @@ fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
 /// The space before a row of suggestions.
 const INDENT: &str = "  ";
 
-/// The suggestions for a pattern.
 pub(super) struct Suggestions<'a> {
     pattern: &'a Pattern,
     variants: Vec<Variant>,

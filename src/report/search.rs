@@ -45,9 +45,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a PreparedSearch,
-    /// The colors of stderr.
     err: Paint,
-    /// The colors of stdout.
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
     progress_line: Option<ProgressLine>,
@@ -56,7 +54,6 @@ pub struct Report<'a> {
     forecast: Forecast<'a>,
     /// Whether the estimates for scripts are printed.
     has_estimates: bool,
-    /// The recent progress.
     recent: Recent,
     /// The time of the last find.
     last_found: Duration,

@@ -103,9 +103,7 @@ pub enum StoreError {
     NoFileName(PathBuf),
     /// The name of the private file is that of a public file.
     PublicName(PathBuf),
-    /// The path of the file is that of a directory.
     IsDirectory(PathBuf),
-    /// The directory does not exist.
     NoDirectory(PathBuf),
     /// The path exists, but is not a directory.
     NotADirectory(PathBuf),
@@ -121,7 +119,6 @@ pub enum StoreError {
         private_file: PathBuf,
         /// The public line, without a line end.
         line: String,
-        /// The error of the public file.
         source: FileError,
     },
     /// The public key does not belong to the seed. Nothing was written.

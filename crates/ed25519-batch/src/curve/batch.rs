@@ -90,7 +90,6 @@ impl<F: Field> Batch<F> {
         (self.table, self.vectors) = (table, Self::vectors(keys));
     }
 
-    /// Returns the number of vectors for this number of keys.
     fn vectors(keys: usize) -> usize {
         keys.div_ceil(<F::Simd as Words>::LANES)
     }

@@ -49,7 +49,6 @@ pub(super) struct Pass<'a, F> {
     all_digits: &'a [u32],
     /// The digits of this window.
     digits: &'a [u32],
-    /// The number of vectors.
     vectors: usize,
 }
 

@@ -98,7 +98,6 @@ impl Lookup {
         PrefixHashes { counts: &self.counts, bloom: self.bloom.view() }
     }
 
-    /// Returns the ids of all literals.
     pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
         self.entries.iter().map(|[.., id]| (*id & !DECIDED) as usize)
     }

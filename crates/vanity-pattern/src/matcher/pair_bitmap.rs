@@ -44,7 +44,6 @@ pub(super) const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
-/// The number of bits in a window.
 const WINDOW_BITS: usize = 16;
 
 /// The number of values that a window has.

@@ -92,7 +92,6 @@ impl<'a> Literal<'a> {
         text[..text.len() - rest.len()].chars().count() + alike
     }
 
-    /// Returns the text.
     pub(crate) fn text(&self) -> &'a [u8] {
         self.text
     }
