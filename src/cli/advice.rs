@@ -1,7 +1,7 @@
 //! Patterns in the words of the command line: hints about those that cannot be searched for, and
 //! the options that search for one.
 
-use crate::pattern::{KINDS, Kind, Pattern, PatternError, Remedy, Style, last_characters, nearest};
+use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Remedy, Style, last_characters, nearest};
 use crate::wire::{self, Target};
 
 /// Where a pattern comes from.
@@ -56,6 +56,9 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
                 "every fingerprint begins with {}; write only the part after it",
                 wire::FINGERPRINT_HEADER
             )
+        }
+        (Remedy::FitLength, _) if matches!(error.reason(), Reason::TooLong { most, .. } if *most < wire::BODY_LEN) => {
+            "a word has `+` or `/` on both sides, which takes the other characters".into()
         }
         (Remedy::FitLength, Target::Key) => format!(
             "the searchable part of a key text is the last {} of its {} characters",

@@ -13,7 +13,7 @@ use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
 use super::values::{quoted, quoted_os};
-use crate::notice::Notice;
+use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
 use crate::wire::{self, Target};
 
@@ -112,10 +112,11 @@ impl List {
 
     fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Diagnostic> {
         let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
-        let bytes = contents(path, &name)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
+        let quoted = if is_stdin(path) { name.clone() } else { quoted(&name) };
+        let bytes = contents(path, &quoted)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&quoted, &bytes))?;
         if let Some(at) = text.find('\0') {
-            return Err(not_text(&name, &bytes[..=at]));
+            return Err(not_text(&quoted, &bytes[..=at]));
         }
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
@@ -129,7 +130,7 @@ impl List {
         let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, style)).peekable();
         if lines.peek().is_none() {
-            return Err(Diagnostic::new(format!("{name} contains no patterns"))
+            return Err(Diagnostic::new(format!("{quoted} contains no patterns"))
                 .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
         let file = Some(self.files.len());
@@ -182,7 +183,10 @@ impl List {
         }
         Diagnostic::say_hints_once(&mut self.diagnostics);
         if bad > SHOWN {
-            let rest = format!("{bad} patterns cannot be searched for; the first {SHOWN} are shown");
+            let rest = format!(
+                "{} patterns cannot be searched for; the first {SHOWN} are shown",
+                grouped(bad as u64)
+            );
             self.diagnostics.push(Diagnostic::new(rest));
         }
         Err(PlanError::Diagnostics(self.diagnostics))
@@ -246,7 +250,8 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
             Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
+        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {name}: {error}"))
+            .hint("-f takes a file of patterns; a pattern itself needs no option")),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn warning() -> Option<Notice> {
     let is_exposed = found.is_file() && found.mode() & 0o077 != 0;
     is_exposed.then(|| {
         Notice::warning(format!(
-            "others can read the file that gets the private key (mode {:04o}); with -o FILE they could not",
+            "others can read the file that stdout goes to (mode {:04o}); -o FILE writes one that they cannot read",
             found.mode() & 0o777
         ))
     })

@@ -169,7 +169,7 @@ pub(super) fn comments() -> impl TypedValueParser<Value = String> {
                 quoted(text),
                 at + 1
             ))
-            .hint("leave it out: the comment is the end of a single line, and terminals show it")),
+            .hint("leave the character out: a comment is the end of a line, which terminals show")),
         }
     })
 }

@@ -6,8 +6,9 @@
 //!
 //! A command has the public data of its find in its environment. Its text is the same for every
 //! find. Its stdin is the null device. Its stdout is our stderr, because our stdout belongs to keys
-//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It inherits no other open file, and no blocked signal (the standard library takes
-//! care of that). It stays in our process group, so Ctrl-C in a terminal reaches it, too.
+//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It
+//! inherits no other open file, and no blocked signal (the standard library takes care of that). It
+//! stays in our process group, so Ctrl-C in a terminal reaches it, too.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};

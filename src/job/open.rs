@@ -19,7 +19,8 @@ use crate::search::{Measure, Quota, Stop, max_threads};
 use crate::store::{Demands, Destination};
 
 /// What people must know about a key that no file holds.
-const IN_MEMORY: &str = "the agent holds the private key in memory alone; --output also writes it to a file";
+const IN_MEMORY: &str =
+    "the private key is only in the memory of the agent; --output also writes it to a file";
 
 /// A search that is ready to begin.
 pub struct PreparedSearch {
@@ -137,7 +138,7 @@ impl PreparedSearch {
 pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -> NonZeroUsize {
     let most = max_threads();
     if threads > most {
-        notices.push(Notice::note(format!("{most} threads are used: more do not help on this machine")));
+        notices.push(Notice::note(format!("using {most} threads: more do not help on this machine")));
     }
     threads.min(most)
 }

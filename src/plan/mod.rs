@@ -19,6 +19,7 @@ use crate::pattern::Pattern;
 use crate::search::Quota;
 use crate::store::Destination;
 
+pub(crate) use diagnostic::ANOTHER_ENGINE;
 pub use diagnostic::{Diagnostic, PlanError, Usage};
 pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 

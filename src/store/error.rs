@@ -148,7 +148,9 @@ impl StoreError {
             Self::IsDirectory(path) => {
                 format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
             }
-            Self::NoDirectory(path) if path.is_symlink() => "choose another directory".to_owned(),
+            Self::NoDirectory(path) if path.is_symlink() => {
+                "it is a broken link: remove it, or choose another directory".to_owned()
+            }
             Self::NoDirectory(path) => {
                 let is_of_ssh = std::env::home_dir().is_some_and(|home| home.join(".ssh") == *path);
                 let mkdir = if is_of_ssh { "mkdir -m 700" } else { "mkdir" };
@@ -160,12 +162,7 @@ impl StoreError {
             }
             Self::Unusable(_, source) => unusable(source),
             Self::File(error) => return error.hint(),
-            Self::PublicFile { private_file, line, .. } => {
-                format!(
-                    "the private key is kept in {}; its public line is: {line}",
-                    escaped_path(private_file)
-                )
-            }
+            Self::PublicFile { line, .. } => format!("its public line is: {line}"),
             Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
         })
     }
@@ -195,7 +192,7 @@ impl fmt::Display for StoreError {
             }
             Self::File(error) => error.fmt(f),
             Self::PublicFile { private_file, source, .. } => {
-                write!(f, "the private key is in '{}', but {source}", escaped_path(private_file))
+                write!(f, "{source}; the private key is kept in '{}'", escaped_path(private_file))
             }
             Self::WrongKey(public) => {
                 write!(f, "the seed does not belong to the key {}", public.line(""))

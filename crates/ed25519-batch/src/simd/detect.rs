@@ -2,7 +2,7 @@
 
 /// The environment variable that switches instruction sets off, as a list with commas. It lets a
 /// test run the code for an older processor. It cannot add a set that the processor lacks.
-pub const DISABLE_ENV: &str = "VANITY_DISABLE_ENV";
+pub const DISABLE_ENV: &str = "VANITY_WITHOUT";
 
 /// Returns the names of the detected instruction sets that matter to a search, without those that
 /// [`DISABLE_ENV`] switches off.
