@@ -173,7 +173,7 @@ impl Pipeline {
     }
 }
 
-/// The words of a filter that no key passes: it has no sieve.
+/// The words of a filter that no key passes: it has no clause.
 const NO_FILTER: [u32; 2] = [2, 0];
 
 /// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
