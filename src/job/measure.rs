@@ -30,7 +30,7 @@ pub struct Estimate {
 
 /// The measured rates of engines.
 pub struct Benchmark {
-    /// The figures of each engine; the last engine is the yardstick.
+    /// The figures of each engine; the last engine is the baseline.
     pub figures: Vec<Measured>,
     /// The notices that are printed before the figures.
     pub notices: Vec<Notice>,
@@ -83,15 +83,15 @@ pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     Ok(Benchmark { figures, notices, output })
 }
 
-/// Returns the chosen engine and the yardstick, or for `auto` every engine of this machine.
+/// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
 fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
     let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));
     }
     let mut engines = choice.candidates(f64::INFINITY)?;
-    if engines[0].name() != engine::YARDSTICK {
-        engines.push(engine::select(engine::YARDSTICK, sizing)?);
+    if engines[0].name() != engine::BASELINE {
+        engines.push(engine::select(engine::BASELINE, sizing)?);
     }
     Ok(engines)
 }

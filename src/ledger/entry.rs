@@ -10,7 +10,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::escape::escaped_json;
-use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
+use crate::pattern::{KINDS, Kind, MatchOptions, Pattern, PatternId};
 use crate::search::Find;
 use crate::store::Kept;
 use crate::wire::Target;
@@ -25,8 +25,8 @@ pub struct Entry {
     /// The patterns that the key was made for, as typed; at least one. The files have their names
     /// from the first.
     pub patterns: Vec<(String, Kind)>,
-    /// The style of the patterns. The kind is that of the first pattern.
-    pub style: Style,
+    /// The options of the patterns. The kind is that of the first pattern.
+    pub options: MatchOptions,
     pub line: String,
     /// The fingerprint, as `ssh-keygen -l` shows it.
     pub fingerprint: String,
@@ -82,10 +82,10 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Count>, 
 impl Entry {
     /// Returns the entry of a find that is kept in the files `kept`.
     pub fn of(find: &Find, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
-        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].style().kind);
+        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].options().kind);
         Self {
             patterns: find.patterns.iter().map(named).collect(),
-            style: patterns[find.patterns[0]].style(),
+            options: patterns[find.patterns[0]].options(),
             line: find.public_key.line(comment),
             fingerprint: find.public_key.fingerprint(),
             file: kept.private_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -116,9 +116,9 @@ impl Entry {
         let record = Record {
             pattern,
             kind,
-            case_sensitive: self.style.case_sensitive,
-            leet: self.style.leet,
-            target: word(&TARGETS, self.style.target).into(),
+            case_sensitive: self.options.case_sensitive,
+            leet: self.options.leet,
+            target: word(&TARGETS, self.options.target).into(),
             public_key: Cow::Borrowed(&self.line),
             fingerprint: Cow::Borrowed(&self.fingerprint),
             file: Cow::Borrowed(&self.file),
@@ -139,10 +139,10 @@ impl Entry {
             patterns.push((pattern.into_owned(), meaning(&KINDS, &kind)?));
         }
         let Record { case_sensitive, leet, .. } = record;
-        let style = Style { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? };
+        let options = MatchOptions { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? };
         Some(Self {
             patterns,
-            style,
+            options,
             line: record.public_key.into_owned(),
             fingerprint: record.fingerprint.into_owned(),
             file: record.file.into_owned(),
@@ -233,7 +233,12 @@ mod tests {
 
     fn entry(patterns: Vec<(String, Kind)>) -> Entry {
         Entry {
-            style: Style { kind: patterns[0].1, leet: true, target: Target::Fingerprint, ..Style::default() },
+            options: MatchOptions {
+                kind: patterns[0].1,
+                leet: true,
+                target: Target::Fingerprint,
+                ..MatchOptions::default()
+            },
             patterns,
             line: "ssh-ed25519 AAAA größer".into(),
             fingerprint: "SHA256:x".into(),

@@ -44,7 +44,7 @@ pub struct BenchPlan {
     pub patterns: Vec<Pattern>,
     /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// One engine, which is measured beside the yardstick, or `auto` for all engines of this
+    /// One engine, which is measured beside the baseline, or `auto` for all engines of this
     /// machine.
     pub engine: EngineChoice,
     pub threads: NonZeroUsize,

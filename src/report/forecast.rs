@@ -300,11 +300,11 @@ fn ln_factorial(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::{Kind, Style};
+    use crate::pattern::{Kind, MatchOptions};
 
     fn patterns(texts: &[&str], kind: Kind) -> Vec<Pattern> {
-        let style = Style { kind, ..Style::default() };
-        texts.iter().map(|text| Pattern::new(text, style).unwrap()).collect()
+        let options = MatchOptions { kind, ..MatchOptions::default() };
+        texts.iter().map(|text| Pattern::new(text, options).unwrap()).collect()
     }
 
     #[test]

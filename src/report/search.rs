@@ -285,7 +285,7 @@ impl<'a> Report<'a> {
     /// The range is empty if that is not the target of the pattern.
     fn matched(&self, find: &PublicFind, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
-        if pattern.style().target != shown {
+        if pattern.options().target != shown {
             return 0..0;
         }
         let start = match shown {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::reference::Reference;
-use crate::pattern::{Pattern, Style};
+use crate::pattern::{MatchOptions, Pattern};
 
 /// An engine with a fixed number of workers.
 struct Fixed {
@@ -60,7 +60,8 @@ fn fixed(workers: usize) -> Box<dyn Engine> {
 /// Returns whether a worker is one of `fixed`.
 fn is_of_graphics(worker: &mut dyn Worker) -> bool {
     let everything =
-        [Pattern::new(".", Style { kind: crate::pattern::Kind::Regex, ..Style::default() }).unwrap()];
+        [Pattern::new(".", MatchOptions { kind: crate::pattern::Kind::Regex, ..MatchOptions::default() })
+            .unwrap()];
     let mut hits = Vec::new();
     let tried = worker.batch(&Matcher::new(&everything), &mut Zeros, &mut hits);
     assert!(tried > 0 && hits.len() as u64 == tried);

@@ -304,7 +304,7 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::syntax::{Kind, Literal, Style};
+    use crate::syntax::{Kind, Literal, MatchOptions};
 
     /// Compares the share by which rows are chosen with a count.
     #[test]
@@ -313,7 +313,7 @@ mod tests {
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
         // In some rows all windows are tested, and in others a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
-            let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
+            let literal = Literal::new("kettl", MatchOptions { kind, ..MatchOptions::default() }).unwrap();
             let rows: Vec<Row> = (0..ROWS)
                 .filter_map(|first| Row::new(Target::Key, first, std::iter::once(Needle::of(&literal))))
                 .collect();
