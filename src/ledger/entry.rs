@@ -1,8 +1,7 @@
 //! Writes and reads lines of the ledger, which are JSON objects.
 //!
-//! The fields are typed. So a line with other values needs no more memory than it has bytes.
+//! The fields are typed. So a line with other values needs little more memory than it has bytes.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
@@ -42,36 +41,28 @@ const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Targ
 
 /// The fields of a line, in their order.
 #[derive(Serialize, Deserialize)]
-struct Record<'a> {
-    #[serde(borrow)]
-    pattern: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
+struct Record {
+    pattern: String,
+    kind: String,
     case_sensitive: bool,
     leet: bool,
-    #[serde(rename = "in", borrow)]
-    target: Cow<'a, str>,
-    #[serde(borrow)]
-    public_key: Cow<'a, str>,
-    #[serde(borrow)]
-    fingerprint: Cow<'a, str>,
-    #[serde(borrow)]
-    file: Cow<'a, str>,
-    #[serde(borrow)]
-    time: Cow<'a, str>,
+    #[serde(rename = "in")]
+    target: String,
+    public_key: String,
+    fingerprint: String,
+    file: String,
+    time: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     attempts: Option<Count>,
-    #[serde(default, borrow, skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Named<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Named>,
 }
 
 /// A further pattern of a line.
 #[derive(Serialize, Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    pattern: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
+struct Named {
+    pattern: String,
+    kind: String,
 }
 
 /// Reads a field that can be missing, but not null.
@@ -97,34 +88,30 @@ impl Entry {
     /// Returns the entry as lines with line endings: one line, or several if the patterns do not
     /// fit into one.
     pub(super) fn lines(&self) -> String {
-        let line = self.line(&self.patterns);
+        let line = self.line();
         if line.len() <= LONGEST || self.patterns.len() < 2 {
             return line + "\n";
         }
-        let halves = self.patterns.split_at(self.patterns.len() / 2);
-        [halves.0, halves.1]
-            .map(|patterns| Self { patterns: patterns.to_vec(), ..self.clone() }.lines())
-            .concat()
+        let (first, last) = self.patterns.split_at(self.patterns.len() / 2);
+        [first, last].map(|patterns| Self { patterns: patterns.to_vec(), ..self.clone() }.lines()).concat()
     }
 
-    fn line(&self, patterns: &[(String, Kind)]) -> String {
-        let named = |(text, kind): &'_ (String, Kind)| Named {
-            pattern: Cow::Owned(text.clone()),
-            kind: word(&KINDS, *kind).into(),
-        };
-        let Named { pattern, kind } = named(&patterns[0]);
+    fn line(&self) -> String {
+        let mut named =
+            self.patterns.iter().cloned().map(|(pattern, kind)| Named { pattern, kind: word(&KINDS, kind) });
+        let Named { pattern, kind } = named.next().unwrap_or_else(|| unreachable!("it has a pattern"));
         let record = Record {
             pattern,
             kind,
             case_sensitive: self.options.case_sensitive,
             leet: self.options.leet,
-            target: word(&TARGETS, self.options.target).into(),
-            public_key: Cow::Borrowed(&self.line),
-            fingerprint: Cow::Borrowed(&self.fingerprint),
-            file: Cow::Borrowed(&self.file),
-            time: moment(self.time).into(),
+            target: word(&TARGETS, self.options.target),
+            public_key: self.line.clone(),
+            fingerprint: self.fingerprint.clone(),
+            file: self.file.clone(),
+            time: moment(self.time),
             attempts: self.attempts.map(Count),
-            also: patterns[1..].iter().map(named).collect(),
+            also: named.collect(),
         };
         let json = serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"));
         escaped_json(&json).into_owned()
@@ -133,19 +120,18 @@ impl Entry {
     /// Reads a line. Returns `None` if it is incomplete or is not a line of the ledger.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
-        let kind = meaning(&KINDS, &record.kind)?;
-        let mut patterns = vec![(record.pattern.into_owned(), kind)];
-        for Named { pattern, kind } in record.also {
-            patterns.push((pattern.into_owned(), meaning(&KINDS, &kind)?));
-        }
         let Record { case_sensitive, leet, .. } = record;
-        let options = MatchOptions { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? };
+        let kind = meaning(&KINDS, &record.kind)?;
+        let mut patterns = vec![(record.pattern, kind)];
+        for Named { pattern, kind } in record.also {
+            patterns.push((pattern, meaning(&KINDS, &kind)?));
+        }
         Some(Self {
             patterns,
-            options,
-            line: record.public_key.into_owned(),
-            fingerprint: record.fingerprint.into_owned(),
-            file: record.file.into_owned(),
+            options: MatchOptions { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? },
+            line: record.public_key,
+            fingerprint: record.fingerprint,
+            file: record.file,
             time: humantime::parse_rfc3339(&record.time).ok()?,
             attempts: record.attempts.map(|count| count.0),
         })
@@ -163,8 +149,8 @@ fn moment(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
-fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
-    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
+fn word<T: PartialEq>(words: &[(&str, T)], meaning: T) -> String {
+    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word).to_owned()
 }
 
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {

@@ -4,7 +4,6 @@
 //! [`crate::job`] opens what a plan names.
 
 mod diagnostic;
-mod output;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -21,7 +20,6 @@ use crate::store::Destination;
 
 pub(crate) use diagnostic::ANOTHER_ENGINE;
 pub use diagnostic::{Diagnostic, PlanError, Usage};
-pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 
 /// What the program does.
 pub enum Plan {
@@ -173,4 +171,43 @@ pub enum PassphraseSource {
     Stdin,
     /// The first line of this file.
     File(PathBuf),
+}
+
+/// Returns the words of the command line that search for a pattern. Only the command line knows the
+/// names of its options.
+pub type Arguments = fn(&Pattern) -> Vec<String>;
+
+/// What is printed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputOptions {
+    /// Whether results are JSON.
+    pub json: bool,
+    /// Whether stderr gets only errors.
+    pub quiet: bool,
+    /// When the output is colored.
+    pub color: ColorChoice,
+    /// How the progress of a search is shown.
+    pub progress: ProgressForm,
+    /// How the command line writes a pattern.
+    pub arguments: Arguments,
+}
+
+/// How the progress of a search is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProgressForm {
+    /// As a line that is rewritten on a terminal, and elsewhere as a line now and then.
+    #[default]
+    Auto,
+    /// As a JSON object every second. It is shown even if stderr gets only errors.
+    Json,
+}
+
+/// When the output is colored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColorChoice {
+    /// On terminals, unless the environment asks for no colors.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }

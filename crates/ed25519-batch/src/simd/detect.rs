@@ -9,21 +9,14 @@ pub const DISABLE_ENV: &str = "VANITY_WITHOUT";
 #[must_use]
 pub fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
-    let known = [
-        ("avx2", is_x86_feature_detected!("avx2")),
-        ("fma", is_x86_feature_detected!("fma")),
-        ("bmi2", is_x86_feature_detected!("bmi2")),
-        ("popcnt", is_x86_feature_detected!("popcnt")),
-        ("adx", is_x86_feature_detected!("adx")),
-        ("sha", is_x86_feature_detected!("sha")),
-        ("avxifma", is_x86_feature_detected!("avxifma")),
-        ("avx512f", is_x86_feature_detected!("avx512f")),
-        ("avx512vl", is_x86_feature_detected!("avx512vl")),
-        ("avx512dq", is_x86_feature_detected!("avx512dq")),
-        ("avx512bw", is_x86_feature_detected!("avx512bw")),
-        ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
-        ("avx512vbmi", is_x86_feature_detected!("avx512vbmi")),
-    ];
+    macro_rules! known {
+        ($($set:tt)*) => { [$(($set, is_x86_feature_detected!($set))),*] };
+    }
+    #[cfg(target_arch = "x86_64")]
+    let known = known! {
+        "avx2" "fma" "bmi2" "popcnt" "adx" "sha" "avxifma"
+        "avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512ifma" "avx512vbmi"
+    };
     #[cfg(target_arch = "aarch64")]
     let known = [
         ("neon", std::arch::is_aarch64_feature_detected!("neon")),
