@@ -8,7 +8,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use vanity_ed25519::engine::{self, SeedSource};
-use vanity_ed25519::pattern::{Matcher, Pattern, Style};
+use vanity_ed25519::pattern::{MatchOptions, Matcher, Pattern};
 
 /// ChaCha20, as in a search, but with a fixed key.
 struct Seeds(ChaCha20Rng);
@@ -20,7 +20,7 @@ impl SeedSource for Seeds {
 }
 
 fn engines(criterion: &mut Criterion) {
-    let patterns = [Pattern::new("vanity", Style::default()).expect("the word can be searched")];
+    let patterns = [Pattern::new("vanity", MatchOptions::default()).expect("the word can be searched")];
     let matcher = Matcher::new(&patterns);
     let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
     let mut group = criterion.benchmark_group("engines");

@@ -23,12 +23,12 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rounds::{Args, median, print_head, ratio};
 use vanity_ed25519::engine::{self, Engine, Worker};
-use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_ed25519::search::SeedStream;
 use vanity_ed25519::wire::Target;
 
 /// The pattern with which all lists are compared.
-const YARDSTICK: &str = "Ab3dEf";
+const BASELINE: &str = "Ab3dEf";
 
 /// A list of patterns, and its name in the table.
 struct List {
@@ -36,8 +36,8 @@ struct List {
     patterns: Vec<Pattern>,
 }
 
-fn list(name: impl Into<String>, style: Style, texts: &[impl AsRef<str> + Sync]) -> List {
-    let pattern = |text: &str| Pattern::new(text, style).expect("it can be searched");
+fn list(name: impl Into<String>, options: MatchOptions, texts: &[impl AsRef<str> + Sync]) -> List {
+    let pattern = |text: &str| Pattern::new(text, options).expect("it can be searched");
     List { name: name.into(), patterns: texts.par_iter().map(|text| pattern(text.as_ref())).collect() }
 }
 
@@ -57,15 +57,15 @@ fn words(count: usize, first: impl Fn(u32) -> u8) -> Vec<String> {
 
 /// Returns all lists, each with `many` patterns at most.
 fn lists(many: usize) -> Vec<List> {
-    let plain = Style::default();
-    let of = |kind| Style { kind, ..plain };
-    let exact = |kind| Style { case_sensitive: true, ..of(kind) };
-    let leet = |kind| Style { leet: true, ..of(kind) };
-    let fingerprint = |kind| Style { target: Target::Fingerprint, ..of(kind) };
+    let plain = MatchOptions::default();
+    let of = |kind| MatchOptions { kind, ..plain };
+    let exact = |kind| MatchOptions { case_sensitive: true, ..of(kind) };
+    let leet = |kind| MatchOptions { leet: true, ..of(kind) };
+    let fingerprint = |kind| MatchOptions { target: Target::Fingerprint, ..of(kind) };
     let any_letter = |random: u32| b'a' + (random % 26) as u8;
     let a_to_p = |random: u32| b'a' + (random % 16) as u8;
     let mut lists = vec![
-        list("prefix, 6 characters, exact case", exact(Kind::Prefix), &[YARDSTICK]),
+        list("prefix, 6 characters, exact case", exact(Kind::Prefix), &[BASELINE]),
         list("prefix, 6 characters", of(Kind::Prefix), &["aliceb"]),
         list("anywhere, 6 characters, exact case", exact(Kind::Anywhere), &["vanity"]),
         list("anywhere, 6 characters", of(Kind::Anywhere), &["vanity"]),
@@ -125,18 +125,18 @@ fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
     let time = Duration::from_secs_f64(args.seconds);
     let mut rates = vec![(Vec::new(), Vec::new()); lists.len()];
     for _ in 0..args.rounds {
-        for (matcher, (own, yardstick)) in matchers.iter().zip(&mut rates) {
+        for (matcher, (own, baseline)) in matchers.iter().zip(&mut rates) {
             own.push(rate(&mut *worker, matcher, &mut seeds, time));
-            yardstick.push(rate(&mut *worker, &matchers[0], &mut seeds, time));
+            baseline.push(rate(&mut *worker, &matchers[0], &mut seeds, time));
         }
     }
     if args.test {
         return;
     }
     println!("\n{:<42}{:>12}{:>9}{:>9}", engine.name(), "keys/s", "ns more", "loss %");
-    for (list, (own, yardstick)) in lists.iter().zip(&rates) {
-        let ratio = ratio(own, yardstick);
-        let more = 1e9 / median(yardstick) * (1.0 / ratio - 1.0);
+    for (list, (own, baseline)) in lists.iter().zip(&rates) {
+        let ratio = ratio(own, baseline);
+        let more = 1e9 / median(baseline) * (1.0 / ratio - 1.0);
         println!("{:<42}{:>12.0}{:>9.1}{:>9.1}", list.name, median(own), more, 100.0 * (1.0 - ratio));
     }
 }

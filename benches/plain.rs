@@ -22,7 +22,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use rounds::{Args, interleave, median, print_head, ratio};
 use vanity_ed25519::engine;
-use vanity_ed25519::pattern::{Pattern, Style};
+use vanity_ed25519::pattern::{MatchOptions, Pattern};
 use vanity_ed25519::search::{Measure, Stop};
 use vanity_ed25519::wire;
 
@@ -56,7 +56,7 @@ fn main() -> Result<(), String> {
     if args.test {
         (args.rounds, args.seconds) = (1, 0.01);
     }
-    let patterns = [Pattern::new(WORD, Style::default()).map_err(|error| error.to_string())?];
+    let patterns = [Pattern::new(WORD, MatchOptions::default()).map_err(|error| error.to_string())?];
     let stop = Stop::new();
     let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
     let engines = engine::available(engine::Sizing::for_attempts(f64::INFINITY));

@@ -27,7 +27,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, median, print_head};
 use vanity_ed25519::engine::{self, Engine, Sizing, Tuning};
-use vanity_ed25519::pattern::{Pattern, Style};
+use vanity_ed25519::pattern::{MatchOptions, Pattern};
 use vanity_ed25519::search::{Find, Goal, Observer, Search, Stop};
 
 /// The numbers of windows of the fixed tables: 9, 28, 54 and 112 MiB.
@@ -90,7 +90,8 @@ impl Observer for Nobody {
 
 /// Returns the keys per second of a search.
 fn rate(engine: &dyn Engine, time: Duration) -> f64 {
-    let patterns = [Pattern::new("Ab3dEfGh", Style { case_sensitive: true, ..Style::default() })];
+    let patterns =
+        [Pattern::new("Ab3dEfGh", MatchOptions { case_sensitive: true, ..MatchOptions::default() })];
     let patterns = patterns.map(|pattern| pattern.expect("it can be searched"));
     let search = Search {
         engine,

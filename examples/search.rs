@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 
 use vanity_ed25519::engine::{self, Sizing};
 use vanity_ed25519::key::{EncodeError, Format};
-use vanity_ed25519::pattern::{Pattern, Style};
+use vanity_ed25519::pattern::{MatchOptions, Pattern};
 use vanity_ed25519::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
 
 /// An observer that prints finds and progress.
@@ -34,7 +34,7 @@ impl Observer for Printer {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let word = std::env::args().nth(1).unwrap_or_else(|| "abc".to_owned());
-    let patterns = [Pattern::new(&word, Style::default())?];
+    let patterns = [Pattern::new(&word, MatchOptions::default())?];
     let expected_attempts = patterns[0].odds().expected_attempts();
     eprintln!("{word}: one key in {expected_attempts:.0}");
 

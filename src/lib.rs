@@ -8,7 +8,7 @@
 //! use std::num::NonZeroUsize;
 //! use vanity_ed25519::engine;
 //! use vanity_ed25519::key::Format;
-//! use vanity_ed25519::pattern::{Pattern, Style};
+//! use vanity_ed25519::pattern::{MatchOptions, Pattern};
 //! use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 //!
 //! /// An observer that keeps the public line of the last find.
@@ -27,7 +27,7 @@
 //!     }
 //! }
 //!
-//! let patterns = [Pattern::new("ab", Style::default())?];
+//! let patterns = [Pattern::new("ab", MatchOptions::default())?];
 //! assert_eq!(patterns[0].odds().expected_attempts().round(), 24.0);
 //!
 //! let sizing = engine::Sizing::for_attempts(patterns[0].odds().expected_attempts());

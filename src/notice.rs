@@ -18,7 +18,6 @@ pub enum Severity {
 /// A line for people. The code that prints it escapes foreign text in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Notice {
-    /// The severity.
     pub severity: Severity,
     /// The line, without the prefix of its severity.
     pub text: String,
@@ -56,6 +55,12 @@ impl fmt::Display for Notice {
 #[must_use]
 pub fn counted(number: u64, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{} {one}s", grouped(number)) }
+}
+
+/// Returns `is` after one thing, and `are` after any other number of things.
+#[must_use]
+pub fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
 }
 
 /// Returns a whole number with commas between groups of three digits.

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-mod style;
+mod options;
 
 use std::cell::RefCell;
 use std::io::{Seek as _, Write as _};
@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use style::{Style, target};
+use options::{MatchOptions, target};
 use tempfile::NamedTempFile;
 use vanity_ed25519::cli::patterns;
 use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
@@ -31,7 +31,7 @@ const THREADS: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
-    style: Style,
+    options: MatchOptions,
     fingerprint: bool,
     /// The number of the filler in the middle; none for a number above the last filler's.
     long: u8,
@@ -44,14 +44,14 @@ thread_local! {
 }
 
 fuzz_target!(|input: Input| {
-    let style = input.style.about(target(input.fingerprint));
+    let options = input.options.about(target(input.fingerprint));
     let typed = &input.bytes[..input.bytes.len().min(MOST_BYTES)];
-    if expressions(typed, style.kind) > EXPRESSIONS {
+    if expressions(typed, options.kind) > EXPRESSIONS {
         return;
     }
     let (before, after) = typed.split_at(typed.len() / 2);
     let filler = FILLERS.get(usize::from(input.long)).map_or(vec![], |filler| vec![*filler; LONG]);
-    FILE.with_borrow_mut(|file| check(file, &[before, &filler, after].concat(), style));
+    FILE.with_borrow_mut(|file| check(file, &[before, &filler, after].concat(), options));
 });
 
 /// Returns the number of lines that may hold expressions.
@@ -62,11 +62,11 @@ fn expressions(bytes: &[u8], kind: Kind) -> usize {
     bytes.split(|byte| *byte == b'\n').filter(is_one).count()
 }
 
-fn check(file: &mut NamedTempFile, bytes: &[u8], style: pattern::Style) {
+fn check(file: &mut NamedTempFile, bytes: &[u8], options: pattern::MatchOptions) {
     file.as_file().set_len(0).and_then(|()| file.rewind()).expect("the file can be emptied");
     file.write_all(bytes).expect("the file can be written");
-    match patterns::read(&[] as &[&str], &[file.path()], style, THREADS) {
-        Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, style),
+    match patterns::read(&[] as &[&str], &[file.path()], options, THREADS) {
+        Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, options),
         Err(PlanError::Diagnostics(diagnostics)) => {
             assert!(!diagnostics.is_empty());
             let name = file.path().display().to_string();
@@ -76,7 +76,7 @@ fn check(file: &mut NamedTempFile, bytes: &[u8], style: pattern::Style) {
     }
 }
 
-fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], style: pattern::Style) {
+fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], options: pattern::MatchOptions) {
     let text = std::str::from_utf8(bytes).expect("only text holds patterns");
     let typed = || {
         text.trim_start_matches('\u{feff}')
@@ -86,7 +86,7 @@ fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], style: pat
     };
     let mut lines = typed();
     for pattern in patterns {
-        assert!(lines.any(|line| is_of(pattern, line, style)), "{} is in no line", pattern.text());
+        assert!(lines.any(|line| is_of(pattern, line, options)), "{} is in no line", pattern.text());
     }
     let left_out = typed().count() - patterns.len();
     assert_eq!(
@@ -97,14 +97,14 @@ fn check_patterns(patterns: &[Pattern], notices: usize, bytes: &[u8], style: pat
 }
 
 /// Returns whether a line, without the blanks at its ends, holds this pattern.
-fn is_of(pattern: &Pattern, line: &str, style: pattern::Style) -> bool {
-    let kind = pattern.style().kind;
+fn is_of(pattern: &Pattern, line: &str, options: pattern::MatchOptions) -> bool {
+    let kind = pattern.options().kind;
     let named = |before: &str| {
         KINDS.iter().any(|(name, named)| *named == kind && before.strip_suffix(':') == Some(*name))
     };
-    pattern.style() == pattern::Style { kind, ..style }
+    pattern.options() == pattern::MatchOptions { kind, ..options }
         && line.strip_suffix(pattern.text()).is_some_and(|before| {
-            if before.is_empty() { kind == style.kind } else { named(before.trim_end()) }
+            if before.is_empty() { kind == options.kind } else { named(before.trim_end()) }
         })
 }
 
@@ -123,7 +123,10 @@ fn check_complaint(diagnostic: &str, name: &str, bytes: &[u8]) {
         let column = numbers.next().flatten().unwrap_or(1);
         assert!((1..=line.chars().count() + 1).contains(&column), "{diagnostic}");
     } else {
-        assert!(problem.starts_with(name) || problem.contains(" patterns cannot be searched"), "{diagnostic}");
+        assert!(
+            problem.starts_with(name) || problem.contains(" patterns cannot be searched"),
+            "{diagnostic}"
+        );
     }
     for line in said {
         assert!(line.starts_with("    ") || line.strip_prefix("hint: ").is_some_and(|hint| !hint.is_empty()));

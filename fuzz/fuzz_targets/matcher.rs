@@ -6,7 +6,7 @@
 
 #![no_main]
 
-mod style;
+mod options;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,9 +16,9 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use libfuzzer_sys::fuzz_target;
+use options::{MatchOptions, target};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
-use style::{Style, target};
 use vanity_ed25519::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
 use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Target};
 
@@ -99,7 +99,7 @@ struct Input {
     fingerprint: bool,
     /// The number of a long list. For a number above the last list's, the list is `typed`.
     list: u8,
-    typed: Vec<(Style, Vec<u8>)>,
+    typed: Vec<(MatchOptions, Vec<u8>)>,
     seed: u64,
     random_values: u8,
     values: Vec<Value>,
@@ -127,7 +127,7 @@ fuzz_target!(|input: Input| {
         LONG_LISTS.with_borrow_mut(|lists| {
             let list = lists.entry((input.list, target)).or_insert_with(|| LongList::new(input.list, target));
             let expressions =
-                list.patterns.iter().filter(|pattern| pattern.style().kind == Kind::Regex).count();
+                list.patterns.iter().filter(|pattern| pattern.options().kind == Kind::Regex).count();
             let most = COMPARISONS / (list.patterns.len() + AN_EXPRESSION * expressions);
             compare(&list.matcher, list.patterns, &list.texts, &input, VALUES.min(1 + most));
         });
@@ -139,7 +139,7 @@ fuzz_target!(|input: Input| {
 
 thread_local! {
     static LONG_LISTS: RefCell<HashMap<(u8, Target), LongList>> = RefCell::default();
-    static COMPILED: RefCell<HashMap<(String, pattern::Style), Option<Pattern>>> = RefCell::default();
+    static COMPILED: RefCell<HashMap<(String, pattern::MatchOptions), Option<Pattern>>> = RefCell::default();
 }
 
 /// A list that is compiled once in a process.
@@ -155,10 +155,11 @@ impl LongList {
         let mut random = ChaCha8Rng::seed_from_u64(number.into());
         let length = LENGTHS[usize::from(number) % LENGTHS.len()];
         let symbols = if number % 2 == 0 { ALPHABET } else { FEW_SYMBOLS };
-        // In a third of the lists, all patterns have the same style.
+        // In a third of the lists, all patterns have the same options.
         let (_, kind) = KINDS[usize::from(number / 3) % (KINDS.len() - 1)];
-        let style = pattern::Style { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, target };
-        let same = (number % 3 == 0).then_some(style);
+        let options =
+            pattern::MatchOptions { kind, case_sensitive: number % 4 == 0, leet: number % 5 == 0, target };
+        let same = (number % 3 == 0).then_some(options);
         let (mut patterns, mut texts) = (Vec::new(), Vec::new());
         let mut expressions = 0;
         for _ in 0..length {
@@ -166,16 +167,16 @@ impl LongList {
             random.fill_bytes(&mut bytes);
             let [kind, flags, len, text @ ..] = &bytes;
             let (_, kind) = KINDS[usize::from(*kind) % KINDS.len()];
-            let style =
-                pattern::Style { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, target };
-            let style = same.unwrap_or(style);
-            expressions += usize::from(style.kind == Kind::Regex);
-            if style.kind == Kind::Regex && expressions > MANY_EXPRESSIONS {
+            let options =
+                pattern::MatchOptions { kind, case_sensitive: flags & 3 == 0, leet: flags & 12 == 0, target };
+            let options = same.unwrap_or(options);
+            expressions += usize::from(options.kind == Kind::Regex);
+            if options.kind == Kind::Regex && expressions > MANY_EXPRESSIONS {
                 continue;
             }
             let (text, shown) =
-                spelled(style.kind, &text[..1 + usize::from(*len) % text.len()], symbols, MANY_PARTS);
-            if let Ok(pattern) = Pattern::new(&text, style) {
+                spelled(options.kind, &text[..1 + usize::from(*len) % text.len()], symbols, MANY_PARTS);
+            if let Ok(pattern) = Pattern::new(&text, options) {
                 patterns.push(pattern);
                 texts.push(shown);
             }
@@ -233,14 +234,14 @@ fn check(matcher: &Matcher, patterns: &[Pattern], value: &Bytes) -> bool {
 /// Returns the typed patterns that are valid, each with a text that may match it.
 fn typed(input: &Input, target: Target) -> Vec<(Pattern, String)> {
     let mut expressions = 0;
-    let pattern = |(style, bytes): &(Style, Vec<u8>)| {
-        let style = style.about(target);
-        let (text, shown) = spelled(style.kind, bytes, FEW_SYMBOLS, PARTS);
-        if style.kind != Kind::Regex {
-            return Some((Pattern::new(&text, style).ok()?, shown));
+    let pattern = |(options, bytes): &(MatchOptions, Vec<u8>)| {
+        let options = options.about(target);
+        let (text, shown) = spelled(options.kind, bytes, FEW_SYMBOLS, PARTS);
+        if options.kind != Kind::Regex {
+            return Some((Pattern::new(&text, options).ok()?, shown));
         }
         expressions += 1;
-        Some(((expressions <= EXPRESSIONS).then(|| expression(text, style))??, shown))
+        Some(((expressions <= EXPRESSIONS).then(|| expression(text, options))??, shown))
     };
     input.typed.iter().take(PATTERNS).filter_map(pattern).collect()
 }
@@ -260,15 +261,15 @@ fn spelled(kind: Kind, bytes: &[u8], symbols: &[u8], parts: usize) -> (String, S
 }
 
 /// Returns a compiled expression, if it is valid and small. Keeps it for the next call.
-fn expression(text: String, style: pattern::Style) -> Option<Pattern> {
+fn expression(text: String, options: pattern::MatchOptions) -> Option<Pattern> {
     COMPILED.with_borrow_mut(|compiled| {
         if compiled.len() > REMEMBERED {
             compiled.clear();
         }
-        let entry = compiled.entry((text, style));
+        let entry = compiled.entry((text, options));
         entry
-            .or_insert_with_key(|(text, style)| {
-                Pattern::new(text, *style).ok().filter(|pattern| Matcher::bytes_for(pattern) < SMALL)
+            .or_insert_with_key(|(text, options)| {
+                Pattern::new(text, *options).ok().filter(|pattern| Matcher::bytes_for(pattern) < SMALL)
             })
             .clone()
     })
@@ -281,7 +282,7 @@ fn bytes(value: &Value, patterns: &[Pattern], texts: &[String], target: Target) 
         Value::Body(symbols) => symbols.map(|byte| FEW_SYMBOLS[usize::from(byte) % FEW_SYMBOLS.len()]),
         Value::Showing { pattern, at, from_end, before, after } => {
             let id = usize::from(*pattern).checked_rem(patterns.len())?;
-            let (kind, text) = (patterns[id].style().kind, texts[id].as_bytes());
+            let (kind, text) = (patterns[id].options().kind, texts[id].as_bytes());
             let last = BODY_LEN.checked_sub(text.len())?;
             // Most errors are near the ends.
             let at = match (kind, from_end) {

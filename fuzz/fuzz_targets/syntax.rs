@@ -2,11 +2,11 @@
 
 #![no_main]
 
-mod style;
+mod options;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use style::{Style, target};
+use options::{MatchOptions, target};
 use vanity_ed25519::pattern::{Kind, Pattern, PatternError};
 use vanity_ed25519::wire::{BODY_LEN, Bytes};
 
@@ -15,18 +15,18 @@ const MOST_BYTES: usize = 32;
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
-    style: Style,
+    options: MatchOptions,
     fingerprint: bool,
     values: [Bytes; 2],
     text: &'a str,
 }
 
 fuzz_target!(|input: Input| {
-    let style = input.style.about(target(input.fingerprint));
-    if style.kind == Kind::Regex && input.text.len() > MOST_BYTES {
+    let options = input.options.about(target(input.fingerprint));
+    if options.kind == Kind::Regex && input.text.len() > MOST_BYTES {
         return;
     }
-    match Pattern::new(input.text, style) {
+    match Pattern::new(input.text, options) {
         Ok(pattern) => check_pattern(&pattern, &input),
         Err(error) => check_error(&error, input.text),
     }
@@ -37,7 +37,7 @@ fn check_pattern(pattern: &Pattern, input: &Input) {
     let chance = pattern.odds().probability();
     assert!(chance > 0.0 && chance <= 1.0, "the chance is {chance}");
     for value in input.values.iter().chain([&[0; 32], &[0xff; 32]]) {
-        let found = pattern.find(&pattern.style().target.body(value));
+        let found = pattern.find(&pattern.options().target.body(value));
         assert!(found.is_none_or(|found| found.start <= found.end && found.end <= BODY_LEN));
     }
 }

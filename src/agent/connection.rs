@@ -80,9 +80,7 @@ impl Connection {
 
 /// What the thread that talks has to tell.
 enum Told<T> {
-    /// One result.
     Result(T),
-    /// The end of the talk.
     End(Result<(), AgentError>),
 }
 

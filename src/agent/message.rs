@@ -50,7 +50,6 @@ impl Constraints {
 /// A request, with its length.
 pub(super) struct Request(Zeroizing<Vec<u8>>);
 
-/// An answer.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Answer {
     Success,
@@ -65,7 +64,6 @@ impl Request {
         Self::write(0, |body| REQUEST_IDENTITIES.encode(body))
     }
 
-    /// Adds the key of a seed.
     pub(super) fn add(seed: &Seed, comment: &str, constraints: Constraints) -> Result<Self, AgentError> {
         let comment = blanked(comment);
         let PublicKey(public_key) = seed.public_key();
@@ -89,7 +87,6 @@ impl Request {
         })
     }
 
-    /// Removes a key.
     pub(super) fn remove(public_key: &PublicKey) -> Result<Self, AgentError> {
         Self::write(0, |body| {
             REMOVE_IDENTITY.encode(body)?;
@@ -97,7 +94,6 @@ impl Request {
         })
     }
 
-    /// Returns the bytes that are sent.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,7 +1,9 @@
 //! Patterns in the words of the command line: hints about those that cannot be searched for, and
 //! the options that search for one.
 
-use crate::pattern::{KINDS, Kind, Pattern, PatternError, Remedy, Style, last_characters, nearest};
+use crate::pattern::{
+    KINDS, Kind, MatchOptions, Pattern, PatternError, Reason, Remedy, last_characters, nearest,
+};
 use crate::wire::{self, Target};
 
 /// Where a pattern comes from.
@@ -15,8 +17,8 @@ pub(super) enum Origin {
 
 /// Returns the nearest texts to `text` that can be searched for, as a hint. `None` if there are
 /// none.
-pub(super) fn spellings(text: &str, style: Style) -> Option<String> {
-    let spellings: Vec<String> = nearest(text, style).iter().map(|text| format!("`{text}`")).collect();
+pub(super) fn spellings(text: &str, options: MatchOptions) -> Option<String> {
+    let spellings: Vec<String> = nearest(text, options).iter().map(|text| format!("`{text}`")).collect();
     match &spellings[..] {
         [] => None,
         [one] => Some(format!("the nearest spelling is {one}")),
@@ -57,6 +59,9 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
                 wire::FINGERPRINT_HEADER
             )
         }
+        (Remedy::FitLength, _) if matches!(error.reason(), Reason::TooLong { most, .. } if *most < wire::BODY_LEN) => {
+            "a word has `+` or `/` on both sides, which takes the other characters".into()
+        }
         (Remedy::FitLength, Target::Key) => format!(
             "the searchable part of a key text is the last {} of its {} characters",
             wire::BODY_LEN,
@@ -86,7 +91,7 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
 
 /// Returns the options and the text that search for a pattern.
 pub(super) fn arguments(pattern: &Pattern) -> Vec<String> {
-    let Style { kind, case_sensitive, leet, target } = pattern.style();
+    let MatchOptions { kind, case_sensitive, leet, target } = pattern.options();
     let mut words: Vec<String> = Vec::new();
     if target == Target::Fingerprint {
         words.extend(["--in", "fingerprint"].map(str::to_owned));
@@ -106,13 +111,13 @@ mod tests {
 
     #[test]
     fn the_words_have_every_option() {
-        let words = |text, style| arguments(&Pattern::new(text, style).unwrap()).join(" ");
-        let plain = Style::default();
+        let words = |text, options| arguments(&Pattern::new(text, options).unwrap()).join(" ");
+        let plain = MatchOptions::default();
         assert_eq!(words("ab", plain), "ab");
-        let regex = Style { kind: Kind::Regex, target: Target::Fingerprint, leet: true, ..plain };
+        let regex = MatchOptions { kind: Kind::Regex, target: Target::Fingerprint, leet: true, ..plain };
         assert_eq!(words("^a.*b", regex), "--in fingerprint --regex ^a.*b");
         assert_eq!(words("-?ab", regex), "--in fingerprint --regex -- -?ab");
-        let prefix = Style { kind: Kind::Prefix, case_sensitive: true, leet: true, ..plain };
+        let prefix = MatchOptions { kind: Kind::Prefix, case_sensitive: true, leet: true, ..plain };
         assert_eq!(words("Ab", prefix), "--prefix -s --leet Ab");
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Con
     for (option, is_given) in [("--lifetime", args.lifetime.is_some()), ("--confirm", args.confirm)] {
         if is_given {
             return Err(Diagnostic::new(format!("{option} needs --agent"))
-                .hint("--agent adds the key to the running ssh-agent, which carries out this option"));
+                .hint("add --agent, which adds the key to the running ssh-agent; or leave the option out"));
         }
     }
     Ok(None)
@@ -31,8 +31,8 @@ pub(super) fn agent(args: &Args, destination: &Destination) -> Result<Option<Con
 /// Refuses options about files if no file is written.
 fn check(args: &Args, destination: &Destination) -> Result<(), Diagnostic> {
     if args.output.as_deref() == Some(Path::new("-")) {
-        return Err(Diagnostic::new("--agent and --output - contradict each other: which one gets the key?")
-            .hint("--output PATH writes it to a file, and adds it to the agent, too"));
+        return Err(Diagnostic::new("--agent cannot be used with --output -")
+            .hint("--agent --output PATH writes the key to a file and adds it to the agent"));
     }
     if *destination != Destination::Stream {
         return Ok(());
@@ -45,7 +45,7 @@ fn check(args: &Args, destination: &Destination) -> Result<(), Diagnostic> {
     match options.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(Diagnostic::new(format!(
-            "{option} is about a file, but --agent alone writes none"
+            "{option} needs a file, but --agent alone writes none"
         ))
         .hint("add --output PATH or --output-dir DIR; an agent has no use for a passphrase or a format")),
     }

@@ -230,7 +230,8 @@ pub(super) struct Args {
     /// With a passphrase: rounds of bcrypt [default: 24]
     ///
     /// This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen.
-    /// With more rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
+    /// With more rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses
+    /// 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
     #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Where the key goes", value_parser = values::rounds, value_hint = ValueHint::Other)]
     pub rounds: Option<NonZeroU32>,
 

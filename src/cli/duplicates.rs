@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 
-use super::values::shortened;
+use crate::escape::quoted_start;
 
 /// The location of a pattern on the command line or in a file.
 pub(super) struct Location {
@@ -28,7 +28,7 @@ pub(super) fn remove(
     let &(second, first) = again.first()?;
     let example = format!(
         "{} ({}, first in {})",
-        shortened(patterns[second].text()),
+        quoted_start(patterns[second].text()),
         shown(&locations[second], files, None),
         shown(&locations[first], files, locations[second].file)
     );

@@ -8,7 +8,7 @@ use crate::store::Destination;
 use crate::sys::host_name;
 
 use super::args::Args;
-use super::values::shortened;
+use crate::escape::quoted_start;
 
 /// The name that sshd expects.
 const FILE: &str = "ssh_host_ed25519_key";
@@ -35,7 +35,7 @@ pub(super) fn host_key(args: &Args) -> Result<Option<HostKey>, Diagnostic> {
     let own = host_name();
     let name = typed.as_ref().or(own.as_ref()).filter(|name| is_name(name)).ok_or_else(|| {
         let problem = match typed {
-            Some(typed) => format!("--host-key={} is not the name of a host", shortened(typed)),
+            Some(typed) => format!("--host-key={} is not a host name", quoted_start(typed)),
             None => "this machine has no name that clients could use".to_owned(),
         };
         Diagnostic::new(problem)
@@ -60,24 +60,27 @@ fn check(args: &Args) -> Result<(), Diagnostic> {
     let refuse = |problem: &str, hint: &str| Err(Diagnostic::new(problem).hint(hint));
     if args.passphrase || args.passphrase_file.is_some() {
         return refuse(
-            "a host key has no passphrase, because sshd cannot ask for it",
-            "leave out the passphrase",
+            "a host key cannot have a passphrase, because sshd cannot ask for it",
+            "leave out --passphrase and --passphrase-file",
         );
     }
     if args.agent {
         return refuse(
-            "--host-key and --agent contradict each other",
-            "sshd reads its key from a file: leave out --agent",
+            "--host-key cannot be used with --agent",
+            "leave out --agent: sshd reads its key from a file",
         );
     }
     if args.output.as_deref() == Some(Path::new("-")) {
         return refuse(
-            "a host key goes to a file, because sshd reads it from one",
+            "a host key must go to a file, because sshd reads it from one",
             "leave out --output -, or write --output PATH",
         );
     }
     if args.format.is_some_and(|format| format != Format::Openssh) {
-        return refuse("a host key has the OpenSSH format, which every sshd reads", "leave out --format");
+        return refuse(
+            "a host key must have the OpenSSH format, which every sshd reads",
+            "leave out --format",
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! A colon never occurs in key text, so a literal cannot begin with such a word and a colon. A
 //! regular expression can contain colons, but only the five words name a kind.
 
-use crate::pattern::{KINDS, Kind, Pattern, PatternError, Reason, Style};
+use crate::pattern::{KINDS, Kind, MatchOptions, Pattern, PatternError, Reason};
 
 use super::advice::{Origin, advice, spellings};
 use super::values::quoted;
@@ -35,7 +35,7 @@ pub(super) struct Line<'a> {
     pattern: &'a str,
     /// Whether the line names its kind itself.
     names_kind: bool,
-    pub style: Style,
+    pub options: MatchOptions,
 }
 
 /// Why a line is not a pattern.
@@ -47,9 +47,9 @@ pub(super) enum LineError {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line. `style` applies unless the line names a kind. Returns `None` for a blank line
+    /// Reads a line. `options` applies unless the line names a kind. Returns `None` for a blank line
     /// and for a comment.
-    pub fn read(number: usize, line: &'a str, style: Style) -> Option<Self> {
+    pub fn read(number: usize, line: &'a str, options: MatchOptions) -> Option<Self> {
         let written = line.trim_end();
         let text = written.trim_start();
         if text.is_empty() || text.starts_with('#') {
@@ -57,10 +57,10 @@ impl<'a> Line<'a> {
         }
         Some(match kind(text) {
             Some((_, kind, rest)) => {
-                let style = Style { kind, ..style };
-                Self { number, written, pattern: rest.trim_start(), names_kind: true, style }
+                let options = MatchOptions { kind, ..options };
+                Self { number, written, pattern: rest.trim_start(), names_kind: true, options }
             }
-            None => Self { number, written, pattern: text, names_kind: false, style },
+            None => Self { number, written, pattern: text, names_kind: false, options },
         })
     }
 
@@ -69,7 +69,7 @@ impl<'a> Line<'a> {
         if self.written.len() > LONGEST {
             return Err(LineError::Long);
         }
-        Pattern::new(self.pattern, self.style).map_err(LineError::Pattern)
+        Pattern::new(self.pattern, self.options).map_err(LineError::Pattern)
     }
 
     /// Returns the diagnostic about this line of `file`. Its columns count from the start of the
@@ -97,10 +97,9 @@ impl<'a> Line<'a> {
         Diagnostic::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
             .place(self.written, at)
             .hint(self.hint(error))
-            .hints(spellings(self.pattern, self.style))
+            .hints(spellings(self.pattern, self.options))
     }
 
-    /// Returns the hint about an error of the pattern.
     fn hint(&self, error: &PatternError) -> String {
         let ends_a_word = || !self.names_kind && self.pattern.chars().nth(error.at().start) == Some(':');
         match error.reason() {
@@ -110,7 +109,7 @@ impl<'a> Line<'a> {
                 format!("a line may begin with {} or {last}", others.join(", "))
             }
             // An option applies to all lines, a word only to this one.
-            _ if self.names_kind || self.style.kind != Kind::Regex => advice(error, Origin::Line),
+            _ if self.names_kind || self.options.kind != Kind::Regex => advice(error, Origin::Line),
             _ => advice(error, Origin::Options),
         }
     }
@@ -122,8 +121,8 @@ mod tests {
 
     /// Returns the kind and the pattern of a line, with `--suffix` on the command line.
     fn read(line: &str) -> Option<(Kind, &str)> {
-        let style = Style { kind: Kind::Suffix, ..Style::default() };
-        Line::read(1, line, style).map(|line| (line.style.kind, line.pattern))
+        let options = MatchOptions { kind: Kind::Suffix, ..MatchOptions::default() };
+        Line::read(1, line, options).map(|line| (line.options.kind, line.pattern))
     }
 
     #[test]

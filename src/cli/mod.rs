@@ -22,7 +22,7 @@ use std::path::Path;
 
 use crate::engine::{self, Devices};
 use crate::key::Format;
-use crate::pattern::{Kind, Style};
+use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
     BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, KeyOutput, OutputOptions, Plan,
     PlanError, SearchPlan, Usage,
@@ -163,13 +163,13 @@ fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanErr
         Args { regex: true, .. } => Kind::Regex,
         _ => Kind::Anywhere,
     };
-    let style = Style { kind, case_sensitive: args.case_sensitive, leet: args.leet, target };
+    let options = MatchOptions { kind, case_sensitive: args.case_sensitive, leet: args.leet, target };
     if !args.patterns.is_empty() || !args.files.is_empty() {
-        return patterns::read(&args.patterns, &args.files, style, threads);
+        return patterns::read(&args.patterns, &args.files, options, threads);
     }
     if args.bench.is_some() {
-        let style = Style { target, ..Style::default() };
-        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], style, threads);
+        let options = MatchOptions { target, ..MatchOptions::default() };
+        return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], options, threads);
     }
     Err(Diagnostic::new("no pattern was given: write the text that the key must contain")
         .hint("for example `vanity-ed25519 abc > key.pem`; --help lists all options")

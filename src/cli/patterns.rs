@@ -5,15 +5,15 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::escape::{escaped_path, shell_argument};
-use crate::pattern::{Kind, Matcher, Pattern, PatternError, Reason, Remedy, Style};
+use crate::escape::{escaped_path, quoted_start, shell_argument};
+use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason, Remedy};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
-use super::values::{quoted, quoted_os, shortened};
-use crate::notice::Notice;
+use super::values::{quoted, quoted_os};
+use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
 use crate::wire::{self, Target};
 
@@ -50,7 +50,7 @@ pub struct Patterns {
 pub fn read(
     typed: &[impl AsRef<OsStr>],
     files: &[impl AsRef<Path>],
-    style: Style,
+    options: MatchOptions,
     threads: NonZeroUsize,
 ) -> Result<Patterns, PlanError> {
     let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
@@ -61,10 +61,10 @@ pub fn read(
     }
     let mut list = List::default();
     for (number, text) in (1..).zip(typed) {
-        list.argument(number, text.as_ref(), style)?;
+        list.argument(number, text.as_ref(), options)?;
     }
     for file in files {
-        list.file(file.as_ref(), style, threads)?;
+        list.file(file.as_ref(), options, threads)?;
     }
     list.finish()
 }
@@ -73,9 +73,7 @@ pub fn read(
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
-    /// The location of each pattern.
     locations: Vec<Location>,
-    /// The names of the files.
     files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,
@@ -87,37 +85,38 @@ struct List {
 }
 
 impl List {
-    fn argument(&mut self, number: usize, text: &OsStr, style: Style) -> Result<(), Diagnostic> {
+    fn argument(&mut self, number: usize, text: &OsStr, options: MatchOptions) -> Result<(), Diagnostic> {
         let Some(text) = text.to_str() else {
             return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
         };
         let location = Location { file: None, number };
         if let Some(rest) = text.strip_prefix("AAAA").filter(|rest| !rest.is_empty())
-            && style.target == Target::Key
-            && matches!(style.kind, Kind::Anywhere | Kind::Prefix)
+            && options.target == Target::Key
+            && matches!(options.kind, Kind::Anywhere | Kind::Prefix)
         {
             self.notices.push(Notice::note(format!(
                 "every key text begins with {}, which needs no pattern; `{rest}` alone is faster to find",
                 wire::FIXED
             )));
         }
-        self.add(location, Pattern::new(text, style), |error| {
+        self.add(location, Pattern::new(text, options), |error| {
             let diagnostic =
-                Diagnostic::new(format!("pattern {}: {error}", shortened(text))).place(text, error.at());
-            match meant(text, &error, style) {
+                Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
+            match meant(text, &error, options) {
                 Some(hint) => diagnostic.hint(hint),
-                None => diagnostic.hint(hint(text, &error)).hints(spellings(text, style)),
+                None => diagnostic.hint(hint(text, &error)).hints(spellings(text, options)),
             }
         });
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, style: Style, threads: NonZeroUsize) -> Result<(), Diagnostic> {
+    fn file(&mut self, path: &Path, options: MatchOptions, threads: NonZeroUsize) -> Result<(), Diagnostic> {
         let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
-        let bytes = contents(path, &name)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&name, &bytes))?;
+        let quoted = if is_stdin(path) { name.clone() } else { quoted(&name) };
+        let bytes = contents(path, &quoted)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&quoted, &bytes))?;
         if let Some(at) = text.find('\0') {
-            return Err(not_text(&name, &bytes[..=at]));
+            return Err(not_text(&quoted, &bytes[..=at]));
         }
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
@@ -129,9 +128,9 @@ impl List {
             }
         };
         let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
-        let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, style)).peekable();
+        let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, options)).peekable();
         if lines.peek().is_none() {
-            return Err(Diagnostic::new(format!("{name} contains no patterns"))
+            return Err(Diagnostic::new(format!("{quoted} contains no patterns"))
                 .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
         let file = Some(self.files.len());
@@ -184,7 +183,10 @@ impl List {
         }
         Diagnostic::say_hints_once(&mut self.diagnostics);
         if bad > SHOWN {
-            let rest = format!("{bad} patterns cannot be searched for; the first {SHOWN} are shown");
+            let rest = format!(
+                "{} patterns cannot be searched for; the first {SHOWN} are shown",
+                grouped(bad as u64)
+            );
             self.diagnostics.push(Diagnostic::new(rest));
         }
         Err(PlanError::Diagnostics(self.diagnostics))
@@ -192,20 +194,20 @@ impl List {
 }
 
 /// Returns a hint about what a person probably meant by an argument that is not a pattern.
-fn meant(text: &str, error: &PatternError, style: Style) -> Option<String> {
-    let is_pattern = |text: &str, kind| Pattern::new(text, Style { kind, ..style }).is_ok();
+fn meant(text: &str, error: &PatternError, options: MatchOptions) -> Option<String> {
+    let is_pattern = |text: &str, kind| Pattern::new(text, MatchOptions { kind, ..options }).is_ok();
     if error.remedy() == Remedy::LeaveOutHeader {
         let rest: String = text.chars().skip(error.at().end).collect();
         let rest = rest.split_whitespace().next()?;
-        let is_part = rest.len() < wire::BODY_LEN && is_pattern(rest, style.kind);
+        let is_part = rest.len() < wire::BODY_LEN && is_pattern(rest, options.kind);
         return is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options)));
     }
     if let Some((name, host)) = text.split_once('@') {
-        let is_address = host.contains('.') && !host.contains('@') && is_pattern(name, style.kind);
+        let is_address = host.contains('.') && !host.contains('@') && is_pattern(name, options.kind);
         return is_address
             .then(|| format!("an address can be the comment: -C {} {name}", shell_argument(text)));
     }
-    if style.kind != Kind::Anywhere || error.remedy() != Remedy::MakeRegex {
+    if options.kind != Kind::Anywhere || error.remedy() != Remedy::MakeRegex {
         return None;
     }
     let (word, rest, kind) = match (text.strip_prefix('^'), text.strip_suffix('$')) {
@@ -222,7 +224,7 @@ fn hint(text: &str, error: &PatternError) -> String {
         (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
             format!(
                 "write --{word} {}; only a line of a file for -f can begin with `{word}:`",
-                shortened(rest)
+                quoted_start(rest)
             )
         }
         _ => advice(error, Origin::Options),
@@ -248,7 +250,8 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
             Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {}: {error}", quoted(name)))),
+        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {name}: {error}"))
+            .hint("-f takes a file of patterns; a pattern itself needs no option")),
     }
 }
 

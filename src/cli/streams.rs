@@ -16,7 +16,6 @@ pub(super) fn check() -> Result<(), Diagnostic> {
         .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
 }
 
-/// Whether stdout is a terminal.
 pub(super) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -31,7 +30,7 @@ pub(super) fn warning() -> Option<Notice> {
     let is_exposed = found.is_file() && found.mode() & 0o077 != 0;
     is_exposed.then(|| {
         Notice::warning(format!(
-            "others can read the file that gets the private key (mode {:04o}); with -o FILE they could not",
+            "others can read the file that stdout goes to (mode {:04o}); -o FILE writes one that they cannot read",
             found.mode() & 0o777
         ))
     })

@@ -4,11 +4,14 @@
 //! error again.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::escape::{escaped, escaped_os, is_active, quoted_start};
+use crate::escape::{escaped, escaped_os, is_active};
 use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
@@ -21,7 +24,9 @@ use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 const LONGEST_BENCH: f64 = 3600.0;
 
 /// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
-const MOST_ROUNDS: u32 = 10_000;
+const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
+
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(MAX_THREADS).unwrap();
 
 /// The values of an option, and their names.
 pub(super) type Names<T> = &'static [(&'static str, T)];
@@ -50,38 +55,25 @@ pub(super) fn named<T: Copy + Send + Sync>(names: Names<T>) -> impl TypedValuePa
     known.map(|typed| names.iter().find(|(name, _)| *name == typed).expect("clap knows these names alone").1)
 }
 
-/// Returns a parser of the names of engines.
 pub(super) fn engines() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
 }
 
 pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
-    typed.parse().ok().filter(|&count| count > 0).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "--count must be a whole number from 1 to {}, not {}",
-            u64::MAX,
-            quoted(typed)
-        ))
-    })
+    whole("--count", typed, 1..=u64::MAX)
 }
 
 pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
-    typed.parse().ok().filter(|&threads: &NonZeroUsize| threads.get() <= MAX_THREADS).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "--threads must be a whole number from 1 to {MAX_THREADS}, not {}",
-            quoted(typed)
-        ))
-        .hint("without --threads, the program uses all available processors")
-    })
+    whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS)
+        .map_err(|error| error.hint("without --threads, the program uses all available processors"))
 }
 
 /// Returns the number of threads of a command line without `--threads`.
 pub(super) fn all_threads() -> NonZeroUsize {
     let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    available.min(NonZeroUsize::new(MAX_THREADS).unwrap_or(NonZeroUsize::MIN))
+    available.min(MOST_THREADS)
 }
 
-/// Reads the duration of an option.
 pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {
     parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
         Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
@@ -113,9 +105,7 @@ pub(super) fn table_memory(typed: &str) -> Result<usize, Diagnostic> {
 /// What `--gpu-device` asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GpuDevices {
-    /// A list of all devices.
     List,
-    /// A search with these devices.
     Use(Devices),
 }
 
@@ -146,16 +136,27 @@ pub(super) fn bench(typed: &str) -> Result<Duration, Diagnostic> {
 }
 
 pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Diagnostic> {
-    typed.parse().ok().filter(|&rounds: &NonZeroU32| rounds.get() <= MOST_ROUNDS).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "--rounds must be a whole number from 1 to {MOST_ROUNDS}, not {}",
-            quoted(typed)
+    whole("--rounds", typed, NonZeroU32::MIN..=MOST_ROUNDS).map_err(|error| {
+        error.hint(format!(
+            "without --rounds, {BCRYPT_ROUNDS} are used, as in ssh-keygen; each takes about 10 ms"
         ))
-        .hint(format!("without --rounds, {BCRYPT_ROUNDS} are used, as in ssh-keygen; each takes about 10 ms"))
     })
 }
 
-/// Returns a parser of comments.
+fn whole<T: FromStr + PartialOrd + Display>(
+    option: &str,
+    typed: &str,
+    range: RangeInclusive<T>,
+) -> Result<T, Diagnostic> {
+    typed.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+        let (least, most) = (range.start(), range.end());
+        Diagnostic::new(format!(
+            "{option} must be a whole number from {least} to {most}, not {}",
+            quoted(typed)
+        ))
+    })
+}
+
 pub(super) fn comments() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().try_map(|typed: OsString| {
         let Some(text) = typed.to_str() else {
@@ -168,12 +169,11 @@ pub(super) fn comments() -> impl TypedValueParser<Value = String> {
                 quoted(text),
                 at + 1
             ))
-            .hint("leave it out: the comment is the end of a single line, and terminals show it")),
+            .hint("leave the character out: a comment is the end of a line, which terminals show")),
         }
     })
 }
 
-/// Returns a parser of shell commands.
 pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
     OsStringValueParser::new().try_map(|typed: OsString| {
         if !typed.to_string_lossy().trim().is_empty() {
@@ -199,12 +199,4 @@ pub(super) fn quoted(text: &str) -> String {
 /// Returns an argument in quotes, escaped for a terminal. It need not be text.
 pub(super) fn quoted_os(text: &OsStr) -> String {
     format!("'{}'", escaped_os(text))
-}
-
-/// The most characters of a text that are shown.
-const SHOWN: usize = 48;
-
-/// Returns the first [`SHOWN`] characters of a text in quotes.
-pub(super) fn shortened(text: &str) -> String {
-    quoted_start(text, SHOWN)
 }

@@ -60,7 +60,6 @@ const DEPTH_OF_PROCESSOR: u32 = 16;
 /// The work items in the smallest batch.
 const ITEMS: usize = 64;
 
-/// The most keys in a batch.
 const MOST_KEYS: usize = 1 << 31;
 
 /// The part of a device's memory that each worker may take (one sixteenth), and the bytes for each
@@ -108,7 +107,6 @@ struct Card {
     dropped: AtomicBool,
 }
 
-/// The tables of a device.
 struct Tables {
     tuner: Tuner,
     /// The table of each size that exists.
@@ -120,7 +118,6 @@ struct Tables {
 /// The reason why a device is dropped.
 #[derive(Debug)]
 enum DropReason {
-    /// A call failed.
     Call(GpuError),
     /// A key does not belong to its seed.
     WrongKey,

@@ -34,10 +34,7 @@ pub(super) fn candidates<E>(
     Ok(match (graphics, processor) {
         (None, processor) => vec![processor?],
         (Some(Err(why)), processor) => {
-            vec![Box::new(CpuFallback {
-                processor: processor?,
-                notice: Mutex::new(Some(Notice::warning(why))),
-            })]
+            vec![Box::new(Shared::new(processor?.into(), Some(Notice::warning(why))))]
         }
         (Some(Ok(graphics)), Err(_)) => vec![graphics],
         (Some(Ok(graphics)), Ok(processor)) => {
@@ -48,38 +45,54 @@ pub(super) fn candidates<E>(
                 processor: Arc::clone(&processor),
                 graphics_workers: AtomicUsize::new(0),
             };
+            let [processor, graphics] = [processor, graphics].map(|engine| Shared::new(engine, None));
             vec![Box::new(processor), Box::new(graphics), Box::new(both)]
         }
     })
 }
 
-impl Engine for Arc<dyn Engine> {
+/// An engine that [`Hybrid`] can hold, too, and a notice to the user.
+struct Shared {
+    engine: Arc<dyn Engine>,
+    /// Why graphics processors do not help the engine, until that is reported.
+    notice: Mutex<Option<Notice>>,
+}
+
+impl Shared {
+    fn new(engine: Arc<dyn Engine>, notice: Option<Notice>) -> Self {
+        Self { engine, notice: Mutex::new(notice) }
+    }
+}
+
+impl Engine for Shared {
     fn name(&self) -> &'static str {
-        (**self).name()
+        self.engine.name()
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        (**self).worker()
+        self.engine.worker()
     }
 
     fn workers(&self, threads: usize) -> usize {
-        (**self).workers(threads)
+        self.engine.workers(threads)
     }
 
     fn instruction_set(&self) -> InstructionSet {
-        (**self).instruction_set()
+        self.engine.instruction_set()
     }
 
     fn is_settled(&self) -> bool {
-        (**self).is_settled()
+        self.engine.is_settled()
     }
 
     fn tuning(&self) -> Option<Tuning> {
-        (**self).tuning()
+        self.engine.tuning()
     }
 
     fn notices(&self) -> Vec<Notice> {
-        (**self).notices()
+        let mut notices = self.engine.notices();
+        notices.extend(self.notice.lock().unwrap_or_else(PoisonError::into_inner).take());
+        notices
     }
 }
 
@@ -121,44 +134,6 @@ impl Engine for Hybrid {
 
     fn notices(&self) -> Vec<Notice> {
         [self.graphics.notices(), self.processor.notices()].concat()
-    }
-}
-
-/// The processor alone, and the reason why graphics processors do not help it.
-struct CpuFallback {
-    processor: Box<dyn Engine>,
-    notice: Mutex<Option<Notice>>,
-}
-
-impl Engine for CpuFallback {
-    fn name(&self) -> &'static str {
-        self.processor.name()
-    }
-
-    fn worker(&self) -> Box<dyn Worker + '_> {
-        self.processor.worker()
-    }
-
-    fn workers(&self, threads: usize) -> usize {
-        self.processor.workers(threads)
-    }
-
-    fn instruction_set(&self) -> InstructionSet {
-        self.processor.instruction_set()
-    }
-
-    fn is_settled(&self) -> bool {
-        self.processor.is_settled()
-    }
-
-    fn tuning(&self) -> Option<Tuning> {
-        self.processor.tuning()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
-        let mut notices = self.processor.notices();
-        notices.extend(self.notice.lock().unwrap_or_else(PoisonError::into_inner).take());
-        notices
     }
 }
 

@@ -34,7 +34,7 @@ pub use interface::{
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{
-    EngineError, YARDSTICK, available, candidates, check, device_names, every, is_built, names, select,
+    BASELINE, EngineError, available, candidates, check, device_names, every, is_built, names, select,
 };
 
 #[doc(inline)]

@@ -10,8 +10,8 @@ use super::{batch, reference, self_test};
 use super::{gpu, hybrid};
 use crate::escape::escaped;
 
-/// The name of the engine that is the oracle and the yardstick of all others.
-pub const YARDSTICK: &str = reference::NAME;
+/// The name of the engine that is the oracle and the baseline of all others.
+pub const BASELINE: &str = reference::NAME;
 
 /// Returns the entry of a back end of the batch engine.
 macro_rules! of_back_end {
@@ -25,7 +25,7 @@ macro_rules! of_back_end {
 }
 
 /// Every engine: the one of graphics processors, then those of the processor, fastest first. The
-/// last one is the [`YARDSTICK`].
+/// last one is the [`BASELINE`].
 static ENGINES: [Entry; 8] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
     of_back_end!(BackEnd::Avx512ifma),

@@ -1,13 +1,13 @@
 //! The self-test: known vectors that every engine must reproduce before it is used.
 
 use super::interface::{Engine, SeedSource};
-use crate::pattern::{Kind, Matcher, Pattern, Style};
+use crate::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use ed25519_batch::rfc8032_vectors;
 
 /// Runs one batch of the key pairs of RFC 8032. Returns whether every candidate comes back as a
 /// hit, with its key.
 pub(super) fn passes(engine: &dyn Engine) -> bool {
-    let everything = Pattern::new(".", Style { kind: Kind::Regex, ..Style::default() })
+    let everything = Pattern::new(".", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() })
         .unwrap_or_else(|_| unreachable!("a dot matches every body"));
     let everything = [everything];
     let matcher = Matcher::new(&everything);

@@ -21,7 +21,6 @@ struct Cuda {
     context: Arc<CudaContext>,
 }
 
-/// Returns all devices.
 pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     // SAFETY: the libraries are NVIDIA's, or those that the system has under their names.
     let (driver, compiler) =

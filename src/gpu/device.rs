@@ -153,7 +153,6 @@ impl Memory {
     }
 }
 
-/// Returns the kernel with this name.
 pub(super) fn find_kernel<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -> Result<&'a K, GpuError> {
     let kernel = kernels.iter().find(|(known, _)| *known == name);
     kernel.map(|(_, kernel)| kernel).ok_or_else(|| GpuError::call("finding a kernel", name))
@@ -164,7 +163,6 @@ pub(super) fn find_kernel<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -
 pub enum Arg<'a> {
     /// The start of a memory.
     Memory(&'a Memory),
-    /// A number.
     Word(u32),
 }
 
@@ -177,9 +175,7 @@ pub enum GpuError {
     Compiler(String),
     /// The device computed a table with wrong entries.
     WrongTable,
-    /// A call failed.
     Call {
-        /// The call.
         call: &'static str,
         /// The report of the library.
         why: String,

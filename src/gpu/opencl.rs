@@ -44,8 +44,7 @@ pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuE
     for platform in platforms {
         // A platform without devices returns an error.
         for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
-            let device = describe(&Id::new(id))
-                .map_err(|error| GpuError::call("asking a device", error_text(&error)))?;
+            let device = checked("asking a device", describe(&Id::new(id)))?;
             if !(without_nvidia && device.is_nvidia) {
                 devices.push(Box::new(device));
             }
@@ -74,6 +73,11 @@ fn describe(id: &Id) -> Result<OpenCl, ClError> {
 /// Returns the name and the number of an error.
 fn error_text(error: &ClError) -> String {
     format!("{error} {}", error.0)
+}
+
+/// Names the call that failed.
+fn checked<T>(call: &'static str, result: Result<T, ClError>) -> Result<T, GpuError> {
+    result.map_err(|error| GpuError::call(call, error_text(&error)))
 }
 
 impl Device for OpenCl {
@@ -118,12 +122,11 @@ impl Program for Compiled {
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let device = self.context.default_device();
         // SAFETY: the context was made for this device.
-        let queue = unsafe { CommandQueue::create_with_properties(&self.context, device, 0, 0) }
-            .map_err(|error| GpuError::call("making a queue", error_text(&error)))?;
+        let queue = unsafe { CommandQueue::create_with_properties(&self.context, device, 0, 0) };
+        let queue = checked("making a queue", queue)?;
         let kernel = |name| Kernel::create(&self.program, name);
         let kernels: Result<_, _> = KERNELS.iter().map(|name| Ok((*name, kernel(name)?))).collect();
-        let kernels =
-            kernels.map_err(|error: ClError| GpuError::call("making a kernel", error_text(&error)))?;
+        let kernels = checked("making a kernel", kernels)?;
         Ok(Box::new(OpenClQueue { context: Arc::clone(&self.context), queue, kernels }))
     }
 
@@ -145,9 +148,8 @@ type Handle = Buffer<u32>;
 impl Queue for OpenClQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         // SAFETY: the host pointer is null, so nothing is copied.
-        let buffer: Handle =
-            unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) }
-                .map_err(|error| GpuError::call("reserving memory", error_text(&error)))?;
+        let buffer = unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) };
+        let buffer: Handle = checked("reserving memory", buffer)?;
         Ok(Memory::new(words, buffer))
     }
 
@@ -155,18 +157,16 @@ impl Queue for OpenClQueue {
         assert!(words.len() <= to.words, "memory holds what is written to it");
         let mut buffer = to.handle_mut::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
-        unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) }
-            .map_err(|error| GpuError::call("writing to memory", error_text(&error)))?;
-        Ok(())
+        let written = unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) };
+        checked("writing to memory", written).map(drop)
     }
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
         let buffer = from.handle::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
-        unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) }
-            .map_err(|error| GpuError::call("reading from memory", error_text(&error)))?;
-        Ok(())
+        let read = unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) };
+        checked("reading from memory", read).map(drop)
     }
 
     unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
@@ -189,12 +189,11 @@ impl Queue for OpenClQueue {
         execution.set_global_work_size(items.next_multiple_of(GROUP)).set_local_work_size(GROUP);
         // SAFETY: the arguments are set. The caller promises that they are right and that their
         // memory stays.
-        unsafe { execution.enqueue_nd_range(&self.queue) }
-            .map_err(|error| GpuError::call("launching a kernel", error_text(&error)))?;
-        Ok(())
+        let launched = unsafe { execution.enqueue_nd_range(&self.queue) };
+        checked("launching a kernel", launched).map(drop)
     }
 
     fn wait(&mut self) -> Result<(), GpuError> {
-        self.queue.finish().map_err(|error| GpuError::call("waiting for a device", error_text(&error)))
+        checked("waiting for a device", self.queue.finish())
     }
 }

@@ -173,7 +173,7 @@ impl Pipeline {
     }
 }
 
-/// The words of a filter that no key passes: it has no sieve.
+/// The words of a filter that no key passes: it has no clause.
 const NO_FILTER: [u32; 2] = [2, 0];
 
 /// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
@@ -267,7 +267,6 @@ impl BatchQueue<'_> {
         self.search(table, total, 1, Some(&given))
     }
 
-    /// Checks the size of a batch.
     fn check_size(&self, total: usize, rounds: usize) {
         let depth = self.pipeline.depth as usize;
         assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);

@@ -14,61 +14,19 @@ pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];
 /// the first window has one bit less than its width.
 pub(super) const SHARES: usize = 252;
 
-/// The base point and d (RFC 8032, section 5.1), and 1/2 modulo p, as little-endian words.
-const CONSTANTS: [(&str, [u32; 8]); 4] = [
-    (
-        "BASE_X",
-        [
-            0x8f25_d51a,
-            0xc956_2d60,
-            0x9525_a7b2,
-            0x692c_c760,
-            0xfdd6_dc5c,
-            0xc0a4_e231,
-            0xcd6e_53fe,
-            0x2169_36d3,
-        ],
-    ),
-    (
-        "BASE_Y",
-        [
-            0x6666_6658,
-            0x6666_6666,
-            0x6666_6666,
-            0x6666_6666,
-            0x6666_6666,
-            0x6666_6666,
-            0x6666_6666,
-            0x6666_6666,
-        ],
-    ),
-    (
-        "EDWARDS_D",
-        [
-            0x1359_78a3,
-            0x75eb_4dca,
-            0x4141_d8ab,
-            0x0070_0a4d,
-            0x7779_e898,
-            0x8cc7_4079,
-            0x2b6f_fe73,
-            0x5203_6cee,
-        ],
-    ),
-    (
-        "HALF",
-        [
-            0xffff_fff7,
-            0xffff_ffff,
-            0xffff_ffff,
-            0xffff_ffff,
-            0xffff_ffff,
-            0xffff_ffff,
-            0xffff_ffff,
-            0x3fff_ffff,
-        ],
-    ),
+/// The base point and d (RFC 8032, section 5.1), and 1/2 modulo p, in hexadecimal digits.
+const CONSTANTS: [(&str, &str); 4] = [
+    ("BASE_X", "216936d3cd6e53fec0a4e231fdd6dc5c692cc7609525a7b2c9562d608f25d51a"),
+    ("BASE_Y", "6666666666666666666666666666666666666666666666666666666666666658"),
+    ("EDWARDS_D", "52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3"),
+    ("HALF", "3ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7"),
 ];
+
+/// Returns the words of 64 hexadecimal digits, the lowest first.
+fn words(digits: &str) -> [u32; 8] {
+    let word = |at: usize| u32::from_str_radix(&digits[64 - 8 * at - 8..][..8], 16);
+    std::array::from_fn(|at| word(at).unwrap_or_else(|_| unreachable!("only digits")))
+}
 
 /// Returns the whole text, for an OpenCL or CUDA compiler. `with_ptx` includes assembly for
 /// NVIDIA's GPUs.
@@ -95,8 +53,8 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     array(&mut text, "ulong", "INITIAL_512", fractions::<8>(2));
     array(&mut text, "ulong", "ROUND_512", fractions::<80>(3));
     array(&mut text, "uint", "BLOB", blob());
-    for (name, words) in CONSTANTS {
-        array(&mut text, "uint", name, words);
+    for (name, digits) in CONSTANTS {
+        array(&mut text, "uint", name, words(digits));
     }
     for part in [
         include_str!("kernel/field.cl"),
@@ -141,7 +99,7 @@ mod tests {
     #[test]
     fn the_constants_are_those_of_the_curve() {
         let p: BigUint = (BigUint::from(1u32) << 255) - 19u32;
-        let [x, y, d, half] = CONSTANTS.map(|(_, words)| BigUint::new(words.to_vec()));
+        let [x, y, d, half] = CONSTANTS.map(|(_, digits)| BigUint::new(words(digits).to_vec()));
         assert!([&x, &y, &d, &half].iter().all(|number| **number < p));
         assert_eq!(&y * 5u32 % &p, BigUint::from(4u32));
         assert_eq!(&d * 121_666u32 % &p, &p - 121_665u32);

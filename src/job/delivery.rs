@@ -17,7 +17,7 @@ use super::open::PreparedSearch;
 use super::rate::{Rate, RateMeter};
 use super::reporter::{Added, Delivered};
 use super::rescue::{Rescue, is_watched};
-use super::teller::Teller;
+use super::teller::{Event, Teller};
 use crate::escape::shell_word;
 use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
@@ -77,7 +77,7 @@ impl<'a> Delivery<'a> {
     /// Has the rate of this machine told, if it is known.
     pub(super) fn tell_rate(&mut self, rate: Option<Rate>) {
         if let Some(rate) = rate {
-            self.teller.rate(rate);
+            self.teller.tell(Event::Rate(rate));
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Delivery<'a> {
             return Fate::Lost;
         }
         self.teller.failure(format!("{why}; this is the private key:"));
-        self.teller.show(Zeroizing::new(pair.private_text.to_owned()));
+        self.teller.tell(Event::Show(Zeroizing::new(pair.private_text.to_owned())));
         Fate::Shown
     }
 
@@ -318,7 +318,6 @@ impl<'a> Delivery<'a> {
         first.map_or(Ok(()), Err)
     }
 
-    /// Queues the command for a find that is kept.
     fn add_command(&mut self, find: &PublicFind, kept: Option<&Kept>) {
         if let Some(commands) = &mut self.commands {
             let pattern = self.search.patterns[find.patterns[0]].text();

@@ -6,8 +6,8 @@ use std::{fmt, io};
 
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
-use crate::notice::{counted, grouped};
-use crate::plan::{Diagnostic, PlanError};
+use crate::notice::{are, counted, grouped};
+use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::{MeasureError, SearchError, Signal};
 use crate::store::StoreError;
 use crate::sys::RandomnessError;
@@ -54,7 +54,6 @@ pub enum JobError {
 /// Where the private keys of the finds are that could not be told.
 #[derive(Default, Debug)]
 pub struct Untold {
-    /// The private files.
     pub files: Vec<PathBuf>,
     /// The number of keys that only the agent has.
     pub in_agent: usize,
@@ -84,7 +83,7 @@ impl Untold {
         let lost = match self.lost {
             0 => None,
             1 => Some(LOST.to_owned()),
-            keys => Some(format!("{} lost; to keep the next ones, write them to files", several(keys))),
+            keys => Some(format!("{} lost; -d DIR keeps the next ones in files", several(keys))),
         };
         let hints: Vec<String> = [in_files, in_agent, lost].into_iter().flatten().collect();
         (!hints.is_empty()).then(|| hints.join("; "))
@@ -122,7 +121,7 @@ const NOWHERE: &str = "the key that was just found is lost; start the search aga
      write to, on a disk with free space";
 
 /// The hint about a key that was not written to stdout.
-const LOST: &str = "the key that was just found is lost; to keep the next one, write it to a file";
+const LOST: &str = "the key that was just found is lost; -o FILE keeps the next one in a file";
 
 impl JobError {
     /// Converts the error of a search whose observer delivers finds.
@@ -144,13 +143,14 @@ impl JobError {
             Self::Store(error, Fate::Told) => return error.hint(),
             Self::Store(_, fate) | Self::Unkept(_, fate) => return fate.hint(),
             Self::Encode(error) => return error.hint(),
-            Self::Refused(_)
-            | Self::Signal(_)
-            | Self::Signals(_)
-            | Self::Randomness(_)
-            | Self::Panic
-            | Self::Thread(_)
-            | Self::Search(_) => return None,
+            Self::Refused(_) | Self::Signal(_) | Self::Signals(_) | Self::Randomness(_) | Self::Panic => {
+                return None;
+            }
+            Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE.to_owned(),
+            Self::Search(SearchError::Threads(_) | SearchError::Preparers(_)) | Self::Thread(_) => {
+                "use fewer threads, with -t N".to_owned()
+            }
+            Self::Search(_) => return None,
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
             Self::CommandsFailed { .. } => "every reported key is kept".to_owned(),
             Self::Unentered(..) => {
@@ -174,7 +174,7 @@ impl fmt::Display for JobError {
             Self::Store(error, _) => error.fmt(f),
             Self::Encode(error) => error.fmt(f),
             Self::Unkept(why, _) => f.write_str(why),
-            Self::NotAdded(keys) => write!(f, "{} not in the agent", are(*keys)),
+            Self::NotAdded(keys) => write!(f, "{} {} not in the agent", counted(*keys, "key"), are(*keys)),
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
             Self::Thread(error) => write!(f, "cannot start another thread: {error}"),
@@ -187,18 +187,12 @@ impl fmt::Display for JobError {
 
 impl std::error::Error for JobError {}
 
-/// Returns a diagnostic about a problem.
 pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
     let diagnostic = Diagnostic::new(problem.to_string());
     match hint {
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
-}
-
-/// Returns `1 key is` or `2 keys are`.
-fn are(keys: u64) -> String {
-    format!("{} {}", counted(keys, "key"), if keys == 1 { "is" } else { "are" })
 }
 
 impl<R: Into<PlanError>> From<R> for JobError {

@@ -6,8 +6,9 @@
 //!
 //! A command has the public data of its find in its environment. Its text is the same for every
 //! find. Its stdin is the null device. Its stdout is our stderr, because our stdout belongs to keys
-//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It inherits no other open file, and no blocked signal (the standard library takes
-//! care of that). It stays in our process group, so Ctrl-C in a terminal reaches it, too.
+//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It
+//! inherits no other open file, and no blocked signal (the standard library takes care of that). It
+//! stays in our process group, so Ctrl-C in a terminal reaches it, too.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -48,9 +49,6 @@ const LONGEST_LINE: usize = 64 << 10;
 
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
-
-/// The most characters of a pattern that are shown.
-const SHOWN: usize = 48;
 
 /// The variables of a command. A variable without a value is removed from the environment.
 type Variables = [(&'static str, Option<OsString>); 7];
@@ -128,7 +126,7 @@ impl ExecQueue {
     /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
     pub(super) fn add(&mut self, find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) {
         let variables = variables(find, pattern, comment, kept);
-        self.unfinished.push_back(quoted_start(pattern, SHOWN));
+        self.unfinished.push_back(quoted_start(pattern));
         // If the thread is gone, `finish` reports that.
         let _ = self.queue.send(variables);
     }
@@ -240,7 +238,6 @@ pub(super) fn check(command: &OsStr, pattern: &str, comment: &str) -> Result<(),
     })
 }
 
-/// Returns the variables of the command for a find.
 fn variables(find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) -> Variables {
     let file = |file: &Path| Some(plain_word(file));
     [

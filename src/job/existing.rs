@@ -6,7 +6,7 @@ use super::error::JobError;
 use super::passphrase::Source;
 use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger, Waiting};
-use crate::notice::{Notice, counted, grouped};
+use crate::notice::{Notice, are, counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::Diagnostic;
 use crate::search::{Quota, Stop};
@@ -14,12 +14,8 @@ use crate::search::{Quota, Stop};
 /// The most patterns or files that are listed by name.
 const LISTED: usize = 10;
 
-/// The most characters of a pattern that are shown.
-const SHOWN: usize = 48;
-
 /// The keys that the plan asks for.
 pub(super) struct Request<'a> {
-    /// The patterns of the plan.
     pub(super) patterns: Vec<Pattern>,
     /// How many keys of these patterns are wanted.
     pub(super) quota: Quota,
@@ -97,8 +93,8 @@ fn inventory(
     if inventory.in_the_clear.is_empty() {
         return Ok(inventory);
     }
-    let keys = counted(inventory.in_the_clear.len() as u64, "existing key");
-    let are = if inventory.in_the_clear.len() == 1 { "is" } else { "are" };
+    let in_the_clear = inventory.in_the_clear.len() as u64;
+    let (keys, are) = (counted(in_the_clear, "existing key"), are(in_the_clear));
     let files = names(&inventory.in_the_clear);
     Err(Diagnostic::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
@@ -119,12 +115,9 @@ fn names(paths: &[PathBuf]) -> String {
 fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice> {
     let ledger = escaped_path(ledger.path());
     let mut notices = Vec::new();
-    match inventory.broken {
-        0 => {}
-        1 => notices.push(Notice::note(format!("1 line of '{ledger}' is not valid and is ignored"))),
-        lines => {
-            notices.push(Notice::note(format!("{lines} lines of '{ledger}' are not valid and are ignored")))
-        }
+    if inventory.broken > 0 {
+        let (lines, are) = (counted(inventory.broken, "line"), are(inventory.broken));
+        notices.push(Notice::note(format!("{lines} of '{ledger}' {are} not valid and {are} ignored")));
     }
     match inventory.entered {
         0 => {}
@@ -146,14 +139,9 @@ fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice
             "these keys count although they cannot be checked without their passphrase: {files}"
         )));
     }
-    match inventory.encrypted {
-        0 => {}
-        _ if encrypts => {}
-        1 => notices.push(Notice::note("1 existing key is encrypted; new keys will not be")),
-        keys => {
-            let text = format!("{keys} existing keys are encrypted; new keys will not be");
-            notices.push(Notice::note(text));
-        }
+    if inventory.encrypted > 0 && !encrypts {
+        let (keys, are) = (counted(inventory.encrypted, "existing key"), are(inventory.encrypted));
+        notices.push(Notice::note(format!("{keys} {are} encrypted; new keys will not be")));
     }
     notices
 }
@@ -169,7 +157,7 @@ impl Existing {
         let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
         let lines = there.clone().take(LISTED).map(|(pattern, had)| {
             let (had, keys) = (grouped(had), counted(count, "key"));
-            Notice::info(format!("{} already has {had} of {keys}", shortened(pattern)))
+            Notice::info(format!("{} already has {had} of {keys}", quoted_start(pattern.text())))
         });
         self.notices.extend(lines);
         match there.count().saturating_sub(LISTED) {
@@ -200,9 +188,4 @@ impl Existing {
         }
         self
     }
-}
-
-/// Returns the first [`SHOWN`] characters of a pattern in quotes.
-fn shortened(pattern: &Pattern) -> String {
-    quoted_start(pattern.text(), SHOWN)
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::error::JobError;
-use super::expected::expected_attempts;
 use super::open::usable_threads;
 use super::rate::Rate;
 use crate::engine::{self, Engine};
@@ -16,9 +15,7 @@ use crate::search::{Measure, Measured, Quota, Stop};
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(300);
 
-/// The parts of an estimate.
 pub struct Estimate {
-    /// The patterns of the search.
     pub patterns: Vec<Pattern>,
     /// How many keys the search would find.
     pub quota: Quota,
@@ -28,17 +25,15 @@ pub struct Estimate {
     pub within: Option<Duration>,
     /// The notices that are printed before the estimate.
     pub notices: Vec<Notice>,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
 /// The measured rates of engines.
 pub struct Benchmark {
-    /// The figures of each engine; the last engine is the yardstick.
+    /// The figures of each engine; the last engine is the baseline.
     pub figures: Vec<Measured>,
     /// The notices that are printed before the figures.
     pub notices: Vec<Notice>,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -60,7 +55,7 @@ pub fn list_devices() -> Result<String, JobError> {
 pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
-    let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
+    let engines = engine.candidates(quota.expected_attempts(&patterns))?;
     let threads = usable_threads(threads, &mut notices);
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
@@ -88,15 +83,15 @@ pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     Ok(Benchmark { figures, notices, output })
 }
 
-/// Returns the chosen engine and the yardstick, or for `auto` every engine of this machine.
+/// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
 fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
     let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));
     }
     let mut engines = choice.candidates(f64::INFINITY)?;
-    if engines[0].name() != engine::YARDSTICK {
-        engines.push(engine::select(engine::YARDSTICK, sizing)?);
+    if engines[0].name() != engine::BASELINE {
+        engines.push(engine::select(engine::BASELINE, sizing)?);
     }
     Ok(engines)
 }

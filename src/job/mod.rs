@@ -9,7 +9,6 @@ mod delivery;
 mod error;
 mod exec_queue;
 mod existing;
-mod expected;
 mod measure;
 mod open;
 mod passphrase;

@@ -8,7 +8,6 @@ use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
 use super::exec_queue;
 use super::existing::{self, Existing};
-use super::expected::expected_attempts;
 use super::passphrase::Source;
 use crate::engine::Engine;
 use crate::key::Protection;
@@ -20,7 +19,8 @@ use crate::search::{Measure, Quota, Stop, max_threads};
 use crate::store::{Demands, Destination};
 
 /// What people must know about a key that no file holds.
-const IN_MEMORY: &str = "the agent holds the private key in memory alone; --output also writes it to a file";
+const IN_MEMORY: &str =
+    "the private key is only in the memory of the agent; --output also writes it to a file";
 
 /// A search that is ready to begin.
 pub struct PreparedSearch {
@@ -34,9 +34,7 @@ pub struct PreparedSearch {
     pub existing: u64,
     /// The engine, which has passed its self-test.
     pub engine: Box<dyn Engine>,
-    /// The number of worker threads in the plan.
     pub threads: NonZeroUsize,
-    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
@@ -46,7 +44,6 @@ pub struct PreparedSearch {
     pub ledger: Option<Ledger>,
     /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
-    /// What is printed, and how.
     pub output: OutputOptions,
     /// The signals that end the search.
     pub(super) stop: Stop,
@@ -94,7 +91,7 @@ impl PreparedSearch {
         };
         let Existing { patterns, quota, existing, notices: more } = existing;
         notices.extend(more);
-        let engines = engine.candidates(expected_attempts(&patterns, &quota))?;
+        let engines = engine.candidates(quota.expected_attempts(&patterns))?;
         let stop = match stop {
             Some(stop) => stop,
             None => Stop::on_signals().map_err(JobError::Signals)?,
@@ -141,12 +138,11 @@ impl PreparedSearch {
 pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -> NonZeroUsize {
     let most = max_threads();
     if threads > most {
-        notices.push(Notice::note(format!("{most} threads are used: more do not help on this machine")));
+        notices.push(Notice::note(format!("using {most} threads: more do not help on this machine")));
     }
     threads.min(most)
 }
 
-/// Returns the longest of the texts of patterns.
 fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
     patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
 }

@@ -120,20 +120,18 @@ fn no_answer(error: &io::Error, instead: &str) -> Diagnostic {
 ///
 /// Also returns a warning if other users can access the file.
 fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Diagnostic> {
-    let name = path.map_or_else(|| "stdin".into(), escaped_path);
+    let name = path.map_or_else(|| "stdin".into(), |path| format!("'{}'", escaped_path(path)));
     let read = || -> io::Result<_> {
         let mut file = path.map_or_else(stdin, File::open)?;
         let line = line(&mut file)?;
         Ok((line, if path.is_some() { warning(&file, &name)? } else { None }))
     };
     let (line, note) = read().map_err(|error| {
-        let is_missing = error.kind() == io::ErrorKind::NotFound;
-        let hint =
-            is_missing.then(|| "write the name of a file; its first line is the passphrase".to_owned());
-        Diagnostic::new(format!("cannot read the passphrase from '{name}': {error}")).hints(hint)
+        let hint = path.map(|_| "write the name of a file; its first line is the passphrase".to_owned());
+        Diagnostic::new(format!("cannot read the passphrase from {name}: {error}")).hints(hint)
     })?;
     let unusable = |problem: String| {
-        Diagnostic::new(format!("{}: {problem}", format_args!("'{name}'")))
+        Diagnostic::new(format!("{name}: {problem}"))
             .hint("the first line, without its line ending, is the passphrase")
     };
     if line.starts_with(BYTE_ORDER_MARK) {
@@ -184,6 +182,6 @@ fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
     }
     Ok(ForeignAccess::of(file)?.map(|others| {
         let remedy = ForeignAccess::REMEDY;
-        Notice::warning(format!("other users can access the passphrase file '{name}' ({others}); {remedy}"))
+        Notice::warning(format!("other users can access the passphrase file {name} ({others}); {remedy}"))
     }))
 }

@@ -11,7 +11,6 @@ const SHORTEST: Duration = Duration::from_millis(150);
 /// How many keys this machine tries per second.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
-    /// The number of keys per second.
     pub keys_per_second: f64,
     /// Whether the engine has found its fastest settings. If not, the rate can rise.
     pub is_settled: bool,

@@ -9,7 +9,7 @@ use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
-use super::teller::{Close, Teller, Told};
+use super::teller::{Close, Event, Teller, Told};
 use crate::plan::ProgressForm;
 use crate::search::{End, Find, Goal, Search, Signal};
 
@@ -55,10 +55,10 @@ impl PreparedSearch {
     fn search(&self, teller: &Teller, signal: &mut Option<Signal>) -> Result<End, JobError> {
         self.notices.iter().for_each(|notice| teller.notice(notice.clone()));
         if self.patterns.is_empty() {
-            teller.nothing_missing();
+            teller.tell(Event::NothingMissing);
             return Ok(End::Complete);
         }
-        teller.odds();
+        teller.tell(Event::Odds);
         let preparation = |find: &Find| prepare(self, find);
         let search = Search {
             engine: &*self.engine,
@@ -82,7 +82,7 @@ impl PreparedSearch {
             let rate = delivery.meter.so_far(&summary.progress());
             delivery.tell_rate(rate);
             let (end, added) = (summary.end, outcome(delivery.agent.not_added));
-            teller.summary(summary);
+            teller.tell(Event::Summary(summary));
             match end {
                 End::Signal(_) => Ok(end),
                 end => added.map(|()| end),

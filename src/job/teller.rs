@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(200);
 
 /// What the reporter is told.
-enum Event {
+pub(super) enum Event {
     Odds,
     Rate(Rate),
     NothingMissing,
@@ -61,7 +61,6 @@ struct Queue {
     is_over: bool,
     /// Whether a write to stdout has failed. Nothing is written there afterwards.
     has_failed: bool,
-    /// Its error.
     error: Option<io::Error>,
 }
 
@@ -82,32 +81,12 @@ pub(super) enum Told {
 }
 
 impl Teller {
-    pub(super) fn odds(&self) {
-        self.tell(Event::Odds);
-    }
-
-    pub(super) fn rate(&self, rate: Rate) {
-        self.tell(Event::Rate(rate));
-    }
-
-    pub(super) fn nothing_missing(&self) {
-        self.tell(Event::NothingMissing);
-    }
-
     pub(super) fn notice(&self, notice: Notice) {
         self.tell(Event::Notice(notice));
     }
 
     pub(super) fn failure(&self, text: String) {
         self.tell(Event::Failure(text));
-    }
-
-    pub(super) fn show(&self, private_text: Zeroizing<String>) {
-        self.tell(Event::Show(private_text));
-    }
-
-    pub(super) fn summary(&self, summary: Summary) {
-        self.tell(Event::Summary(summary));
     }
 
     pub(super) fn found(&self, find: PublicFind, delivered: Delivered, added: Option<Added>) {
@@ -232,7 +211,7 @@ impl Teller {
         Ok(true)
     }
 
-    fn tell(&self, event: Event) {
+    pub(super) fn tell(&self, event: Event) {
         self.locked().events.push_back(event);
         self.changed.notify_all();
     }

@@ -1,8 +1,7 @@
 //! Writes and reads lines of the ledger, which are JSON objects.
 //!
-//! The fields are typed. So a line with other values needs no more memory than it has bytes.
+//! The fields are typed. So a line with other values needs little more memory than it has bytes.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
@@ -10,7 +9,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::escape::escaped_json;
-use crate::pattern::{KINDS, Kind, Pattern, PatternId, Style};
+use crate::pattern::{KINDS, Kind, MatchOptions, Pattern, PatternId};
 use crate::search::Find;
 use crate::store::Kept;
 use crate::wire::Target;
@@ -25,9 +24,8 @@ pub struct Entry {
     /// The patterns that the key was made for, as typed; at least one. The files have their names
     /// from the first.
     pub patterns: Vec<(String, Kind)>,
-    /// The style of the patterns. The kind is that of the first pattern.
-    pub style: Style,
-    /// The public line.
+    /// The options of the patterns. The kind is that of the first pattern.
+    pub options: MatchOptions,
     pub line: String,
     /// The fingerprint, as `ssh-keygen -l` shows it.
     pub fingerprint: String,
@@ -39,41 +37,32 @@ pub struct Entry {
     pub attempts: Option<u64>,
 }
 
-/// The words for each target.
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
 /// The fields of a line, in their order.
 #[derive(Serialize, Deserialize)]
-struct Record<'a> {
-    #[serde(borrow)]
-    pattern: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
+struct Record {
+    pattern: String,
+    kind: String,
     case_sensitive: bool,
     leet: bool,
-    #[serde(rename = "in", borrow)]
-    target: Cow<'a, str>,
-    #[serde(borrow)]
-    public_key: Cow<'a, str>,
-    #[serde(borrow)]
-    fingerprint: Cow<'a, str>,
-    #[serde(borrow)]
-    file: Cow<'a, str>,
-    #[serde(borrow)]
-    time: Cow<'a, str>,
+    #[serde(rename = "in")]
+    target: String,
+    public_key: String,
+    fingerprint: String,
+    file: String,
+    time: String,
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     attempts: Option<Count>,
-    #[serde(default, borrow, skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Named<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Named>,
 }
 
 /// A further pattern of a line.
 #[derive(Serialize, Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    pattern: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Cow<'a, str>,
+struct Named {
+    pattern: String,
+    kind: String,
 }
 
 /// Reads a field that can be missing, but not null.
@@ -84,10 +73,10 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Count>, 
 impl Entry {
     /// Returns the entry of a find that is kept in the files `kept`.
     pub fn of(find: &Find, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
-        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].style().kind);
+        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].options().kind);
         Self {
             patterns: find.patterns.iter().map(named).collect(),
-            style: patterns[find.patterns[0]].style(),
+            options: patterns[find.patterns[0]].options(),
             line: find.public_key.line(comment),
             fingerprint: find.public_key.fingerprint(),
             file: kept.private_file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -99,34 +88,30 @@ impl Entry {
     /// Returns the entry as lines with line endings: one line, or several if the patterns do not
     /// fit into one.
     pub(super) fn lines(&self) -> String {
-        let line = self.line(&self.patterns);
+        let line = self.line();
         if line.len() <= LONGEST || self.patterns.len() < 2 {
             return line + "\n";
         }
-        let halves = self.patterns.split_at(self.patterns.len() / 2);
-        [halves.0, halves.1]
-            .map(|patterns| Self { patterns: patterns.to_vec(), ..self.clone() }.lines())
-            .concat()
+        let (first, last) = self.patterns.split_at(self.patterns.len() / 2);
+        [first, last].map(|patterns| Self { patterns: patterns.to_vec(), ..self.clone() }.lines()).concat()
     }
 
-    fn line(&self, patterns: &[(String, Kind)]) -> String {
-        let named = |(text, kind): &'_ (String, Kind)| Named {
-            pattern: Cow::Owned(text.clone()),
-            kind: word(&KINDS, *kind).into(),
-        };
-        let Named { pattern, kind } = named(&patterns[0]);
+    fn line(&self) -> String {
+        let mut named =
+            self.patterns.iter().cloned().map(|(pattern, kind)| Named { pattern, kind: word(&KINDS, kind) });
+        let Named { pattern, kind } = named.next().unwrap_or_else(|| unreachable!("it has a pattern"));
         let record = Record {
             pattern,
             kind,
-            case_sensitive: self.style.case_sensitive,
-            leet: self.style.leet,
-            target: word(&TARGETS, self.style.target).into(),
-            public_key: Cow::Borrowed(&self.line),
-            fingerprint: Cow::Borrowed(&self.fingerprint),
-            file: Cow::Borrowed(&self.file),
-            time: moment(self.time).into(),
+            case_sensitive: self.options.case_sensitive,
+            leet: self.options.leet,
+            target: word(&TARGETS, self.options.target),
+            public_key: self.line.clone(),
+            fingerprint: self.fingerprint.clone(),
+            file: self.file.clone(),
+            time: moment(self.time),
             attempts: self.attempts.map(Count),
-            also: patterns[1..].iter().map(named).collect(),
+            also: named.collect(),
         };
         let json = serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"));
         escaped_json(&json).into_owned()
@@ -135,19 +120,18 @@ impl Entry {
     /// Reads a line. Returns `None` if it is incomplete or is not a line of the ledger.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let record: Record = serde_json::from_slice(line).ok()?;
-        let kind = meaning(&KINDS, &record.kind)?;
-        let mut patterns = vec![(record.pattern.into_owned(), kind)];
-        for Named { pattern, kind } in record.also {
-            patterns.push((pattern.into_owned(), meaning(&KINDS, &kind)?));
-        }
         let Record { case_sensitive, leet, .. } = record;
-        let style = Style { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? };
+        let kind = meaning(&KINDS, &record.kind)?;
+        let mut patterns = vec![(record.pattern, kind)];
+        for Named { pattern, kind } in record.also {
+            patterns.push((pattern, meaning(&KINDS, &kind)?));
+        }
         Some(Self {
             patterns,
-            style,
-            line: record.public_key.into_owned(),
-            fingerprint: record.fingerprint.into_owned(),
-            file: record.file.into_owned(),
+            options: MatchOptions { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? },
+            line: record.public_key,
+            fingerprint: record.fingerprint,
+            file: record.file,
             time: humantime::parse_rfc3339(&record.time).ok()?,
             attempts: record.attempts.map(|count| count.0),
         })
@@ -165,12 +149,10 @@ fn moment(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
-/// Returns the word for a meaning.
-fn word<T: PartialEq>(words: &[(&'static str, T)], meaning: T) -> &'static str {
-    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
+fn word<T: PartialEq>(words: &[(&str, T)], meaning: T) -> String {
+    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word).to_owned()
 }
 
-/// Returns the meaning of a word.
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
     words.iter().find(|(one, _)| *one == word).map(|(_, meaning)| *meaning)
 }
@@ -237,7 +219,12 @@ mod tests {
 
     fn entry(patterns: Vec<(String, Kind)>) -> Entry {
         Entry {
-            style: Style { kind: patterns[0].1, leet: true, target: Target::Fingerprint, ..Style::default() },
+            options: MatchOptions {
+                kind: patterns[0].1,
+                leet: true,
+                target: Target::Fingerprint,
+                ..MatchOptions::default()
+            },
             patterns,
             line: "ssh-ed25519 AAAA größer".into(),
             fingerprint: "SHA256:x".into(),

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
 use crate::notice::Notice;
-use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId, Style};
+use crate::pattern::{Identity, Kind, MatchOptions, Matcher, Pattern, PatternId};
 use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
 pub use entry::{Count, Entry};
@@ -256,10 +256,10 @@ impl Ledger {
         ids: &[PatternId],
         patterns: &[Pattern],
     ) -> io::Result<Entry> {
-        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].style().kind);
+        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].options().kind);
         Ok(Entry {
             patterns: ids.iter().map(named).collect(),
-            style: patterns[ids[0]].style(),
+            options: patterns[ids[0]].options(),
             fingerprint: pair.public_key.fingerprint(),
             line,
             file: pair.name.clone(),
@@ -344,7 +344,6 @@ fn judge(
 }
 
 impl Inventory {
-    /// Counts a pair for the patterns `ids`.
     fn count(&mut self, directory: &Path, pair: &StoredPair, ids: &[PatternId]) {
         self.keys += 1;
         for &id in ids {
@@ -368,8 +367,8 @@ impl<'a> Requests<'a> {
     /// Returns the patterns that an entry was made for.
     fn asked_for(&self, entry: &Entry) -> Vec<PatternId> {
         let id = |(text, kind): &(String, Kind)| {
-            let style = Style { kind: *kind, ..entry.style };
-            self.0.get(&Identity::new(text, style)).copied()
+            let options = MatchOptions { kind: *kind, ..entry.options };
+            self.0.get(&Identity::new(text, options)).copied()
         };
         entry.patterns.iter().filter_map(id).collect()
     }

@@ -6,6 +6,9 @@ use std::ops::Range;
 use crate::engine::EngineError;
 use crate::escape::{escaped, escaped_char};
 
+/// The hint after an engine has computed a wrong key.
+pub(crate) const ANOTHER_ENGINE: &str = "choose another engine, such as --engine reference, and report this";
+
 /// Why a request is refused.
 #[derive(Debug)]
 pub enum PlanError {

@@ -4,7 +4,6 @@
 //! [`crate::job`] opens what a plan names.
 
 mod diagnostic;
-mod output;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -19,8 +18,8 @@ use crate::pattern::Pattern;
 use crate::search::Quota;
 use crate::store::Destination;
 
+pub(crate) use diagnostic::ANOTHER_ENGINE;
 pub use diagnostic::{Diagnostic, PlanError, Usage};
-pub use output::{Arguments, ColorChoice, OutputOptions, ProgressForm};
 
 /// What the program does.
 pub enum Plan {
@@ -34,7 +33,6 @@ pub enum Plan {
     Estimate(EstimatePlan),
     /// Measure engines and exit.
     Bench(BenchPlan),
-    /// Search.
     Search(SearchPlan),
 }
 
@@ -44,14 +42,12 @@ pub struct BenchPlan {
     pub patterns: Vec<Pattern>,
     /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// One engine, which is measured beside the yardstick, or `auto` for all engines of this
+    /// One engine, which is measured beside the baseline, or `auto` for all engines of this
     /// machine.
     pub engine: EngineChoice,
-    /// The number of worker threads.
     pub threads: NonZeroUsize,
     /// The time for each engine.
     pub time: Duration,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -69,17 +65,12 @@ pub struct SearchPlan {
     pub patterns: Vec<Pattern>,
     /// The notices about the patterns.
     pub notices: Vec<Notice>,
-    /// How many keys to find.
     pub quota: Quota,
-    /// The engine to search with.
     pub engine: EngineChoice,
-    /// The number of worker threads.
     pub threads: NonZeroUsize,
-    /// The longest time of the search.
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
-    /// What is printed, and how.
     pub output: OutputOptions,
 }
 
@@ -92,7 +83,6 @@ pub struct KeyOutput {
     pub agent: Option<Constraints>,
     /// The name of the host whose key this is, if it is the key of a host.
     pub host: Option<String>,
-    /// The format of private keys.
     pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
@@ -118,7 +108,6 @@ impl KeyOutput {
     }
 }
 
-/// The engine to search with.
 pub enum EngineChoice {
     /// The engine of this name.
     Named {
@@ -182,4 +171,43 @@ pub enum PassphraseSource {
     Stdin,
     /// The first line of this file.
     File(PathBuf),
+}
+
+/// Returns the words of the command line that search for a pattern. Only the command line knows the
+/// names of its options.
+pub type Arguments = fn(&Pattern) -> Vec<String>;
+
+/// What is printed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputOptions {
+    /// Whether results are JSON.
+    pub json: bool,
+    /// Whether stderr gets only errors.
+    pub quiet: bool,
+    /// When the output is colored.
+    pub color: ColorChoice,
+    /// How the progress of a search is shown.
+    pub progress: ProgressForm,
+    /// How the command line writes a pattern.
+    pub arguments: Arguments,
+}
+
+/// How the progress of a search is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProgressForm {
+    /// As a line that is rewritten on a terminal, and elsewhere as a line now and then.
+    #[default]
+    Auto,
+    /// As a JSON object every second. It is shown even if stderr gets only errors.
+    Json,
+}
+
+/// When the output is colored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColorChoice {
+    /// On terminals, unless the environment asks for no colors.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }

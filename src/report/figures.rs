@@ -67,13 +67,13 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
 fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Option<usize>) -> Vec<String> {
     let mut sorted: Vec<&Pattern> = patterns.iter().collect();
     sorted.sort_by(|a, b| b.odds().probability().total_cmp(&a.odds().probability()));
-    let kind = patterns[0].style().kind;
-    let is_mixed = patterns.iter().any(|pattern| pattern.style().kind != kind);
+    let kind = patterns[0].options().kind;
+    let is_mixed = patterns.iter().any(|pattern| pattern.options().kind != kind);
     let row = |pattern: &&Pattern| {
         let [half, most] =
             [0.50, 0.95].map(|chance| time(seconds_for(pattern.odds(), chance, rate.keys_per_second)));
         let text = escaped(pattern.text());
-        let known = KINDS.iter().find(|(_, kind)| is_mixed && pattern.style().kind == *kind);
+        let known = KINDS.iter().find(|(_, kind)| is_mixed && pattern.options().kind == *kind);
         let text = known.map_or_else(|| text.to_string(), |(name, _)| format!("{name}:{text}"));
         [one_in(pattern.odds()), half, most, text]
     };
@@ -161,7 +161,6 @@ fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
 /// The space before a row of suggestions.
 const INDENT: &str = "  ";
 
-/// The suggestions for a pattern.
 pub(super) struct Suggestions<'a> {
     pattern: &'a Pattern,
     variants: Vec<Variant>,

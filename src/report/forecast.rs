@@ -67,7 +67,6 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// Counts a find.
     pub(super) fn count(&mut self, patterns: &[PatternId], attempts: u64) {
         self.last_find = attempts;
         self.is_all_old |= self.first.is_some() && self.remaining.patterns() <= SHORT_LIST;
@@ -130,7 +129,6 @@ impl<'a> Forecast<'a> {
         self.all
     }
 
-    /// Returns the keys that are missing.
     fn missing(&self) -> Option<MissingKeys> {
         let mut wanted = MissingKeys::default();
         if self.remaining.is_of_each() {
@@ -213,7 +211,6 @@ fn attempts_for_all(wanted: &MissingKeys, chance: f64) -> f64 {
 
 /// The odds of a search for several keys.
 pub(super) struct Several {
-    /// The number of patterns.
     pub(super) patterns: usize,
     /// The number of keys that the search wants.
     pub(super) keys: u64,
@@ -303,11 +300,11 @@ fn ln_factorial(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::{Kind, Style};
+    use crate::pattern::{Kind, MatchOptions};
 
     fn patterns(texts: &[&str], kind: Kind) -> Vec<Pattern> {
-        let style = Style { kind, ..Style::default() };
-        texts.iter().map(|text| Pattern::new(text, style).unwrap()).collect()
+        let options = MatchOptions { kind, ..MatchOptions::default() };
+        texts.iter().map(|text| Pattern::new(text, options).unwrap()).collect()
     }
 
     #[test]

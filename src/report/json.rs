@@ -171,14 +171,14 @@ mod tests {
     use std::time::Duration;
 
     use crate::key::Seed;
-    use crate::pattern::Style;
+    use crate::pattern::MatchOptions;
 
     use super::*;
 
     /// No real search tries so many keys.
     #[test]
     fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
-        let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+        let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
         let public_key = Seed::new([7; 32]).public_key();
         let line = public_key.line("abc");
         let mut find =

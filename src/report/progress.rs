@@ -221,7 +221,6 @@ impl Part {
 /// The text between two parts.
 const BETWEEN: &str = ", ";
 
-/// Returns the whole line.
 pub(super) fn whole(parts: &[Part]) -> String {
     parts.iter().map(Part::longest).collect::<Vec<_>>().join(BETWEEN)
 }

@@ -45,9 +45,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a PreparedSearch,
-    /// The colors of stderr.
     err: Paint,
-    /// The colors of stdout.
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
     progress_line: Option<ProgressLine>,
@@ -56,7 +54,6 @@ pub struct Report<'a> {
     forecast: Forecast<'a>,
     /// Whether the estimates for scripts are printed.
     has_estimates: bool,
-    /// The recent progress.
     recent: Recent,
     /// The time of the last find.
     last_found: Duration,
@@ -288,7 +285,7 @@ impl<'a> Report<'a> {
     /// The range is empty if that is not the target of the pattern.
     fn matched(&self, find: &PublicFind, shown: Target) -> Range<usize> {
         let pattern = &self.search.patterns[find.patterns[0]];
-        if pattern.style().target != shown {
+        if pattern.options().target != shown {
             return 0..0;
         }
         let start = match shown {

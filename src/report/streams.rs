@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::escape::escaped;
 use crate::job::JobError;
 use crate::notice::{Notice, counted};
-use crate::plan::{ColorChoice, Diagnostic, OutputOptions, PlanError};
+use crate::plan::{ANOTHER_ENGINE, ColorChoice, Diagnostic, OutputOptions, PlanError};
 use crate::search::End;
 use anstyle::{AnsiColor, Style};
 use console::Term;
@@ -149,7 +149,7 @@ const UNUSABLE: u8 = 2;
 /// The status of a search that a limit ended.
 const LIMIT: u8 = 3;
 
-/// Returns the exit statusof a job.
+/// Returns the exit status of a job.
 #[must_use]
 pub fn status(ended: &Result<End, JobError>) -> u8 {
     match ended {
@@ -157,7 +157,6 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Ok(End::Timeout) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
         Err(JobError::Refused(PlanError::Usage(_) | PlanError::Diagnostics(_))) => UNUSABLE,
-        Err(JobError::Refused(PlanError::SelfTest(_))) => FAILURE,
         Err(_) => FAILURE,
     }
 }
@@ -189,7 +188,9 @@ pub fn plan_error(error: &PlanError, paint: Paint) -> String {
     match error {
         PlanError::Usage(usage) => if paint.enabled() { &usage.painted } else { &usage.plain }.clone(),
         PlanError::Diagnostics(diagnostics) => diagnostics.iter().map(|one| diagnostic(one, paint)).collect(),
-        PlanError::SelfTest(error) => diagnostic(&Diagnostic::new(error.to_string()), paint),
+        PlanError::SelfTest(error) => {
+            diagnostic(&Diagnostic::new(error.to_string()).hint(ANOTHER_ENGINE), paint)
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub enum MeasureError {
 impl Measure<'_> {
     /// Compares engines. Each runs for `time` in total, a part in each of [`ROUNDS`] rounds, one
     /// engine after the other. A machine whose speed drifts then favors none of them. The last
-    /// engine is the yardstick. With several threads, one of them also runs alone in each round, for
+    /// engine is the baseline. With several threads, one of them also runs alone in each round, for
     /// half as long.
     ///
     /// # Errors
@@ -98,13 +98,13 @@ impl Measure<'_> {
                 }
             }
         }
-        let yardstick = rates.last().cloned().unwrap_or_default();
+        let baseline = rates.last().cloned().unwrap_or_default();
         let measured =
             engines.iter().zip(rates.into_iter().zip(alone)).map(|(engine, (rates, alone))| Measured {
                 engine: engine.name(),
                 threads: engine.workers(self.threads.get()),
                 ratio: Spread::of(
-                    rates.iter().zip(&yardstick).map(|(rate, yardstick)| rate / yardstick).collect(),
+                    rates.iter().zip(&baseline).map(|(rate, baseline)| rate / baseline).collect(),
                 ),
                 rate: Spread::of(rates),
                 one_thread: (!alone.is_empty()).then(|| Spread::of(alone)),
@@ -226,11 +226,11 @@ mod tests {
 
     use super::*;
     use crate::engine::{self, Hit, SeedSource, Worker};
-    use crate::pattern::{Matcher, Style};
+    use crate::pattern::{MatchOptions, Matcher};
 
     #[test]
-    fn the_yardstick_measured_against_itself_is_one() {
-        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+    fn the_baseline_measured_against_itself_is_one() {
+        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
         let stop = Stop::new();
         let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
         let engines = [engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()];
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn no_attempts_give_no_rate() {
-        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
         let stop = Stop::new();
         let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
         let reference = engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_tries_nothing_is_not_the_fastest() {
-        let patterns = [Pattern::new("vanity", Style::default()).unwrap()];
+        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
         let stop = Stop::new();
         let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
         let reference = || engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();

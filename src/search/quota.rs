@@ -1,6 +1,6 @@
 //! The number of wanted keys, and the count of those that are left.
 
-use crate::pattern::PatternId;
+use crate::pattern::{Pattern, PatternId};
 
 /// The number of wanted keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +12,23 @@ pub enum Quota {
     Left(Vec<u64>),
     /// This number in total, whichever patterns match.
     Any(u64),
+}
+
+impl Quota {
+    /// Returns how many keys a search is expected to try. The figure is a rough one: it serves to
+    /// choose the size of tables.
+    pub(crate) fn expected_attempts(&self, patterns: &[Pattern]) -> f64 {
+        let attempts = patterns.iter().map(|pattern| pattern.odds().expected_attempts());
+        match self {
+            Self::Each(count) => *count as f64 * attempts.fold(0.0, f64::max),
+            Self::Left(counts) => counts
+                .iter()
+                .zip(attempts)
+                .map(|(count, attempts)| *count as f64 * attempts)
+                .fold(0.0, f64::max),
+            Self::Any(count) => *count as f64 * attempts.fold(f64::INFINITY, f64::min),
+        }
+    }
 }
 
 /// The part of a quota that is left.

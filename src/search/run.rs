@@ -399,7 +399,7 @@ impl Shared<'_> {
     }
 
     /// Passes a find to the observer, together with the finds that wait behind it. Returns their
-    /// number. If a error follows, the finds before it are kept.
+    /// number. If an error follows, the finds before it are kept.
     fn accept<O: Observer>(
         &self,
         first: Message,

@@ -111,9 +111,9 @@ impl Stop {
     }
 
     /// Returns a stop that SIGINT, SIGTERM and, on Linux, SIGHUP request, for the whole process. A
-    /// signal that was ignored when the process began stays ignored, on Linux. After [`Self::acknowledge`] has returned the request,
-    /// a further signal ends the process at once. Before that it has no effect, because `timeout`
-    /// and other tools send each signal twice.
+    /// signal that was ignored when the process began stays ignored, on Linux. After
+    /// [`Self::acknowledge`] has returned the request, a further signal ends the process at once.
+    /// Before that it has no effect, because `timeout` and other tools send each signal twice.
     ///
     /// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write,
     /// and no longer ends the process.

@@ -30,7 +30,6 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
 /// else. The key is wiped on drop.
 pub struct SeedStream(Box<Generator>);
 
-/// A ChaCha20 generator.
 enum Generator {
     Own(ChaCha20, InstructionSet),
     /// rand_chacha, which uses AVX2 and is as fast with it as our own.

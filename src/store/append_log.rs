@@ -33,7 +33,6 @@ impl AppendLog {
         Self(path)
     }
 
-    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

@@ -375,7 +375,7 @@ mod tests {
         fs::write(directory.path().join("key.pub"), "old").unwrap();
         let error =
             keep(&Destination::File(path.clone()), (&seed, &public), ["", "me", "text"], None).unwrap_err();
-        assert!(error.to_string().starts_with(&format!("the private key is in '{}'", path.display())));
+        assert!(error.to_string().ends_with(&format!("the private key is kept in '{}'", path.display())));
         assert!(error.hint().unwrap().ends_with(&public.line("me")));
         assert_eq!(fs::read_to_string(&path).unwrap(), "text");
         assert_eq!(fs::read(directory.path().join("key.pub")).unwrap(), b"old");

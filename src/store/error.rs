@@ -103,9 +103,7 @@ pub enum StoreError {
     NoFileName(PathBuf),
     /// The name of the private file is that of a public file.
     PublicName(PathBuf),
-    /// The path of the file is that of a directory.
     IsDirectory(PathBuf),
-    /// The directory does not exist.
     NoDirectory(PathBuf),
     /// The path exists, but is not a directory.
     NotADirectory(PathBuf),
@@ -121,7 +119,6 @@ pub enum StoreError {
         private_file: PathBuf,
         /// The public line, without a line end.
         line: String,
-        /// The error of the public file.
         source: FileError,
     },
     /// The public key does not belong to the seed. Nothing was written.
@@ -151,7 +148,9 @@ impl StoreError {
             Self::IsDirectory(path) => {
                 format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
             }
-            Self::NoDirectory(path) if path.is_symlink() => "choose another directory".to_owned(),
+            Self::NoDirectory(path) if path.is_symlink() => {
+                "it is a broken link: remove it, or choose another directory".to_owned()
+            }
             Self::NoDirectory(path) => {
                 let is_of_ssh = std::env::home_dir().is_some_and(|home| home.join(".ssh") == *path);
                 let mkdir = if is_of_ssh { "mkdir -m 700" } else { "mkdir" };
@@ -163,12 +162,7 @@ impl StoreError {
             }
             Self::Unusable(_, source) => unusable(source),
             Self::File(error) => return error.hint(),
-            Self::PublicFile { private_file, line, .. } => {
-                format!(
-                    "the private key is kept in {}; its public line is: {line}",
-                    escaped_path(private_file)
-                )
-            }
+            Self::PublicFile { line, .. } => format!("its public line is: {line}"),
             Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
         })
     }
@@ -198,7 +192,7 @@ impl fmt::Display for StoreError {
             }
             Self::File(error) => error.fmt(f),
             Self::PublicFile { private_file, source, .. } => {
-                write!(f, "the private key is in '{}', but {source}", escaped_path(private_file))
+                write!(f, "{source}; the private key is kept in '{}'", escaped_path(private_file))
             }
             Self::WrongKey(public) => {
                 write!(f, "the seed does not belong to the key {}", public.line(""))

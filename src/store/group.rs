@@ -20,26 +20,20 @@ const SPARE_FILES: u64 = 64;
 /// The files of a key pair that was kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
-    /// The file of the private key.
     pub private_file: PathBuf,
-    /// The file of the public line.
     pub public_file: PathBuf,
-    /// The format of the private key.
     pub format: Format,
 }
 
 /// A key pair to keep.
 #[derive(Clone, Copy)]
 pub struct NewPair<'a> {
-    /// The seed.
     pub seed: &'a Seed,
     /// Its public key.
     pub public_key: &'a PublicKey,
     /// The pattern from which the files get their names in a directory. It can have any characters.
     pub label: &'a str,
-    /// The comment on the public line.
     pub comment: &'a str,
-    /// The format of the private key.
     pub format: Format,
     /// The text that [`Seed::private_text`] made from the seed and the comment in that format.
     pub private_text: &'a str,
@@ -104,7 +98,6 @@ pub(super) fn keep_together(
     }
 }
 
-/// Syncs all files.
 fn sync(unnamed: &mut [Result<Unnamed, StoreError>]) {
     let written = unnamed.iter().flatten();
     let files: Vec<&TempKeyFile> = written.flat_map(|pair| [&pair.private, &pair.public]).collect();

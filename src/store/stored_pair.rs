@@ -21,11 +21,8 @@ use crate::sys::ForeignAccess;
 /// belongs to that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredPair {
-    /// The name of the private file.
     pub name: String,
-    /// The public key.
     pub public_key: PublicKey,
-    /// How the private key is stored.
     pub storage: Storage,
     /// The comment in the private file, if the file shows one.
     pub comment: Option<String>,

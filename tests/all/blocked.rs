@@ -315,7 +315,7 @@ fn every_number_of_threads_ends_within_a_second() {
         let (status, stderr, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
         let processors = std::thread::available_parallelism().unwrap().get();
-        let note = format!("note: {} threads are used", 32 * processors);
+        let note = format!("note: using {} threads", 32 * processors);
         assert!(processors >= 32 || stderr.contains(&note), "{stderr}");
         took
     });

@@ -12,7 +12,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing};
 use vanity_ed25519::key::PublicKey;
-use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_ed25519::wire::Target;
 
 /// A long search, which has the largest tables.
@@ -140,7 +140,8 @@ fn named(engine: &dyn Engine, seed: &[u8; 32]) -> String {
 
 #[test]
 fn every_candidate_has_the_key_that_dalek_derives() {
-    let everything = [Pattern::new(".", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
+    let everything =
+        [Pattern::new(".", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() }).unwrap()];
     let known = known();
     for engine in &engines() {
         batches(&**engine, &everything, &known.pairs, |pairs, hits| {
@@ -155,10 +156,10 @@ fn every_candidate_has_the_key_that_dalek_derives() {
 
 /// Returns patterns of every kind. Some hundreds of keys match each of the most likely ones.
 fn patterns() -> Vec<Pattern> {
-    let plain = Style::default();
-    let exact = Style { case_sensitive: true, ..plain };
-    let leet = Style { leet: true, ..plain };
-    let kind = |kind, style| Style { kind, ..style };
+    let plain = MatchOptions::default();
+    let exact = MatchOptions { case_sensitive: true, ..plain };
+    let leet = MatchOptions { leet: true, ..plain };
+    let kind = |kind, options| MatchOptions { kind, ..options };
     [
         ("ab", plain),
         ("aB", exact),
@@ -176,18 +177,18 @@ fn patterns() -> Vec<Pattern> {
         ("^A.*9$", kind(Kind::Regex, exact)),
         ("(abc|[0-9]{6}|x.y.z)", kind(Kind::Regex, plain)),
     ]
-    .map(|(text, style)| Pattern::new(text, style).unwrap())
+    .map(|(text, options)| Pattern::new(text, options).unwrap())
     .into()
 }
 
 /// Returns those of [`patterns`] that a fingerprint can show, and one more.
 fn patterns_of_fingerprints() -> Vec<Pattern> {
     let of_fingerprint = |pattern: &Pattern| {
-        let style = Style { target: Target::Fingerprint, ..pattern.style() };
-        Pattern::new(pattern.text(), style).ok()
+        let options = MatchOptions { target: Target::Fingerprint, ..pattern.options() };
+        Pattern::new(pattern.text(), options).ok()
     };
     let mut patterns: Vec<Pattern> = patterns().iter().filter_map(of_fingerprint).collect();
-    let suffix = Style { kind: Kind::Suffix, target: Target::Fingerprint, ..Style::default() };
+    let suffix = MatchOptions { kind: Kind::Suffix, target: Target::Fingerprint, ..MatchOptions::default() };
     patterns.insert(0, Pattern::new("ke", suffix).unwrap());
     patterns
 }
@@ -204,7 +205,7 @@ fn the_hits_are_the_keys_whose_fingerprints_match_and_no_others() {
 
 fn the_hits_are_right(all: &[Pattern]) {
     let known = known();
-    let target = all[0].style().target;
+    let target = all[0].options().target;
     let shown = |key: &PublicKey| -> Vec<bool> {
         let body = key.body(target);
         all.iter().map(|pattern| pattern.find(&body).is_some()).collect()

@@ -56,8 +56,8 @@ fn an_endless_pattern_file_is_refused_in_little_memory() {
         ("stdin", "yes | tr -d '\\n' | \"$0\" -f -"),
         ("stdin", "yes regex: | \"$0\" -f -"),
         ("stdin", "head -c 1G /dev/zero | tr '\\0' x | \"$0\" -f -"),
-        ("/dev/zero", "\"$0\" -f /dev/zero"),
-        (sparse.to_str().unwrap(), "\"$0\" -f \"$1\""),
+        ("'/dev/zero'", "\"$0\" -f /dev/zero"),
+        (&format!("'{}'", sparse.display()), "\"$0\" -f \"$1\""),
     ] {
         let ran = run(&mut script(&format!("ulimit -v 300000; {input}"), &sparse));
         assert_eq!(ran.status, Some(2), "{input}: {ran:?}");

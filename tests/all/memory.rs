@@ -19,7 +19,7 @@ use remains::{Needles, masked};
 use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
-use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
+use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 
 /// A pattern of twenty letters, which no machine finds.
@@ -240,7 +240,8 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     };
     let sizing = Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(1e6) };
     let engine = Remembering(engine::select(&name, sizing).unwrap());
-    let patterns = [Pattern::new("ab", Style { kind: Kind::Prefix, ..Style::default() }).unwrap()];
+    let patterns =
+        [Pattern::new("ab", MatchOptions { kind: Kind::Prefix, ..MatchOptions::default() }).unwrap()];
     let search = Search {
         engine: &engine,
         patterns: &patterns,

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use regex::bytes::{Regex, RegexBuilder};
-use vanity_ed25519::pattern::{Kind, Matcher, Pattern, PatternId, Style};
+use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternId};
 use vanity_ed25519::wire::{self, Target};
 
 /// The number of patterns in a list.
@@ -28,14 +28,14 @@ pub enum Naive {
 
 impl Naive {
     pub fn new(pattern: &Pattern) -> Self {
-        let style = pattern.style();
-        if style.kind != Kind::Regex {
-            let reads = |typed: u8| std::array::from_fn(|seen| reads_as(typed, seen as u8, style));
-            return Self::Text(pattern.text().bytes().map(reads).collect(), style.kind);
+        let options = pattern.options();
+        if options.kind != Kind::Regex {
+            let reads = |typed: u8| std::array::from_fn(|seen| reads_as(typed, seen as u8, options));
+            return Self::Text(pattern.text().bytes().map(reads).collect(), options.kind);
         }
         let mut regex = RegexBuilder::new(pattern.text());
         // Large automata are allowed, because they are the fastest.
-        regex.unicode(false).case_insensitive(!style.case_sensitive).dfa_size_limit(4 << 20);
+        regex.unicode(false).case_insensitive(!options.case_sensitive).dfa_size_limit(4 << 20);
         Self::Regex(regex.build().unwrap())
     }
 
@@ -59,10 +59,10 @@ impl Naive {
     }
 }
 
-fn reads_as(typed: u8, seen: u8, style: Style) -> bool {
+fn reads_as(typed: u8, seen: u8, options: MatchOptions) -> bool {
     let digits = ["a4", "b8", "e3", "g9", "i1", "l1", "o0", "s5", "t7", "z2"];
     let leet = || digits.iter().any(|pair| pair.as_bytes() == [typed.to_ascii_lowercase(), seen]);
-    typed == seen || !style.case_sensitive && typed.eq_ignore_ascii_case(&seen) || style.leet && leet()
+    typed == seen || !options.case_sensitive && typed.eq_ignore_ascii_case(&seen) || options.leet && leet()
 }
 
 /// Returns patterns that one random key in some hundred to some million matches.
@@ -91,7 +91,7 @@ fn patterns(random: &mut ChaCha20Rng, target: Target) -> Vec<Pattern> {
         };
         let text = if kind == Kind::Regex { text.replace('+', "[+]") } else { text };
         let (case_sensitive, leet) = (below(2) == 0, kind != Kind::Regex && below(4) == 0);
-        patterns.extend(Pattern::new(&text, Style { kind, case_sensitive, leet, target }));
+        patterns.extend(Pattern::new(&text, MatchOptions { kind, case_sensitive, leet, target }));
     }
     patterns
 }

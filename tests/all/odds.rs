@@ -11,7 +11,7 @@ use std::fs;
 
 use num_bigint::BigUint;
 use tempfile::TempDir;
-use vanity_ed25519::pattern::{Kind, Pattern, Style};
+use vanity_ed25519::pattern::{Kind, MatchOptions, Pattern};
 use vanity_ed25519::wire::{ALPHABET, Target};
 
 use crate::naive::Naive;
@@ -199,7 +199,7 @@ fn counting_finds_what_trying_all_bodies_finds() {
         let kind =
             kinds.iter().find(|(option, _)| options.contains(option)).map_or(Kind::Anywhere, |kind| kind.1);
         let (case_sensitive, leet) = (options.contains(&"-s"), options.contains(&"--leet"));
-        let style = Style { kind, case_sensitive, leet, target: Target::Key };
+        let style = MatchOptions { kind, case_sensitive, leet, target: Target::Key };
         let naive = Naive::new(&Pattern::new(pattern, style).unwrap());
         let bodies = SYMBOLS.len().pow(PLACES as u32);
         let body = |number: usize| -> [u8; PLACES] {

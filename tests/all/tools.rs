@@ -44,7 +44,7 @@ fn stdout_is_a_clean_file_for_openssl() {
     assert!(content.ends_with("\n-----END PRIVATE KEY-----\n"));
     assert_eq!(content.lines().count(), 3);
     assert!(!stderr.contains("PRIVATE KEY"));
-    let is_exposed = stderr.contains("warning: others can read the file that gets the private key");
+    let is_exposed = stderr.contains("warning: others can read the file that stdout goes to");
     assert_eq!(is_exposed, program::mode(&pem) & 0o077 != 0, "{stderr}");
 
     let pkey = || {

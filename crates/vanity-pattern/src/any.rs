@@ -17,9 +17,9 @@ const MOST_UNITED: usize = 32;
 /// is a lower and an upper bound.
 #[must_use]
 pub fn any_of<'a>(patterns: impl Iterator<Item = &'a Pattern> + Clone) -> Option<Bounds> {
-    let target = patterns.clone().next()?.style().target;
+    let target = patterns.clone().next()?.options().target;
     let (literals, others): (Vec<&Pattern>, Vec<&Pattern>) =
-        patterns.clone().partition(|pattern| pattern.style().kind != Kind::Regex);
+        patterns.clone().partition(|pattern| pattern.options().kind != Kind::Regex);
     let of_literals = chance_of_any(&literals, target);
     if let (Some(chance), []) = (of_literals, &others[..]) {
         return Odds::new(chance).map(Bounds::exact);

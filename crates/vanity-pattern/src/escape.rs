@@ -51,11 +51,14 @@ pub fn escaped_os(text: &OsStr) -> String {
     out
 }
 
-/// Returns the first `most` characters of `text`, [escaped] and in quotes. Dots follow if
-/// characters are missing.
+/// The most characters that [`quoted_start`] returns.
+const START: usize = 48;
+
+/// Returns the first 48 characters of `text`, [escaped] and in quotes. Dots follow if characters are
+/// missing.
 #[must_use]
-pub fn quoted_start(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+pub fn quoted_start(text: &str) -> String {
+    match text.char_indices().nth(START) {
         Some((end, _)) => format!("'{}'...", escaped(&text[..end])),
         None => format!("'{}'", escaped(text)),
     }

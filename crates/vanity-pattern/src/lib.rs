@@ -23,7 +23,7 @@ pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
 pub use syntax::nearest;
 pub use syntax::{
-    Identity, KINDS, Kind, Pattern, PatternError, PatternId, Reason, Remedy, Style, last_characters,
+    Identity, KINDS, Kind, MatchOptions, Pattern, PatternError, PatternId, Reason, Remedy, last_characters,
 };
 pub use variants::{Change, Variant, fitting, likelier};
 

@@ -16,17 +16,17 @@ use super::*;
 use crate::wire::{self, Body, Target};
 use ed25519_batch::simd::InstructionSet;
 
-fn style(kind: Kind, case_sensitive: bool, leet: bool) -> Style {
-    Style { kind, case_sensitive, leet, target: Target::Key }
+fn options(kind: Kind, case_sensitive: bool, leet: bool) -> MatchOptions {
+    MatchOptions { kind, case_sensitive, leet, target: Target::Key }
 }
 
 fn pattern(text: &str, kind: Kind) -> Pattern {
-    Pattern::new(text, style(kind, false, false)).unwrap_or_else(|error| panic!("{text}: {error}"))
+    Pattern::new(text, options(kind, false, false)).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn refusal(text: &str, kind: Kind) -> (Reason, Range<usize>) {
     let error =
-        Pattern::new(text, style(kind, false, false)).err().unwrap_or_else(|| panic!("{text} is accepted"));
+        Pattern::new(text, options(kind, false, false)).err().unwrap_or_else(|| panic!("{text} is accepted"));
     (error.reason().clone(), error.at())
 }
 
@@ -68,7 +68,7 @@ fn odds_of_expressions_equal_enumeration_of_short_bodies() {
     ];
     for case_sensitive in [false, true] {
         for text in regexes {
-            let Ok(regex) = Regex::new(text, style(Kind::Regex, case_sensitive, false)) else { continue };
+            let Ok(regex) = Regex::new(text, options(Kind::Regex, case_sensitive, false)) else { continue };
             for len in 1..=3 {
                 let (exact, dynamic) =
                     (enumerated(&regex, len), regex.chance(&Target::Key.positions()[..len]));
@@ -113,7 +113,7 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
     assert_eq!(refusal("ssh-ed25519 AAAA", Kind::Anywhere).0, Reason::Header);
     assert_eq!(refusal(wire::FIXED, Kind::Prefix).0, Reason::Header);
     assert_eq!(refusal("AAAAC3b", Kind::Prefix).0, Reason::Header);
-    assert!(Pattern::new("AAAAC3b", Style::default()).is_ok(), "it may stand elsewhere");
+    assert!(Pattern::new("AAAAC3b", MatchOptions::default()).is_ok(), "it may stand elsewhere");
     assert_eq!(refusal(&"x".repeat(44), Kind::Anywhere), (Reason::TooLong { len: 44, most: 43 }, 43..44));
     assert_eq!(refusal(&"x".repeat(41), Kind::Word).0, Reason::TooLong { len: 41, most: 40 });
     assert_eq!(refusal(&"x".repeat(43), Kind::Suffix).0, Reason::FirstCharacter(Some('x')));
@@ -131,9 +131,9 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
 #[test]
 fn the_target_is_known_and_named() {
     for (target, words) in [(Target::Key, "key text"), (Target::Fingerprint, "a fingerprint")] {
-        let style = Style { target, ..Style::default() };
-        assert_eq!(Matcher::new(&[Pattern::new("ab", style).unwrap()]).target(), target);
-        let error = Pattern::new("a=", style).err().unwrap();
+        let options = MatchOptions { target, ..MatchOptions::default() };
+        assert_eq!(Matcher::new(&[Pattern::new("ab", options).unwrap()]).target(), target);
+        let error = Pattern::new("a=", options).err().unwrap();
         assert_eq!(error.to_string(), format!("character 2, '=', never occurs in {words}"));
         assert_eq!((error.target(), error.remedy()), (target, Remedy::LeaveOutPadding));
     }
@@ -142,7 +142,7 @@ fn the_target_is_known_and_named() {
 #[test]
 fn leet_adds_the_digit_and_keeps_the_letter() {
     let leet = |text, case_sensitive, attempts: f64| {
-        let pattern = Pattern::new(text, style(Kind::Prefix, case_sensitive, true)).unwrap();
+        let pattern = Pattern::new(text, options(Kind::Prefix, case_sensitive, true)).unwrap();
         let expected = pattern.odds().expected_attempts();
         assert!((expected / attempts - 1.0).abs() < 1e-12, "{text}: {expected} is not {attempts}");
     };
@@ -205,9 +205,10 @@ fn the_likeliest_words_are_the_lower_bound_of_a_list_with_too_many_characters() 
 
 #[test]
 fn a_pattern_keeps_what_was_typed() {
-    let style = Style { kind: Kind::Anywhere, case_sensitive: true, leet: true, target: Target::Fingerprint };
-    let literal = Pattern::new("Alice", style).unwrap();
-    assert_eq!((literal.text(), literal.style(), Matcher::bytes_for(&literal)), ("Alice", style, 0));
+    let options =
+        MatchOptions { kind: Kind::Anywhere, case_sensitive: true, leet: true, target: Target::Fingerprint };
+    let literal = Pattern::new("Alice", options).unwrap();
+    assert_eq!((literal.text(), literal.options(), Matcher::bytes_for(&literal)), ("Alice", options, 0));
     let regex = |text| pattern(text, Kind::Regex);
     assert_eq!(regex("a.b").text(), "a.b");
     assert!(
@@ -307,8 +308,8 @@ fn random_patterns(
             text = text.replace('+', "[+]").replace("[a-m][+]", "[a-m]+");
         }
         let leet = kind != Kind::Regex && below(random, 3) == 0;
-        let style = Style { kind, case_sensitive: below(random, 2) == 0, leet, target };
-        patterns.extend(Pattern::new(&text, style));
+        let options = MatchOptions { kind, case_sensitive: below(random, 2) == 0, leet, target };
+        patterns.extend(Pattern::new(&text, options));
     }
     patterns
 }
@@ -327,10 +328,10 @@ fn a_matcher_of_some_patterns_keeps_their_ids() {
     assert!(Matcher::new(&[]).candidates(&[key]).is_empty());
 }
 
-fn any_style() -> impl Strategy<Value = Style> {
+fn any_options() -> impl Strategy<Value = MatchOptions> {
     let kinds = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word, Kind::Regex];
     (prop::sample::select(kinds.to_vec()), any::<bool>(), any::<bool>())
-        .prop_map(|(kind, case_sensitive, leet)| style(kind, case_sensitive, leet && kind != Kind::Regex))
+        .prop_map(|(kind, case_sensitive, leet)| options(kind, case_sensitive, leet && kind != Kind::Regex))
 }
 
 proptest! {
@@ -338,11 +339,11 @@ proptest! {
     /// digit.
     #[test]
     fn the_matcher_equals_plain_comparison(
-        typed in prop::collection::vec(("[AaIiLl14+]{1,4}", any_style()), 1..12),
+        typed in prop::collection::vec(("[AaIiLl14+]{1,4}", any_options()), 1..12),
         bodies in prop::collection::vec("[AaIiLl14+/]{43}", 1..8),
     ) {
         let patterns: Vec<Pattern> =
-            typed.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect();
+            typed.iter().filter_map(|(text, options)| Pattern::new(text, *options).ok()).collect();
         let matcher = Matcher::new(&patterns);
         for body in bodies {
             // The key has only four bits of character 0.
@@ -358,8 +359,8 @@ proptest! {
 
     /// Tests that any typed text gives a pattern or a reason, and never a panic.
     #[test]
-    fn any_text_gives_a_pattern_or_an_error(text in ".{0,60}", style in any_style()) {
-        if let Err(error) = Pattern::new(&text, style) {
+    fn any_text_gives_a_pattern_or_an_error(text in ".{0,60}", options in any_options()) {
+        if let Err(error) = Pattern::new(&text, options) {
             prop_assert!(error.at().end <= text.chars().count() + 1);
             prop_assert!(!error.to_string().is_empty());
         }

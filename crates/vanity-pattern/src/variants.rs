@@ -3,7 +3,7 @@
 //! Every variant is a [`Pattern`] of its own, so its odds are as exact as those of any other.
 
 use super::odds::Odds;
-use super::syntax::{Kind, LEET, Pattern, Style};
+use super::syntax::{Kind, LEET, MatchOptions, Pattern};
 
 /// The least factor by which a variant must be likelier. It is 1.5 for a single letter that also
 /// matches its digit.
@@ -53,18 +53,18 @@ impl Variant {
     /// Returns the pattern with these changes and the first `kept` characters of its text. Returns
     /// `None` if a change does not apply, or if no key can match.
     fn new(pattern: &Pattern, lasting: &[Change], kept: usize) -> Option<Self> {
-        let mut style = pattern.style();
+        let mut options = pattern.options();
         let whole = pattern.text().len();
         let text = if kept == whole { pattern.text() } else { pattern.text().get(..kept)? };
-        let is_literal = style.kind != Kind::Regex;
+        let is_literal = options.kind != Kind::Regex;
         let mut text = text.to_owned();
         for change in lasting {
             let applies = match change {
                 Change::AnyCase => {
-                    style.case_sensitive && text.bytes().any(|byte| byte.is_ascii_alphabetic())
+                    options.case_sensitive && text.bytes().any(|byte| byte.is_ascii_alphabetic())
                 }
-                Change::Leet => is_literal && !style.leet && text.bytes().any(|byte| digit(byte).is_some()),
-                Change::Anywhere => is_literal && style.kind != Kind::Anywhere,
+                Change::Leet => is_literal && !options.leet && text.bytes().any(|byte| digit(byte).is_some()),
+                Change::Anywhere => is_literal && options.kind != Kind::Anywhere,
                 Change::TwoParts => is_literal && kept >= 2 * PART,
                 Change::Shorter => false,
             };
@@ -72,20 +72,20 @@ impl Variant {
                 return None;
             }
             match change {
-                Change::AnyCase => style.case_sensitive = false,
-                Change::Leet => style.leet = true,
-                Change::Anywhere => style.kind = Kind::Anywhere,
+                Change::AnyCase => options.case_sensitive = false,
+                Change::Leet => options.leet = true,
+                Change::Anywhere => options.kind = Kind::Anywhere,
                 Change::TwoParts | Change::Shorter => {}
             }
         }
         // The other changes come before: the expression is made with them.
         if lasting.contains(&Change::TwoParts) {
-            text = in_two_parts(&text, style);
-            style = Style { kind: Kind::Regex, leet: false, ..style };
+            text = in_two_parts(&text, options);
+            options = MatchOptions { kind: Kind::Regex, leet: false, ..options };
         }
         let shorter = (kept < whole).then_some(Change::Shorter);
         let changes = lasting.iter().copied().chain(shorter).collect();
-        Some(Self { pattern: Pattern::new(&text, style).ok()?, changes, kept })
+        Some(Self { pattern: Pattern::new(&text, options).ok()?, changes, kept })
     }
 
     fn odds(&self) -> Odds {
@@ -99,7 +99,7 @@ pub fn likelier(pattern: &Pattern) -> Vec<Variant> {
     let whole = pattern.text().len();
     let mut variants: Vec<Variant> =
         LASTING.iter().filter_map(|change| Variant::new(pattern, &[*change], whole)).collect();
-    if pattern.style().kind != Kind::Regex {
+    if pattern.options().kind != Kind::Regex {
         let shorter = (1..=LEFT_OUT).filter_map(|less| whole.checked_sub(less)).filter(|kept| *kept >= KEPT);
         variants.extend(shorter.filter_map(|kept| Variant::new(pattern, &[], kept)));
     }
@@ -115,7 +115,7 @@ pub fn likelier(pattern: &Pattern) -> Vec<Variant> {
 /// it fits.
 pub fn fitting(pattern: &Pattern, fits: impl Fn(Odds) -> bool) -> Vec<Variant> {
     let whole = pattern.text().len();
-    let shortest = if pattern.style().kind == Kind::Regex { whole } else { 1 };
+    let shortest = if pattern.options().kind == Kind::Regex { whole } else { 1 };
     let longest = |changes: &[Change]| {
         let lengths = (shortest..=whole).rev();
         lengths.filter_map(|kept| Variant::new(pattern, changes, kept)).find(|variant| fits(variant.odds()))
@@ -153,14 +153,14 @@ fn digit(letter: u8) -> Option<char> {
 }
 
 /// Returns the expression for a literal in two parts, with any characters between them.
-fn in_two_parts(text: &str, style: Style) -> String {
-    let [before, after] = match style.kind {
+fn in_two_parts(text: &str, options: MatchOptions) -> String {
+    let [before, after] = match options.kind {
         Kind::Prefix => ["^", ""],
         Kind::Suffix => ["", "$"],
         Kind::Word => ["[+/]", "[+/]"],
         Kind::Anywhere | Kind::Regex => ["", ""],
     };
-    let read = |typed: char| match digit(typed as u8).filter(|_| style.leet) {
+    let read = |typed: char| match digit(typed as u8).filter(|_| options.leet) {
         Some(digit) => format!("[{typed}{digit}]"),
         None if typed == '+' => r"\+".to_owned(),
         None => typed.to_string(),
@@ -186,13 +186,13 @@ fn middle(text: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn pattern(text: &str, style: Style) -> Pattern {
-        Pattern::new(text, style).unwrap()
+    fn pattern(text: &str, options: MatchOptions) -> Pattern {
+        Pattern::new(text, options).unwrap()
     }
 
     fn texts(variants: &[Variant]) -> Vec<String> {
         let text = |variant: &Variant| {
-            let Style { kind, case_sensitive, leet, .. } = variant.pattern.style();
+            let MatchOptions { kind, case_sensitive, leet, .. } = variant.pattern.options();
             let flags = [(case_sensitive, "s"), (leet, "l")].into_iter().filter(|(on, _)| *on);
             format!(
                 "{kind:?} {}{}",
@@ -205,13 +205,13 @@ mod tests {
 
     #[test]
     fn variants_differ_in_one_way_and_the_likeliest_is_first() {
-        let variants = likelier(&pattern("vanity", Style::default()));
+        let variants = likelier(&pattern("vanity", MatchOptions::default()));
         assert_eq!(
             texts(&variants),
             ["Anywhere vani", "Anywhere vanit", "Regex van.*ity", "Anywhere l vanity"]
         );
-        let style = Style { kind: Kind::Prefix, case_sensitive: true, ..Style::default() };
-        let variants = likelier(&pattern("Abc", style));
+        let options = MatchOptions { kind: Kind::Prefix, case_sensitive: true, ..MatchOptions::default() };
+        let variants = likelier(&pattern("Abc", options));
         let expected = ["Anywhere s Abc", "Prefix Abc", "Prefix s l Abc"];
         assert_eq!(texts(&variants), expected, "three characters are the fewest");
         for variant in variants {
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn what_changes_nothing_is_no_variant() {
-        let exact = Style { case_sensitive: true, leet: true, ..Style::default() };
+        let exact = MatchOptions { case_sensitive: true, leet: true, ..MatchOptions::default() };
         assert_eq!(texts(&likelier(&pattern("77+", exact))), [""; 0]);
-        let regex = Style { kind: Kind::Regex, ..Style::default() };
+        let regex = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
         assert_eq!(texts(&likelier(&pattern("a.*b", regex))), [""; 0]);
-        let variants = likelier(&pattern("a.*b", Style { case_sensitive: true, ..regex }));
+        let variants = likelier(&pattern("a.*b", MatchOptions { case_sensitive: true, ..regex }));
         assert_eq!(texts(&variants), ["Regex a.*b"]);
     }
 
@@ -239,14 +239,14 @@ mod tests {
             ("abcd", Kind::Prefix, false, "^ab.*cd"),
             ("alice", Kind::Word, true, "[+/][a4][l1][i1].*c[e3][+/]"),
         ] {
-            assert_eq!(in_two_parts(text, Style { kind, leet, ..Style::default() }), expected);
+            assert_eq!(in_two_parts(text, MatchOptions { kind, leet, ..MatchOptions::default() }), expected);
         }
     }
 
     #[test]
     fn the_longest_beginning_comes_first_and_the_rest_keep_more() {
-        let word = pattern("alicebob", Style::default());
-        let most = pattern("aliceb", Style::default()).odds();
+        let word = pattern("alicebob", MatchOptions::default());
+        let most = pattern("aliceb", MatchOptions::default()).odds();
         let variants = fitting(&word, |odds| odds >= most);
         assert_eq!(variants[0].pattern.text(), "aliceb");
         assert_eq!(variants[0].changes, [Change::Shorter]);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::gpu::tests::{Faulty, Injected, devices};
-use crate::pattern::{Kind, Pattern, Style};
+use crate::pattern::{Kind, MatchOptions, Pattern};
 use crate::wire::Target;
 
 const LONG: Sizing = Sizing::for_attempts(1e9);
@@ -42,13 +42,13 @@ fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
 /// Returns lists of every kind of pattern: one, several and many patterns, with and without a
 /// filter that rejects most keys.
 fn lists(target: Target) -> Vec<Vec<Pattern>> {
-    let plain = Style { target, ..Style::default() };
-    let exact = Style { case_sensitive: true, ..plain };
-    let leet = Style { leet: true, ..plain };
-    let kind = |kind, style| Style { kind, ..style };
-    let list = |typed: &[(&str, Style)]| -> Vec<Pattern> {
+    let plain = MatchOptions { target, ..MatchOptions::default() };
+    let exact = MatchOptions { case_sensitive: true, ..plain };
+    let leet = MatchOptions { leet: true, ..plain };
+    let kind = |kind, options| MatchOptions { kind, ..options };
+    let list = |typed: &[(&str, MatchOptions)]| -> Vec<Pattern> {
         // Fingerprints have other symbols at their ends, so some patterns are refused.
-        typed.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect()
+        typed.iter().filter_map(|(text, options)| Pattern::new(text, *options).ok()).collect()
     };
     let regex = |text| (text, kind(Kind::Regex, plain));
     let mut words = Vec::new();
@@ -71,7 +71,7 @@ fn lists(target: Target) -> Vec<Vec<Pattern>> {
             ("g", kind(Kind::Suffix, exact)),
             ("loo", kind(Kind::Prefix, leet)),
         ]),
-        words.iter().filter_map(|(text, style)| Pattern::new(text, *style).ok()).collect(),
+        words.iter().filter_map(|(text, options)| Pattern::new(text, *options).ok()).collect(),
         list(&[regex("[0-9]{4}")]),
         list(&[regex("^A.*9")]),
         list(&[regex("a.*b.*c.*d.*[eg]$"), regex("x[yz]x"), ("word", plain)]),
@@ -96,7 +96,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
         assert_eq!(tried, known.len() as u64);
         let shows = |key: &[u8; 32]| {
             let key = crate::key::PublicKey(*key);
-            patterns.iter().any(|pattern| pattern.find(&key.body(pattern.style().target)).is_some())
+            patterns.iter().any(|pattern| pattern.find(&key.body(pattern.options().target)).is_some())
         };
         let expected: Vec<u64> =
             (0..).zip(&known).filter(|(_, (_, key))| shows(key)).map(|(index, _)| index).collect();
@@ -116,7 +116,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
 #[test]
 fn all_keys_of_all_rounds_are_tested_when_too_many_survive() {
     let Some(engine) = engine() else { return };
-    let any = Style { kind: Kind::Regex, ..Style::default() };
+    let any = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
     let patterns = [Pattern::new("[a-m]", any).unwrap()];
     let matcher = Matcher::new(&patterns);
     let mut worker = engine.gpu_worker();
@@ -145,7 +145,7 @@ fn larger_tables_are_tried_while_the_search_runs() {
     let Some(engine) = engine() else { return };
     let card = &engine.cards[0];
     add_sizes(card, &[25, 19]);
-    let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+    let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
     let matcher = Matcher::new(&patterns);
     let (mut worker, mut random) = (engine.worker(), Random([4; 32]));
     let (mut hits, mut windows) = (Vec::new(), std::collections::BTreeSet::new());
@@ -221,7 +221,8 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
         let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
-        let patterns = [Pattern::new("^[a-f]", Style { kind: Kind::Regex, ..Style::default() }).unwrap()];
+        let patterns =
+            [Pattern::new("^[a-f]", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() }).unwrap()];
         let matcher = Matcher::new(&patterns);
         let mut hits = Vec::new();
         let mut worker = engine.worker();
@@ -287,7 +288,7 @@ fn secrets_on_a_device_are_overwritten() {
     let (device, _) = Faulty::new(device);
     let seen = Arc::clone(&device.kept);
     let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
-    let patterns = [Pattern::new("abc", Style::default()).unwrap()];
+    let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
     let mut worker = engine.worker();
     worker.batch(&Matcher::new(&patterns), &mut OneKey([3; 32]), &mut Vec::new());
     let before = seen.lock().unwrap().searches;

@@ -43,7 +43,6 @@ impl Tuner {
         Self { sizes, best: 0, next: 1, rates, batches: 0, began: None, keys: 0 }
     }
 
-    /// Returns the number of windows of a size.
     pub(super) fn windows(&self, size: usize) -> usize {
         self.sizes[size]
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::reference::Reference;
-use crate::pattern::{Pattern, Style};
+use crate::pattern::{MatchOptions, Pattern};
 
 /// An engine with a fixed number of workers.
 struct Fixed {
@@ -60,7 +60,8 @@ fn fixed(workers: usize) -> Box<dyn Engine> {
 /// Returns whether a worker is one of `fixed`.
 fn is_of_graphics(worker: &mut dyn Worker) -> bool {
     let everything =
-        [Pattern::new(".", Style { kind: crate::pattern::Kind::Regex, ..Style::default() }).unwrap()];
+        [Pattern::new(".", MatchOptions { kind: crate::pattern::Kind::Regex, ..MatchOptions::default() })
+            .unwrap()];
     let mut hits = Vec::new();
     let tried = worker.batch(&Matcher::new(&everything), &mut Zeros, &mut hits);
     assert!(tried > 0 && hits.len() as u64 == tried);
@@ -101,8 +102,7 @@ fn the_candidates_are_each_alone_and_both() {
 
 #[test]
 fn a_fallback_reports_its_reason_once() {
-    let alone =
-        CpuFallback { processor: Box::new(Reference), notice: Mutex::new(Some(Notice::warning("why"))) };
+    let alone = Shared::new(Arc::new(Reference), Some(Notice::warning("why")));
     assert_eq!((alone.name(), alone.workers(3)), (Reference.name(), 3));
     assert_eq!(alone.notices(), [Notice::warning("why")]);
     assert!(alone.notices().is_empty());

@@ -115,20 +115,20 @@ FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
     return accepts[state / 64 / 32] >> (state / 64 % 32) & 1;
 }
 
-// Returns 1 if the bytes pass at least one sieve. They pass a sieve if they pass all its tests.
+// Returns 1 if the bytes pass at least one clause. They pass a clause if they pass all its tests.
 CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
 {
     uint stream[9];
     stream_of(stream, bytes, filter[0]);
-    GLOBAL const uint *sieve = filter + 2;
-    LOOP for (uint number = 0; number < filter[1]; number++, sieve += 4) {
+    GLOBAL const uint *clause = filter + 2;
+    LOOP for (uint number = 0; number < filter[1]; number++, clause += 4) {
         uint passed = 1;
-        LOOP for (uint row = 0; passed && row < sieve[0]; row++)
-            passed = passes_row(bytes, filter + sieve[1] + row * ROW_WORDS);
-        if (passed && sieve[2])
-            passed = passes_bloom(stream, filter + sieve[2], from);
-        if (passed && sieve[3])
-            passed = passes_walk(stream, filter + sieve[3]);
+        LOOP for (uint row = 0; passed && row < clause[0]; row++)
+            passed = passes_row(bytes, filter + clause[1] + row * ROW_WORDS);
+        if (passed && clause[2])
+            passed = passes_bloom(stream, filter + clause[2], from);
+        if (passed && clause[3])
+            passed = passes_walk(stream, filter + clause[3]);
         if (passed)
             return 1;
     }

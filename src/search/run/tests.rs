@@ -13,13 +13,13 @@ use super::*;
 use crate::engine::{Engine, SeedSource, Worker};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
-use crate::pattern::{Kind, Pattern, Style};
+use crate::pattern::{Kind, MatchOptions, Pattern};
 use crate::search::{Preparation, Signal};
 use crate::wire::Target;
 
 fn patterns(typed: &[&str]) -> Vec<Pattern> {
-    let style = Style { kind: Kind::Regex, ..Style::default() };
-    typed.iter().map(|text| Pattern::new(text, style).unwrap()).collect()
+    let options = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
+    typed.iter().map(|text| Pattern::new(text, options).unwrap()).collect()
 }
 
 fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
@@ -438,7 +438,7 @@ impl SeedSource for RepeatableSeeds {
 /// geometric, with the computed odds.
 #[test]
 fn the_attempts_of_searches_are_geometric() {
-    let patterns = [Pattern::new("ab", Style::default()).unwrap()];
+    let patterns = [Pattern::new("ab", MatchOptions::default()).unwrap()];
     let odds = patterns[0].odds().probability();
     for engine in engines() {
         let engine = Repeatable::new(&*engine);
@@ -481,21 +481,21 @@ fn the_gaps_between_finds_of_devices_are_geometric() {
 }
 
 fn the_gaps_of_every_kind_are_geometric(engine: &dyn Engine, most_finds: u64) {
-    let key = Style::default();
-    let fingerprint = Style { target: Target::Fingerprint, ..key };
-    let kind = |kind, style| Style { kind, ..style };
-    for (text, style, finds) in [
+    let key = MatchOptions::default();
+    let fingerprint = MatchOptions { target: Target::Fingerprint, ..key };
+    let kind = |kind, options| MatchOptions { kind, ..options };
+    for (text, options, finds) in [
         ("ab", key, 40_000),
         ("a", kind(Kind::Prefix, key), 40_000),
         ("z", kind(Kind::Suffix, key), 40_000),
-        ("o", kind(Kind::Word, Style { leet: true, ..key }), 10_000),
+        ("o", kind(Kind::Word, MatchOptions { leet: true, ..key }), 10_000),
         ("[0-9]{3}", kind(Kind::Regex, key), 40_000),
         ("a.*b.*c.*d", kind(Kind::Regex, key), 40_000),
         ("ab", fingerprint, 40_000),
         ("k", kind(Kind::Prefix, fingerprint), 40_000),
         ("Q", kind(Kind::Suffix, fingerprint), 40_000),
     ] {
-        check_gaps(engine, &[Pattern::new(text, style).unwrap()], finds.min(most_finds));
+        check_gaps(engine, &[Pattern::new(text, options).unwrap()], finds.min(most_finds));
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Batch<F: Field> {
     field: F,
     table: Arc<Table>,
     /// The number of vectors of keys.
-    groups: usize,
+    vectors: usize,
     /// The digits of all keys, ordered by window.
     digits: HugeVec<u32>,
     /// The additions of a window. After the last window each holds the division for the Edwards y.
@@ -62,8 +62,8 @@ impl<F: Field> Batch<F> {
     pub fn in_pages(pages: &HugePages, field: F, table: Arc<Table>, keys: usize) -> Self {
         let mut batch = Self {
             field,
-            groups: 0,
-            additions: pages.vec(Self::groups(keys)),
+            vectors: 0,
+            additions: pages.vec(Self::vectors(keys)),
             digits: pages.vec(Self::digits(&table, keys)),
             table: Arc::clone(&table),
             numbers: Numbers::new(field),
@@ -75,7 +75,8 @@ impl<F: Field> Batch<F> {
     /// Returns whether the buffers are large enough for a table and `keys` keys.
     #[must_use]
     pub fn has_room(&self, table: &Table, keys: usize) -> bool {
-        Self::groups(keys) <= self.additions.capacity() && Self::digits(table, keys) <= self.digits.capacity()
+        Self::vectors(keys) <= self.additions.capacity()
+            && Self::digits(table, keys) <= self.digits.capacity()
     }
 
     /// Changes the table and the number of keys.
@@ -86,17 +87,16 @@ impl<F: Field> Batch<F> {
     pub fn change(&mut self, table: Arc<Table>, keys: usize) {
         assert!(self.has_room(&table, keys), "no room for {keys} keys");
         self.digits.resize(Self::digits(&table, keys), 0);
-        (self.table, self.groups) = (table, Self::groups(keys));
+        (self.table, self.vectors) = (table, Self::vectors(keys));
     }
 
-    /// Returns the number of vectors for this number of keys.
-    fn groups(keys: usize) -> usize {
+    fn vectors(keys: usize) -> usize {
         keys.div_ceil(<F::Simd as Words>::LANES)
     }
 
     /// Returns the number of digits, for a table and `keys` keys.
     fn digits(table: &Table, keys: usize) -> usize {
-        table.windows() * stride(Self::groups(keys) * <F::Simd as Words>::LANES)
+        table.windows() * stride(Self::vectors(keys) * <F::Simd as Words>::LANES)
     }
 
     fn wipe(&mut self) {
@@ -104,19 +104,19 @@ impl<F: Field> Batch<F> {
         self.digits.wipe();
     }
 
-    /// Sets the scalars of vector `group`, as little-endian words. Only the 251 bits that clamping
+    /// Sets the scalars of one vector, as little-endian words. Only the 251 bits that clamping
     /// leaves free count.
     #[inline(always)]
-    pub fn set(&mut self, group: usize, scalars: &[Word<F>; 4]) {
+    pub fn set(&mut self, vector: usize, scalars: &[Word<F>; 4]) {
         let lanes = <F::Simd as Words>::LANES;
-        let (simd, stride) = (self.field.simd(), stride(self.groups * lanes));
+        let (simd, stride) = (self.field.simd(), stride(self.vectors * lanes));
         let (table, digits) = (&self.table, &mut *self.digits);
         table.digits(
             simd,
             scalars,
             #[inline(always)]
             |window, digit| {
-                let place = &mut digits[window * stride + group * lanes..][..lanes];
+                let place = &mut digits[window * stride + vector * lanes..][..lanes];
                 simd.store_u32(digit, place);
                 // `begin` uses both windows as soon as the last scalar is set.
                 if window < 2 {
@@ -137,7 +137,7 @@ impl<F: Field> Batch<F> {
     ///
     /// Panics if the number of keys is not that of the batch, rounded up to whole vectors.
     pub fn public_keys(&mut self, keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
-        assert!(keys.len() == self.groups * <F::Simd as Words>::LANES, "a batch is full");
+        assert!(keys.len() == self.vectors * <F::Simd as Words>::LANES, "a batch is full");
         let outcome = self.all_windows(keys);
         wipe(&mut self.digits);
         outcome
@@ -170,17 +170,17 @@ impl<F: Field> Batch<F> {
     /// Opens the additions of the points of window 1 to those of window 0.
     #[inline(always)]
     fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
-        let low = Pass::new(field, table, digits, groups, 0);
-        let high = Pass::new(field, table, digits, groups, 1);
+        let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
+        let low = Pass::new(field, table, digits, vectors, 0);
+        let high = Pass::new(field, table, digits, vectors, 1);
         let mut product = field.one();
         additions.clear();
-        for group in 0..groups {
-            if group + AHEAD < groups {
-                low.prefetch(group + AHEAD);
-                high.prefetch(group + AHEAD);
+        for vector in 0..vectors {
+            if vector + AHEAD < vectors {
+                low.prefetch(vector + AHEAD);
+                high.prefetch(vector + AHEAD);
             }
-            let (a, b) = (low.fetch(group), high.fetch(group));
+            let (a, b) = (low.fetch(vector), high.fetch(vector));
             additions.push(Addition::open(field, &a, &b, &mut product));
         }
         invert(field, &product).ok_or(ZeroProduct)
@@ -189,17 +189,17 @@ impl<F: Field> Batch<F> {
     /// Closes the additions of the window before, and opens those of `window`.
     #[inline(always)]
     fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
-        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
+        let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
+        let (pass, additions) = (Pass::new(field, table, digits, vectors, window), &mut additions[..]);
         let mut product = field.one();
         for block in pass.blocks() {
             let ahead = pass.ahead(block.start);
             close(&pass, additions, block.clone(), &ahead, &mut inverse);
             for step in block {
                 ahead.prefetch_part(Loop::Open, step);
-                let group = pass.group(step);
-                let addition = &mut additions[group];
-                let (sum, point) = (addition.negative_sum(), pass.fetch(group));
+                let vector = pass.vector(step);
+                let addition = &mut additions[vector];
+                let (sum, point) = (addition.negative_sum(), pass.fetch(vector));
                 *addition = Addition::open(field, &sum, &point, &mut product);
             }
         }
@@ -209,15 +209,15 @@ impl<F: Field> Batch<F> {
     /// Closes the additions of the window before, and opens the divisions for the Edwards y.
     #[inline(always)]
     fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
-        let Self { field, ref table, groups, ref numbers, ref digits, ref mut additions } = *self;
-        let (pass, additions) = (Pass::new(field, table, digits, groups, window), &mut additions[..]);
+        let Self { field, ref table, vectors, ref numbers, ref digits, ref mut additions } = *self;
+        let (pass, additions) = (Pass::new(field, table, digits, vectors, window), &mut additions[..]);
         let mut product = field.one();
         let mut last_additions = Vec::with_capacity(BLOCK);
         for block in pass.blocks() {
             close(&pass, additions, block.clone(), &pass.ahead(block.start), &mut inverse);
             for step in block.clone() {
-                let group = pass.group(step);
-                let (a, b) = (additions[group].negative_sum(), pass.fetch(group));
+                let vector = pass.vector(step);
+                let (a, b) = (additions[vector].negative_sum(), pass.fetch(vector));
                 let last = LastAddition::new(field, &a, &b, numbers);
                 // So the push never asks for more memory, which would be a call.
                 assert!(last_additions.len() < last_additions.capacity(), "there is room for a block");
@@ -225,7 +225,7 @@ impl<F: Field> Batch<F> {
             }
             for step in block.clone() {
                 let [numerator, denominator] = last_additions[step - block.start].y(field, numbers);
-                *additions[pass.group(step)].division() =
+                *additions[pass.vector(step)].division() =
                     Division::open(field, &numerator, denominator, &mut product);
             }
             last_additions.clear();
@@ -237,13 +237,13 @@ impl<F: Field> Batch<F> {
     /// Computes the Edwards y of each key.
     #[inline(always)]
     fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
-        let Self { field, ref table, groups, ref digits, ref mut additions, .. } = *self;
+        let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
         let lanes = <F::Simd as Words>::LANES;
         let last = table.windows() - 1;
-        let (pass, additions) = (Pass::new(field, table, digits, groups, last), &mut additions[..]);
-        for group in (0..groups).rev().map(|step| pass.group(step)) {
-            let words = field.words(additions[group].division().close(field, &mut inverse));
-            field.simd().store_rows(words, &mut keys[group * lanes..]);
+        let (pass, additions) = (Pass::new(field, table, digits, vectors, last), &mut additions[..]);
+        for vector in (0..vectors).rev().map(|step| pass.vector(step)) {
+            let words = field.words(additions[vector].division().close(field, &mut inverse));
+            field.simd().store_rows(words, &mut keys[vector * lanes..]);
         }
     }
 }
@@ -259,17 +259,17 @@ fn close<F: Field>(
 ) {
     let field = pass.field;
     for step in block.clone() {
-        let group = pass.group(step);
-        pass.prefetch(group);
+        let vector = pass.vector(step);
+        pass.prefetch(vector);
         ahead.prefetch_part(Loop::Slope, step);
-        additions[group].find_slope(field, inverse);
+        additions[vector].find_slope(field, inverse);
     }
     for step in block.clone() {
         ahead.prefetch_part(Loop::X, step);
-        additions[pass.group(step)].find_x(field);
+        additions[pass.vector(step)].find_x(field);
     }
     for step in block {
         ahead.prefetch_part(Loop::Y, step);
-        additions[pass.group(step)].find_y(field);
+        additions[pass.vector(step)].find_y(field);
     }
 }

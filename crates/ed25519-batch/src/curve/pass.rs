@@ -17,7 +17,7 @@ use crate::simd::{Cache, CacheLine, Words, prefetch_at};
 pub(super) const BLOCK: usize = 8;
 
 /// The distance, in blocks, between a prefetch for the second-level cache and the use. 1 and 4 are
-/// slower by 0 to 2 % (RESULTS.txt, entry 19).
+/// slower by up to 2% (RESULTS.txt, entry 19).
 const BLOCKS_AHEAD: usize = 2;
 
 /// The same, in vectors.
@@ -49,49 +49,48 @@ pub(super) struct Pass<'a, F> {
     all_digits: &'a [u32],
     /// The digits of this window.
     digits: &'a [u32],
-    /// The number of vectors.
-    groups: usize,
+    vectors: usize,
 }
 
 impl<'a, F: Field> Pass<'a, F> {
     const LANES: usize = <F::Simd as Words>::LANES;
 
-    /// Returns the pass of `window`. `digits` are those of all windows, for `groups` vectors.
+    /// Returns the pass of `window`. `digits` are those of all windows, for `vectors` vectors.
     #[inline(always)]
-    pub(super) fn new(field: F, table: &'a Table, digits: &'a [u32], groups: usize, window: usize) -> Self {
+    pub(super) fn new(field: F, table: &'a Table, digits: &'a [u32], vectors: usize, window: usize) -> Self {
         let all_digits = digits;
-        let keys = groups * Self::LANES;
+        let keys = vectors * Self::LANES;
         let digits = &digits[window * stride(keys)..][..keys];
-        Self { field, table, window, entries: table.window(window), all_digits, digits, groups }
+        Self { field, table, window, entries: table.window(window), all_digits, digits, vectors }
     }
 
     /// Returns the steps of the pass, as one range for each block.
     pub(super) fn blocks(self) -> impl Iterator<Item = Range<usize>> {
-        (0..self.groups).step_by(BLOCK).map(move |first| first..self.groups.min(first + BLOCK))
+        (0..self.vectors).step_by(BLOCK).map(move |first| first..self.vectors.min(first + BLOCK))
     }
 
     /// Returns the vector that a step works on. Even windows go backward.
     #[inline(always)]
-    pub(super) fn group(&self, step: usize) -> usize {
-        if self.window.is_multiple_of(2) { self.groups - 1 - step } else { step }
+    pub(super) fn vector(&self, step: usize) -> usize {
+        if self.window.is_multiple_of(2) { self.vectors - 1 - step } else { step }
     }
 
     /// Returns the points of the window for one vector.
     #[inline(always)]
-    pub(super) fn fetch(&self, group: usize) -> Point<F> {
-        fetch(self.field, self.entries, self.digits(group))
+    pub(super) fn fetch(&self, vector: usize) -> Point<F> {
+        fetch(self.field, self.entries, self.digits(vector))
     }
 
     /// Prefetches the entries of one vector into the first-level cache.
     #[inline(always)]
-    pub(super) fn prefetch(&self, group: usize) {
-        prefetch_at(self.entries, self.digits(group), Cache::First);
+    pub(super) fn prefetch(&self, vector: usize) {
+        prefetch_at(self.entries, self.digits(vector), Cache::First);
     }
 
     /// Returns the digits of one vector.
     #[inline(always)]
-    fn digits(&self, group: usize) -> &'a [u32] {
-        &self.digits[group * Self::LANES..][..Self::LANES]
+    fn digits(&self, vector: usize) -> &'a [u32] {
+        &self.digits[vector * Self::LANES..][..Self::LANES]
     }
 
     /// Returns the entries to prefetch during the block that begins with `step`. They are used
@@ -100,11 +99,11 @@ impl<'a, F: Field> Pass<'a, F> {
     pub(super) fn ahead(&self, step: usize) -> Ahead<'a, F> {
         let first = step + VECTORS_AHEAD;
         let next = self.window + 1;
-        if first < self.groups {
+        if first < self.vectors {
             self.entries_from(first)
         } else if next < self.table.windows() {
-            Self::new(self.field, self.table, self.all_digits, self.groups, next)
-                .entries_from(first - self.groups)
+            Self::new(self.field, self.table, self.all_digits, self.vectors, next)
+                .entries_from(first - self.vectors)
         } else {
             Ahead { entries: self.entries, digits: &[], field: PhantomData }
         }
@@ -113,10 +112,13 @@ impl<'a, F: Field> Pass<'a, F> {
     /// Returns the entries of a block of steps.
     #[inline(always)]
     fn entries_from(&self, first: usize) -> Ahead<'a, F> {
-        let (first, last) = (first.min(self.groups), self.groups.min(first + BLOCK));
-        let groups =
-            if self.window.is_multiple_of(2) { self.groups - last..self.groups - first } else { first..last };
-        let digits = &self.digits[groups.start * Self::LANES..groups.end * Self::LANES];
+        let (first, last) = (first.min(self.vectors), self.vectors.min(first + BLOCK));
+        let vectors = if self.window.is_multiple_of(2) {
+            self.vectors - last..self.vectors - first
+        } else {
+            first..last
+        };
+        let digits = &self.digits[vectors.start * Self::LANES..vectors.end * Self::LANES];
         Ahead { entries: self.entries, digits, field: PhantomData }
     }
 }

@@ -101,7 +101,6 @@ impl Table {
         &self.windows
     }
 
-    /// Returns the number of windows.
     pub(super) fn windows(&self) -> usize {
         self.windows.len()
     }
@@ -265,7 +264,6 @@ pub(super) fn digits<S: Words>(
     }
 }
 
-/// Returns the number of entries of all windows.
 fn entries_of(windows: &[Window]) -> usize {
     windows.last().map_or(0, |last| last.first + (1 << last.index_bits))
 }
@@ -398,7 +396,6 @@ impl Jacobian {
     }
 }
 
-/// Returns the negative of a point.
 fn negative(point: &CacheLine) -> CacheLine {
     let (x, y) = coordinates(point);
     entry(x, Element::new(0) - y)

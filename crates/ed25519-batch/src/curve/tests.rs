@@ -76,9 +76,9 @@ fn keys<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) -> Result<
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
     let mut batch = Batch::new(field, Arc::clone(table), scalars.len());
-    for (group, scalars) in scalars.chunks(lanes).enumerate() {
+    for (vector, scalars) in scalars.chunks(lanes).enumerate() {
         simd.run(|| {
-            batch.set(group, &simd.transpose_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
+            batch.set(vector, &simd.transpose_bytes(|lane| scalars.get(lane).unwrap_or(&scalars[0])));
         });
     }
     let mut keys = vec![[0; 32]; scalars.len().next_multiple_of(lanes)];

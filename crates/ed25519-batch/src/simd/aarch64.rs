@@ -11,6 +11,7 @@ use std::arch::asm;
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
 use super::sha512::Sha512;
+use super::token::{accesses, instructions, too_short};
 use super::words::{Bytes64, Doubles, Halves, Words};
 
 /// The token of NEON, with 2 lanes (every aarch64 processor that runs a general system). It also
@@ -25,7 +26,7 @@ impl Neon {
     ///
     /// Returns the name of the instruction set if the processor lacks it.
     pub fn detect() -> Result<Self, Missing> {
-        need(&["neon"]).map(|()| Self(Sha512::detect().ok()))
+        need("neon").map(|()| Self(Sha512::detect().ok()))
     }
 
     /// Returns the token without the instructions for SHA-512.
@@ -79,19 +80,6 @@ fn accumulate(
     (low, high)
 }
 
-/// Defines methods that are one expression of intrinsics, without an access to memory.
-macro_rules! instructions {
-    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) -> $result {
-                // SAFETY: only detection makes the token, so the processor has the instruction.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 /// Shifts each word left by `bits`, -64 to 64. Negative numbers shift right.
 #[target_feature(enable = "neon")]
 #[inline]
@@ -121,34 +109,11 @@ impl Words for Neon {
         self.0
     }
 
-    #[inline(always)]
-    fn load(self, words: &[u64]) -> uint64x2_t {
-        let words: &[u64; 2] = words.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is
-        // allowed.
-        unsafe { vld1q_u64(words.as_ptr()) }
-    }
-
-    #[inline(always)]
-    fn store(self, a: uint64x2_t, words: &mut [u64]) {
-        let words: &mut [u64; 2] = words.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load`.
-        unsafe { vst1q_u64(words.as_mut_ptr(), a) }
-    }
-
-    #[inline(always)]
-    fn load_u32(self, halves: &[u32]) -> uint64x2_t {
-        let halves: &[u32; 2] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 8 bytes, and any alignment is
-        // allowed.
-        unsafe { vmovl_u32(vld1_u32(halves.as_ptr())) }
-    }
-
-    #[inline(always)]
-    fn store_u32(self, a: uint64x2_t, halves: &mut [u32]) {
-        let halves: &mut [u32; 2] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_u32`.
-        unsafe { vst1_u32(halves.as_mut_ptr(), vmovn_u64(a)) }
+    accesses! {
+        load load [u64; 2] -> uint64x2_t = |from| vld1q_u64(from);
+        load load_u32 [u32; 2] -> uint64x2_t = |from| vmovl_u32(vld1_u32(from));
+        store store(a: uint64x2_t) [u64; 2] = |to| vst1q_u64(to, a);
+        store store_u32(a: uint64x2_t) [u32; 2] = |to| vst1_u32(to, vmovn_u64(a));
     }
 
     #[inline(always)]
@@ -246,19 +211,9 @@ impl Halves for Neon {
             vreinterpretq_u64_u32(shift_u32(vreinterpretq_u32_u64(a), -N.cast_signed()));
     }
 
-    #[inline(always)]
-    fn load_all_u32(self, halves: &[u32]) -> uint64x2_t {
-        let halves: &[u32; 4] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is
-        // allowed.
-        unsafe { vreinterpretq_u64_u32(vld1q_u32(halves.as_ptr())) }
-    }
-
-    #[inline(always)]
-    fn store_all_u32(self, a: uint64x2_t, halves: &mut [u32]) {
-        let halves: &mut [u32; 4] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_all_u32`.
-        unsafe { vst1q_u32(halves.as_mut_ptr(), vreinterpretq_u32_u64(a)) }
+    accesses! {
+        load load_all_u32 [u32; 4] -> uint64x2_t = |from| vreinterpretq_u64_u32(vld1q_u32(from));
+        store store_all_u32(a: uint64x2_t) [u32; 4] = |to| vst1q_u32(to, vreinterpretq_u32_u64(a));
     }
 
     #[inline(always)]
@@ -515,8 +470,3 @@ const FOURS: [[u8; 16]; 4] = {
 
 /// The values of the bits that [`Bytes64::high_bits`] sums, for each half of a vector.
 const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
-
-#[cold]
-fn too_short() -> ! {
-    panic!("a vector from or to a slice that is shorter")
-}

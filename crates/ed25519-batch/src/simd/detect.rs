@@ -2,28 +2,21 @@
 
 /// The environment variable that switches instruction sets off, as a list with commas. It lets a
 /// test run the code for an older processor. It cannot add a set that the processor lacks.
-pub const WITHOUT: &str = "VANITY_WITHOUT";
+pub const DISABLE_ENV: &str = "VANITY_WITHOUT";
 
 /// Returns the names of the detected instruction sets that matter to a search, without those that
-/// [`WITHOUT`] switches off.
+/// [`DISABLE_ENV`] switches off.
 #[must_use]
 pub fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
-    let known = [
-        ("avx2", is_x86_feature_detected!("avx2")),
-        ("fma", is_x86_feature_detected!("fma")),
-        ("bmi2", is_x86_feature_detected!("bmi2")),
-        ("popcnt", is_x86_feature_detected!("popcnt")),
-        ("adx", is_x86_feature_detected!("adx")),
-        ("sha", is_x86_feature_detected!("sha")),
-        ("avxifma", is_x86_feature_detected!("avxifma")),
-        ("avx512f", is_x86_feature_detected!("avx512f")),
-        ("avx512vl", is_x86_feature_detected!("avx512vl")),
-        ("avx512dq", is_x86_feature_detected!("avx512dq")),
-        ("avx512bw", is_x86_feature_detected!("avx512bw")),
-        ("avx512ifma", is_x86_feature_detected!("avx512ifma")),
-        ("avx512vbmi", is_x86_feature_detected!("avx512vbmi")),
-    ];
+    macro_rules! known {
+        ($($set:tt)*) => { [$(($set, is_x86_feature_detected!($set))),*] };
+    }
+    #[cfg(target_arch = "x86_64")]
+    let known = known! {
+        "avx2" "fma" "bmi2" "popcnt" "adx" "sha" "avxifma"
+        "avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512ifma" "avx512vbmi"
+    };
     #[cfg(target_arch = "aarch64")]
     let known = [
         ("neon", std::arch::is_aarch64_feature_detected!("neon")),
@@ -32,7 +25,7 @@ pub fn detected() -> Vec<&'static str> {
     ];
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let known: [(&str, bool); 0] = [];
-    let without = std::env::var(WITHOUT).unwrap_or_default();
+    let without = std::env::var(DISABLE_ENV).unwrap_or_default();
     let switched_off = |set: &str| without.split(',').any(|name| name.trim() == set);
     known.into_iter().filter_map(|(set, has)| (has && !switched_off(set)).then_some(set)).collect()
 }
@@ -49,10 +42,10 @@ impl std::fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Returns an error unless the processor has all of `sets`.
+/// Returns an error unless the processor has all of `sets`, which are separated by commas.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(super) fn need(sets: &[&'static str]) -> Result<(), Missing> {
+pub(super) fn need(sets: &'static str) -> Result<(), Missing> {
     let detected = detected();
-    let missing: Vec<_> = sets.iter().copied().filter(|set| !detected.contains(set)).collect();
+    let missing: Vec<_> = sets.split(',').filter(|set| !detected.contains(set)).collect();
     if missing.is_empty() { Ok(()) } else { Err(Missing(missing)) }
 }

@@ -18,6 +18,30 @@ pub trait Extends: Copy + Send + Sync + 'static {
     fn run_both<R>(self, work: impl FnOnce() -> R) -> R;
 }
 
+/// Makes a token, which holds the token of a base, a set that extends the base. The function runs
+/// code with the instructions of both.
+#[cfg(target_arch = "x86_64")]
+macro_rules! extends {
+    ($set:ident: $base:ident by $run:ident) => {
+        impl Extends for $set {
+            type Base = $base;
+
+            #[inline(always)]
+            fn base(self) -> $base {
+                self.0
+            }
+
+            #[inline(always)]
+            fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
+                // SAFETY: only detection makes the token, so the processor has the instructions.
+                unsafe { $run(work) }
+            }
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(super) use extends;
+
 /// Defines methods that call the same method of the base.
 macro_rules! as_base {
     ($($(#[$only:meta])? $method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {

@@ -33,7 +33,7 @@ mod x86;
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::Neon;
 pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
-pub use detect::{Missing, WITHOUT, detected};
+pub use detect::{DISABLE_ENV, Missing, detected};
 #[cfg(target_arch = "x86_64")]
 pub use extends::Extends;
 pub use instruction_set::InstructionSet;

@@ -22,7 +22,7 @@ impl Scalar {
     #[must_use]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if need(&["bmi2", "adx"]).is_ok() {
+        if need("bmi2,adx").is_ok() {
             return Self(Extra::Bmi2Adx);
         }
         Self(Extra::None)

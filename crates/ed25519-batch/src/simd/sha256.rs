@@ -22,7 +22,7 @@ fn swap_bytes(a: Quad) -> Quad {
 
 token! {
     /// The token of the instructions for SHA-256 (Zen, Ice Lake and later), together with AVX2.
-    Sha256, "avx2,sha", needs ["sha", "avx2"];
+    Sha256, "avx2,sha";
 
     /// Returns four words, the first one lowest.
     quad(words: [u32; 4]) -> Quad = {

@@ -15,7 +15,7 @@ pub type Pair = uint64x2_t;
 token! {
     /// The token of the instructions for SHA-512 (Apple M, Neoverse V1 and V2). Linux and Rust join
     /// them with those for SHA-3.
-    Sha512, "neon,sha3", needs ["neon", "sha3"];
+    Sha512, "neon,sha3";
 
     /// Returns the pair of two words.
     pair(words: [u64; 2]) -> Pair = vcombine_u64(vcreate_u64(words[0]), vcreate_u64(words[1]));

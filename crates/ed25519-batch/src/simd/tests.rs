@@ -159,7 +159,7 @@ mod evex {
 
     impl AvxIfmaByEvex {
         pub(crate) fn detect() -> Result<Self, Missing> {
-            detect::need(&["avx512ifma", "avx512f", "avx512vl"])?;
+            detect::need("avx512ifma,avx512f,avx512vl")?;
             Avx2::detect().map(Self)
         }
     }
@@ -169,7 +169,7 @@ mod evex {
         work()
     }
 
-    crate::simd::x86::extends! { AvxIfmaByEvex: Avx2 by with_evex }
+    crate::simd::extends::extends! { AvxIfmaByEvex: Avx2 by with_evex }
 
     impl Madd52 for AvxIfmaByEvex {
         const SIGNED_CARRY: bool = AvxIfma::SIGNED_CARRY;

@@ -5,28 +5,15 @@
 use std::arch::x86_64::*;
 
 use super::detect::{Missing, need};
-use super::extends::{Extends, as_base};
+use super::extends::{Extends, as_base, extends};
+use super::token::set;
 use super::words::{Bytes64, Words};
-use super::x86::{Avx512f, extends};
+use super::x86::{Avx512f, with_aligned_frame};
 
-/// The token of [`Avx512f`] and AVX-512 VBMI (Ice Lake, Zen 4 and later).
-#[derive(Clone, Copy, Debug)]
-pub struct Avx512vbmi(Avx512f);
-
-impl Avx512vbmi {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(&["avx512vbmi"]).and_then(|()| Avx512f::detect()).map(Self)
-    }
-}
-
-#[target_feature(enable = "avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
-fn with_avx512vbmi<R>(work: impl FnOnce() -> R) -> R {
-    super::x86::with_aligned_frame(work)
+set! {
+    /// The token of [`Avx512f`] and AVX-512 VBMI (Ice Lake, Zen 4 and later).
+    Avx512vbmi(Avx512f) = Avx512f::detect(),
+        "avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt", with_avx512vbmi;
 }
 
 extends! { Avx512vbmi: Avx512f by with_avx512vbmi }

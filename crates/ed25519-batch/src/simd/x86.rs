@@ -11,83 +11,31 @@ use std::mem::MaybeUninit;
 
 use super::cache_line::CacheLine;
 use super::detect::{Missing, need};
-use super::extends::Extends;
+use super::extends::{Extends, extends};
 use super::sha256::Sha256;
+use super::token::{accesses, instructions, set, too_short};
 use super::words::{Bytes64, Doubles, Halves, Madd52, Words};
 
-/// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later).
-#[derive(Clone, Copy, Debug)]
-pub struct Avx2(Option<Sha256>);
-
-/// The token of [`Avx2`] and AVX-IFMA, with 4 lanes and 52-bit products (Sierra Forest, Arrow Lake
-/// and later).
-#[derive(Clone, Copy, Debug)]
-pub struct AvxIfma(Avx2);
-
-/// The token of AVX-512 F, VL, DQ and BW, with 8 lanes (Skylake-X, Zen 4 and later).
-#[derive(Clone, Copy, Debug)]
-pub struct Avx512f(());
-
-/// The token of [`Avx512f`] and AVX-512 IFMA, with 8 lanes and 52-bit products (Ice Lake, Zen 4 and
-/// later).
-#[derive(Clone, Copy, Debug)]
-pub struct Avx512ifma(Avx512f);
-
-/// The instruction sets that each token stands for. They must agree with the `target_feature`s
-/// below.
-const AVX2: &[&str] = &["avx2", "fma", "bmi2"];
-const AVXIFMA: &[&str] = &["avxifma", "avx2", "fma", "bmi2"];
-const AVX512F: &[&str] = &["avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "popcnt"];
-const AVX512IFMA: &[&str] =
-    &["avx512ifma", "avx512f", "avx512vl", "avx512dq", "avx512bw", "avx2", "fma", "bmi2", "popcnt"];
+set! {
+    /// The token of AVX2, FMA and BMI2, with 4 lanes (Haswell, Zen and later). It also knows whether the
+    /// processor has instructions for SHA-256.
+    Avx2(Option<Sha256>) = Ok(Sha256::detect().ok()), "avx2,fma,bmi2", with_avx2;
+    /// The token of [`Avx2`] and AVX-IFMA, with 4 lanes and 52-bit products (Sierra Forest, Arrow Lake
+    /// and later).
+    AvxIfma(Avx2) = Avx2::detect(), "avxifma,avx2,fma,bmi2", with_avxifma;
+    /// The token of AVX-512 F, VL, DQ and BW, with 8 lanes (Skylake-X, Zen 4 and later).
+    Avx512f(()) = Ok(()), "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt", with_avx512f;
+    /// The token of [`Avx512f`] and AVX-512 IFMA, with 8 lanes and 52-bit products (Ice Lake, Zen 4 and
+    /// later).
+    Avx512ifma(Avx512f) = Avx512f::detect(),
+        "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt", with_avx512ifma;
+}
 
 impl Avx2 {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(AVX2).map(|()| Self(Sha256::detect().ok()))
-    }
-
     /// Returns the token without the instructions for SHA-256.
     #[must_use]
     pub const fn without_sha256(self) -> Self {
         Self(None)
-    }
-}
-
-impl AvxIfma {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(AVXIFMA).map(|()| Self(Avx2(Sha256::detect().ok())))
-    }
-}
-
-impl Avx512f {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(AVX512F).map(|()| Self(()))
-    }
-}
-
-impl Avx512ifma {
-    /// Returns the token.
-    ///
-    /// # Errors
-    ///
-    /// Returns the names of the instruction sets that the processor lacks.
-    pub fn detect() -> Result<Self, Missing> {
-        need(AVX512IFMA).map(|()| Self(Avx512f(())))
     }
 }
 
@@ -105,26 +53,6 @@ pub(super) fn with_aligned_frame<R>(work: impl FnOnce() -> R) -> R {
     // SAFETY: the text is a comment, without an instruction.
     unsafe { asm!("/* {0} */", in(reg) anchor.0.as_ptr(), options(readonly, nostack, preserves_flags)) };
     work()
-}
-
-#[target_feature(enable = "avx2,fma,bmi2")]
-fn with_avx2<R>(work: impl FnOnce() -> R) -> R {
-    with_aligned_frame(work)
-}
-
-#[target_feature(enable = "avxifma,avx2,fma,bmi2")]
-fn with_avxifma<R>(work: impl FnOnce() -> R) -> R {
-    with_aligned_frame(work)
-}
-
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
-fn with_avx512f<R>(work: impl FnOnce() -> R) -> R {
-    with_aligned_frame(work)
-}
-
-#[target_feature(enable = "avx512ifma,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi2,popcnt")]
-fn with_avx512ifma<R>(work: impl FnOnce() -> R) -> R {
-    with_aligned_frame(work)
 }
 
 #[target_feature(enable = "avx2")]
@@ -229,41 +157,6 @@ fn accumulate_512(
     (low, high)
 }
 
-/// Makes a token, which holds the token of a base, a set that extends the base. The function runs
-/// code with the instructions of both.
-macro_rules! extends {
-    ($set:ident: $base:ident by $run:ident) => {
-        impl Extends for $set {
-            type Base = $base;
-
-            #[inline(always)]
-            fn base(self) -> $base {
-                self.0
-            }
-
-            #[inline(always)]
-            fn run_both<R>(self, work: impl FnOnce() -> R) -> R {
-                // SAFETY: only detection makes the token, so the processor has the instructions.
-                unsafe { $run(work) }
-            }
-        }
-    };
-}
-pub(super) use extends;
-
-/// Defines methods that are one expression of intrinsics, without an access to memory.
-macro_rules! instructions {
-    ($($method:ident $(<$n:ident>)? ($($arg:ident: $type:ty),*) -> $result:ty = $body:expr;)*) => {
-        $(
-            #[inline(always)]
-            fn $method $(<const $n: u32>)? (self, $($arg: $type),*) -> $result {
-                // SAFETY: only detection makes the token, so the processor has the instruction.
-                unsafe { $body }
-            }
-        )*
-    };
-}
-
 impl Words for Avx2 {
     const LANES: usize = 4;
     const SHORT_CHAINS: bool = true;
@@ -280,37 +173,14 @@ impl Words for Avx2 {
         self.0
     }
 
-    #[inline(always)]
-    fn load(self, words: &[u64]) -> __m256i {
-        let words: &[u64; 4] = words.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, a: __m256i, words: &mut [u64]) {
-        let words: &mut [u64; 4] = words.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load`.
-        unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), a) }
-    }
-
-    #[inline(always)]
-    fn load_u32(self, halves: &[u32]) -> __m256i {
-        let halves: &[u32; 4] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 16 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm256_cvtepu32_epi64(_mm_loadu_si128(halves.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn store_u32(self, a: __m256i, halves: &mut [u32]) {
-        let halves: &mut [u32; 4] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_u32`.
-        unsafe {
+    accesses! {
+        load load [u64; 4] -> __m256i = |from| _mm256_loadu_si256(from);
+        load load_u32 [u32; 4] -> __m256i = |from| _mm256_cvtepu32_epi64(_mm_loadu_si128(from));
+        store store(a: __m256i) [u64; 4] = |to| _mm256_storeu_si256(to, a);
+        store store_u32(a: __m256i) [u32; 4] = |to| {
             let low = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-            _mm_storeu_si128(halves.as_mut_ptr().cast(), _mm256_castsi256_si128(low));
-        }
+            _mm_storeu_si128(to, _mm256_castsi256_si128(low));
+        };
     }
 
     #[inline(always)]
@@ -395,19 +265,9 @@ impl Halves for Avx2 {
         shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
     }
 
-    #[inline(always)]
-    fn load_all_u32(self, halves: &[u32]) -> __m256i {
-        let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store_all_u32(self, a: __m256i, halves: &mut [u32]) {
-        let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_all_u32`.
-        unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), a) }
+    accesses! {
+        load load_all_u32 [u32; 8] -> __m256i = |from| _mm256_loadu_si256(from);
+        store store_all_u32(a: __m256i) [u32; 8] = |to| _mm256_storeu_si256(to, a);
     }
 
     #[inline(always)]
@@ -466,34 +326,11 @@ impl Words for Avx512f {
         unsafe { with_avx512f(work) }
     }
 
-    #[inline(always)]
-    fn load(self, words: &[u64]) -> __m512i {
-        let words: &[u64; 8] = words.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store(self, a: __m512i, words: &mut [u64]) {
-        let words: &mut [u64; 8] = words.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load`.
-        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), a) }
-    }
-
-    #[inline(always)]
-    fn load_u32(self, halves: &[u32]) -> __m512i {
-        let halves: &[u32; 8] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 32 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(halves.as_ptr().cast())) }
-    }
-
-    #[inline(always)]
-    fn store_u32(self, a: __m512i, halves: &mut [u32]) {
-        let halves: &mut [u32; 8] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_u32`.
-        unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), _mm512_cvtepi64_epi32(a)) }
+    accesses! {
+        load load [u64; 8] -> __m512i = |from| _mm512_loadu_si512(from);
+        load load_u32 [u32; 8] -> __m512i = |from| _mm512_cvtepu32_epi64(_mm256_loadu_si256(from));
+        store store(a: __m512i) [u64; 8] = |to| _mm512_storeu_si512(to, a);
+        store store_u32(a: __m512i) [u32; 8] = |to| _mm256_storeu_si256(to, _mm512_cvtepi64_epi32(a));
     }
 
     #[inline(always)]
@@ -620,19 +457,9 @@ impl Halves for Avx512f {
         shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
     }
 
-    #[inline(always)]
-    fn load_all_u32(self, halves: &[u32]) -> __m512i {
-        let halves: &[u32; 16] = halves.first_chunk().unwrap_or_else(|| too_short());
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
-        // allowed.
-        unsafe { _mm512_loadu_si512(halves.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store_all_u32(self, a: __m512i, halves: &mut [u32]) {
-        let halves: &mut [u32; 16] = halves.first_chunk_mut().unwrap_or_else(|| too_short());
-        // SAFETY: as for `load_all_u32`.
-        unsafe { _mm512_storeu_si512(halves.as_mut_ptr().cast(), a) }
+    accesses! {
+        load load_all_u32 [u32; 16] -> __m512i = |from| _mm512_loadu_si512(from);
+        store store_all_u32(a: __m512i) [u32; 16] = |to| _mm512_storeu_si512(to, a);
     }
 
     #[inline(always)]
@@ -1133,9 +960,4 @@ pub(crate) fn compiled_splits() -> [&'static str; 2] {
 #[cold]
 fn no_such_row() -> ! {
     panic!("an offset beyond the rows")
-}
-
-#[cold]
-fn too_short() -> ! {
-    panic!("a vector from or to a slice that is shorter")
 }

@@ -369,7 +369,7 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::syntax::{Kind, Style};
+    use crate::syntax::{Kind, MatchOptions};
     use crate::wire::{ALPHABET, BODY_LEN, Symbols, without_sign};
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
             (Kind::Suffix, false, 4, 1000),
         ] {
             let letters = if case_sensitive { ALPHABET } else { &ALPHABET[..26] };
-            let style = Style { kind, case_sensitive, ..Style::default() };
+            let options = MatchOptions { kind, case_sensitive, ..MatchOptions::default() };
             let mut words = BTreeSet::new();
             while words.len() < count {
                 words.insert(
@@ -424,7 +424,7 @@ mod tests {
                         .collect(),
                 );
             }
-            let literals = || words.iter().map(|word: &String| Literal::of(word, style));
+            let literals = || words.iter().map(|word: &String| Literal::of(word, options));
             let classes = SymbolClasses::new(literals().flat_map(|literal| literal.characters()));
             let four_grams =
                 FourGramFilter::new(InstructionSet::widest(), Target::Key, &classes, 6, literals()).unwrap();

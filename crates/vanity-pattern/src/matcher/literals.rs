@@ -208,17 +208,18 @@ fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Style;
+    use crate::MatchOptions;
 
     #[test]
     fn the_sets_of_every_reading_are_distinct() {
-        let readings = (0..4).map(|reading| Style {
+        let readings = (0..4).map(|reading| MatchOptions {
             case_sensitive: reading & 1 == 1,
             leet: reading & 2 == 2,
-            ..Style::default()
+            ..MatchOptions::default()
         });
-        let readings: Vec<Style> = readings.collect();
-        let literals = readings.iter().flat_map(|style| ["aa", "a+"].map(|text| Literal::of(text, *style)));
+        let readings: Vec<MatchOptions> = readings.collect();
+        let literals =
+            readings.iter().flat_map(|options| ["aa", "a+"].map(|text| Literal::of(text, *options)));
         let mut sets: Vec<String> =
             distinct_sets(literals).iter().map(|set| set.bytes().map(char::from).collect()).collect();
         sets.sort();

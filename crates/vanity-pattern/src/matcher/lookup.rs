@@ -98,7 +98,6 @@ impl Lookup {
         PrefixHashes { counts: &self.counts, bloom: self.bloom.view() }
     }
 
-    /// Returns the ids of all literals.
     pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
         self.entries.iter().map(|[.., id]| (*id & !DECIDED) as usize)
     }
@@ -252,13 +251,13 @@ fn place(shift: u32, spread: u64) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Style;
+    use crate::MatchOptions;
     use crate::wire::Symbols;
 
     #[test]
     fn literals_are_looked_up_by_their_first_characters() {
         let words = ["ab", "cd", "abcd", "abcdef", "xbcdefg"];
-        let literals = || words.iter().map(|word| Literal::of(word, Style::default()));
+        let literals = || words.iter().map(|word| Literal::of(word, MatchOptions::default()));
         let classes = SymbolClasses::new(literals().flat_map(|literal| literal.characters()));
         let index = Lookup::new(&classes, 4, literals().enumerate(), |literal| literal.len() != 4);
         assert_eq!(index.look_ups(), 2, "one for two characters, one for four");

@@ -114,10 +114,10 @@ impl<'a> Matcher<'a> {
         ids: impl IntoIterator<Item = PatternId>,
     ) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
-        let target = patterns.first().map_or(Target::default(), |first| first.style().target);
+        let target = patterns.first().map_or(Target::default(), |first| first.options().target);
         let (mut literals, mut regexes) = (Vec::new(), Vec::new());
         for id in ids {
-            assert!(patterns[id].style().target == target, "a list has one target");
+            assert!(patterns[id].options().target == target, "a list has one target");
             match patterns[id].form() {
                 Form::Literal(_) => literals.push(id),
                 Form::Regex(regex) => regexes.push((id, regex)),

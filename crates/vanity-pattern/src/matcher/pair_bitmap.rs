@@ -44,7 +44,6 @@ pub(super) const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
-/// The number of bits in a window.
 const WINDOW_BITS: usize = 16;
 
 /// The number of values that a window has.
@@ -305,7 +304,7 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::syntax::{Kind, Literal, Style};
+    use crate::syntax::{Kind, Literal, MatchOptions};
 
     /// Compares the share by which rows are chosen with a count.
     #[test]
@@ -314,7 +313,7 @@ mod tests {
         ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
         // In some rows all windows are tested, and in others a few.
         for kind in [Kind::Anywhere, Kind::Prefix] {
-            let literal = Literal::new("kettl", Style { kind, ..Style::default() }).unwrap();
+            let literal = Literal::new("kettl", MatchOptions { kind, ..MatchOptions::default() }).unwrap();
             let rows: Vec<Row> = (0..ROWS)
                 .filter_map(|first| Row::new(Target::Key, first, std::iter::once(Needle::of(&literal))))
                 .collect();

@@ -26,7 +26,6 @@ impl Prefilter {
         Self { pairs, sequences }
     }
 
-    /// Returns the pair bitmap.
     pub(super) fn pairs(&self) -> &PairBitmap {
         &self.pairs
     }

@@ -176,13 +176,13 @@ fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::{Form, Kind, Pattern, Style};
+    use crate::syntax::{Form, Kind, MatchOptions, Pattern};
 
     /// Returns the needles of an expression: each character, or the number of its symbols, and the
     /// first and last place.
     fn needles_of(expression: &str) -> Option<Vec<(String, usize, usize)>> {
-        let style = Style { kind: Kind::Regex, case_sensitive: true, ..Style::default() };
-        let pattern = Pattern::new(expression, style).unwrap();
+        let options = MatchOptions { kind: Kind::Regex, case_sensitive: true, ..MatchOptions::default() };
+        let pattern = Pattern::new(expression, options).unwrap();
         let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
         let character = |symbols: &Symbols| match symbols.bytes().collect::<Vec<_>>()[..] {
             [one] => char::from(one).to_string(),

@@ -155,7 +155,7 @@ mod tests {
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;
-    use crate::syntax::{Literal, Style};
+    use crate::syntax::{Literal, MatchOptions};
     use crate::wire::without_sign;
 
     /// Compares the share by which filters are chosen with a count.
@@ -166,7 +166,7 @@ mod tests {
         keys.iter_mut().for_each(|key| *key = without_sign(*key));
         let words: Vec<String> = ('a'..='t').map(|first| format!("{first}oneword")).collect();
         for (count, len) in [(1, 2), (1, 3), (8, 3), (20, 4), (20, 6)] {
-            let needle = |word: &String| Needle::of(&Literal::of(&word[..len], Style::default()));
+            let needle = |word: &String| Needle::of(&Literal::of(&word[..len], MatchOptions::default()));
             let needles: Vec<Needle> = words[..count].iter().map(needle).collect();
             let filter = SequenceFilter::of(Target::Key, InstructionSet::widest(), tables(&needles));
             let mut candidates = 0.0;

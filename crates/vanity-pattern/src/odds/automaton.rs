@@ -1,6 +1,6 @@
 //! A deterministic automaton over the characters of a body, and its exact chance.
 //!
-//! `regex-automata` determinises. The result is copied into a smaller table that holds only what a
+//! `regex-automata` determinizes. The result is copied into a smaller table that holds only what a
 //! search needs. A text either matches or not, so the first match ends the walk ([`MATCHED`] is
 //! never left). Bytes that no state distinguishes share a column.
 
@@ -13,8 +13,7 @@ use regex_syntax::hir::Hir;
 
 use crate::wire::Symbols;
 
-/// The most bytes that the determiniser may take: some thousand states. It gives up on larger
-/// automata after about 20 ms.
+/// The most bytes that the determinizer may take: some thousand states.
 pub(crate) const SIZE_LIMIT: usize = 512 << 10;
 
 /// The most bytes that an NFA may take. A body has 43 characters, so an expression that needs more

@@ -91,7 +91,6 @@ struct Trie {
 struct Node {
     /// The node of the prefix without the last letter.
     parent: u32,
-    /// The last letter.
     letter: u8,
     /// The failure link: the longest other node that this prefix ends with.
     fail: u32,

@@ -7,7 +7,7 @@ use regex_syntax::hir::Hir;
 use super::automaton::Automaton;
 use super::list::{MOST_CHARACTERS, of_any};
 use super::literal::{Place, Shape, of_one};
-use crate::syntax::{Kind, Literal, Style};
+use crate::syntax::{Kind, Literal, MatchOptions};
 use crate::wire::{self, Symbols, Target};
 
 const KINDS: [(Kind, Place); 4] = [
@@ -20,16 +20,16 @@ const KINDS: [(Kind, Place); 4] = [
 /// A literal, with the symbols and the place that its shape borrows.
 struct Typed {
     text: String,
-    style: Style,
+    options: MatchOptions,
     symbols: Vec<Symbols>,
     place: Place,
 }
 
 impl Typed {
     fn new(text: &str, (kind, place): (Kind, Place), case_sensitive: bool, leet: bool) -> Option<Self> {
-        let style = Style { kind, case_sensitive, leet, target: Target::Key };
-        let symbols = Literal::new(text, style).ok()?.characters();
-        Some(Self { text: text.to_owned(), style, symbols, place })
+        let options = MatchOptions { kind, case_sensitive, leet, target: Target::Key };
+        let symbols = Literal::new(text, options).ok()?.characters();
+        Some(Self { text: text.to_owned(), options, symbols, place })
     }
 
     fn shape(&self) -> Shape<'_> {
@@ -78,7 +78,7 @@ fn random_text(random: &mut ChaCha8Rng, letters: &[u8], len: usize) -> String {
 fn assert_exact(text: &str, case_sensitive: bool, leet: bool) -> usize {
     let mut compared = 0;
     for typed in KINDS.iter().filter_map(|kind| Typed::new(text, *kind, case_sensitive, leet)) {
-        let automaton = Automaton::of(&Literal::of(&typed.text, typed.style).hir()).unwrap();
+        let automaton = Automaton::of(&Literal::of(&typed.text, typed.options).hir()).unwrap();
         for positions in position_sets() {
             let exact = automaton.chance(&positions);
             match of_one(&typed.shape(), &positions) {
@@ -131,7 +131,7 @@ fn enumerated(list: &[Typed], positions: &[Symbols]) -> f64 {
     }
     let shown = bodies
         .iter()
-        .filter(|body| list.iter().any(|typed| Literal::of(&typed.text, typed.style).find(body).is_some()));
+        .filter(|body| list.iter().any(|typed| Literal::of(&typed.text, typed.options).find(body).is_some()));
     shown.count() as f64 / bodies.len() as f64
 }
 
@@ -190,8 +190,9 @@ fn lists_are_exact() {
             let kind = KINDS[random.next_u32() as usize % KINDS.len()];
             list.extend(Typed::new(&text, kind, round % 2 == 0, false));
         }
-        let union =
-            Hir::alternation(list.iter().map(|typed| Literal::of(&typed.text, typed.style).hir()).collect());
+        let union = Hir::alternation(
+            list.iter().map(|typed| Literal::of(&typed.text, typed.options).hir()).collect(),
+        );
         let Ok(automaton) = Automaton::of(&union) else { continue };
         for positions in position_sets() {
             let found = chance_of_any(&list, &positions).unwrap();

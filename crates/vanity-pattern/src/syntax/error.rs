@@ -193,12 +193,16 @@ impl fmt::Display for PatternError {
             Reason::NeverBase64 => {
                 write!(
                     f,
-                    "the expression needs, from character {position} on, characters that never occur in {}",
+                    "from character {position} on, the expression needs characters that never occur in {}",
                     self.searched()
                 )
             }
             Reason::OtherLength => {
-                write!(f, "the expression matches only text that is shorter than a body")
+                write!(
+                    f,
+                    "the expression matches only text that is shorter than the {} searched characters",
+                    wire::BODY_LEN
+                )
             }
             Reason::NeverMatches => {
                 write!(f, "from character {position} of the expression on, nothing can match")

@@ -2,31 +2,31 @@
 
 use std::borrow::Cow;
 
-use super::style::{Kind, Style};
+use super::options::{Kind, MatchOptions};
 
 /// The properties by which patterns are compared: kind, target, reading, and text.
 ///
 /// If a pattern ignores case, so does its identity. The texts of regular expressions are compared
-/// exactly, because `\d` is not `\D`. Their identity ignores [`Style::leet`], as they do.
+/// exactly, because `\d` is not `\D`. Their identity ignores [`MatchOptions::leet`], as they do.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Identity<'a> {
-    style: Style,
+    options: MatchOptions,
     text: Cow<'a, str>,
 }
 
 impl<'a> Identity<'a> {
-    /// Returns the identity of a pattern with this text and style.
+    /// Returns the identity of a pattern with this text and options.
     #[must_use]
-    pub fn new(text: &'a str, style: Style) -> Self {
-        let is_regex = style.kind == Kind::Regex;
-        let style = Style { leet: style.leet && !is_regex, ..style };
+    pub fn new(text: &'a str, options: MatchOptions) -> Self {
+        let is_regex = options.kind == Kind::Regex;
+        let options = MatchOptions { leet: options.leet && !is_regex, ..options };
         let has_upper = || text.bytes().any(|byte| byte.is_ascii_uppercase());
-        let text = if is_regex || style.case_sensitive || !has_upper() {
+        let text = if is_regex || options.case_sensitive || !has_upper() {
             Cow::Borrowed(text)
         } else {
             Cow::Owned(text.to_ascii_lowercase())
         };
-        Self { style, text }
+        Self { options, text }
     }
 }
 
@@ -36,15 +36,18 @@ mod tests {
 
     #[test]
     fn case_and_leet_count_where_they_are_read() {
-        let literal = Style::default();
-        let exact = Style { case_sensitive: true, ..literal };
-        let regex = Style { kind: Kind::Regex, ..literal };
-        let leet = |style| Style { leet: true, ..style };
+        let literal = MatchOptions::default();
+        let exact = MatchOptions { case_sensitive: true, ..literal };
+        let regex = MatchOptions { kind: Kind::Regex, ..literal };
+        let leet = |options| MatchOptions { leet: true, ..options };
         assert_eq!(Identity::new("aB", literal), Identity::new("Ab", literal));
         assert_ne!(Identity::new("aB", exact), Identity::new("Ab", exact));
         assert_ne!(Identity::new(r"\d", regex), Identity::new(r"\D", regex));
         assert_eq!(Identity::new("a", regex), Identity::new("a", leet(regex)));
         assert_ne!(Identity::new("a", literal), Identity::new("a", leet(literal)));
-        assert_ne!(Identity::new("a", literal), Identity::new("a", Style { kind: Kind::Prefix, ..literal }));
+        assert_ne!(
+            Identity::new("a", literal),
+            Identity::new("a", MatchOptions { kind: Kind::Prefix, ..literal })
+        );
     }
 }

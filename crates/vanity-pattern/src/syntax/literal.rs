@@ -5,11 +5,11 @@ use std::ops::Range;
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look};
 
 use super::error::{PatternError, Reason};
-use super::style::{Kind, Style};
+use super::options::{Kind, MatchOptions};
 use crate::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
-/// The digit that each letter also matches with [`Style::leet`].
+/// The digit that each letter also matches with [`MatchOptions::leet`].
 pub(crate) const LEET: [(u8, u8); 10] = [
     (b'a', b'4'),
     (b'b', b'8'),
@@ -33,39 +33,39 @@ const LONGEST_WORD: usize = BODY_LEN - 3;
 /// The part of the fixed characters by which a prefix is taken for the header.
 const HEADER_SIGN: &str = "AAAAC3";
 
-/// A typed text, and its style.
+/// A typed text, and its options.
 #[derive(Clone, Copy)]
 pub(crate) struct Literal<'a> {
     text: &'a [u8],
-    style: Style,
+    options: MatchOptions,
 }
 
 impl<'a> Literal<'a> {
     /// Makes a literal without any check.
-    pub(crate) fn of(text: &'a str, style: Style) -> Self {
-        Self { text: text.as_bytes(), style }
+    pub(crate) fn of(text: &'a str, options: MatchOptions) -> Self {
+        Self { text: text.as_bytes(), options }
     }
 
     /// Makes a literal, and checks that some key can show it.
-    pub(crate) fn new(text: &'a str, style: Style) -> Result<Self, PatternError> {
-        let literal = Self::of(text, style);
+    pub(crate) fn new(text: &'a str, options: MatchOptions) -> Result<Self, PatternError> {
+        let literal = Self::of(text, options);
         if literal.repeats_header(text) {
             return Err(PatternError::new(Reason::Header, 0..literal.header_len(text)));
         }
         if let Some((at, char)) = text.chars().enumerate().find(|(_, char)| !is_base64(*char)) {
             return Err(PatternError::new(Reason::NotBase64(char), at..at + 1));
         }
-        let most = if style.kind == Kind::Word { LONGEST_WORD } else { BODY_LEN };
+        let most = if options.kind == Kind::Word { LONGEST_WORD } else { BODY_LEN };
         if text.len() > most {
             return Err(PatternError::new(Reason::TooLong { len: text.len(), most }, most..text.len()));
         }
         let whole = text.len() == BODY_LEN;
-        let fits = |at, position| !literal.symbols(at).and(style.target.symbols(position)).is_empty();
-        if (style.kind == Kind::Prefix || whole) && !fits(0, 0) {
+        let fits = |at, position| !literal.symbols(at).and(options.target.symbols(position)).is_empty();
+        if (options.kind == Kind::Prefix || whole) && !fits(0, 0) {
             return Err(PatternError::new(Reason::FirstCharacter(text.chars().next()), 0..1));
         }
         let last = text.len() - 1;
-        if (style.kind == Kind::Suffix || whole) && !fits(last, BODY_LEN - 1) {
+        if (options.kind == Kind::Suffix || whole) && !fits(last, BODY_LEN - 1) {
             return Err(PatternError::new(Reason::LastCharacter(text.chars().next_back()), last..last + 1));
         }
         Ok(literal)
@@ -73,9 +73,9 @@ impl<'a> Literal<'a> {
 
     /// Returns whether the text begins like the fixed characters, which are not searched.
     fn repeats_header(&self, text: &str) -> bool {
-        let sign = match self.style.target {
+        let sign = match self.options.target {
             Target::Fingerprint => wire::FINGERPRINT_HEADER,
-            Target::Key if self.style.kind == Kind::Prefix => HEADER_SIGN,
+            Target::Key if self.options.kind == Kind::Prefix => HEADER_SIGN,
             Target::Key => wire::FIXED,
         };
         text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
@@ -84,7 +84,7 @@ impl<'a> Literal<'a> {
     /// Returns how many of the characters at the beginning of the text are fixed.
     fn header_len(&self, text: &str) -> usize {
         let rest = text.strip_prefix(wire::ALGORITHM).unwrap_or(text).trim_start();
-        let header = match self.style.target {
+        let header = match self.options.target {
             Target::Key => wire::FIXED,
             Target::Fingerprint => wire::FINGERPRINT_HEADER,
         };
@@ -92,14 +92,13 @@ impl<'a> Literal<'a> {
         text[..text.len() - rest.len()].chars().count() + alike
     }
 
-    /// Returns the text.
     pub(crate) fn text(&self) -> &'a [u8] {
         self.text
     }
 
     /// Returns a number from 0 to 3, one for each way to read a single character.
     pub(crate) fn reading(&self) -> usize {
-        usize::from(self.style.case_sensitive) | usize::from(self.style.leet) << 1
+        usize::from(self.options.case_sensitive) | usize::from(self.options.leet) << 1
     }
 
     /// Returns the number of characters in the text.
@@ -115,11 +114,11 @@ impl<'a> Literal<'a> {
     /// Returns the symbols that a typed character matches.
     pub(crate) fn accepts(&self, typed: u8) -> Symbols {
         let mut symbols = Symbols::of(typed);
-        if !self.style.case_sensitive {
+        if !self.options.case_sensitive {
             symbols = symbols.or(Symbols::of(typed.to_ascii_lowercase()));
             symbols = symbols.or(Symbols::of(typed.to_ascii_uppercase()));
         }
-        if self.style.leet {
+        if self.options.leet {
             let digit = LEET.iter().find(|(letter, _)| letter.eq_ignore_ascii_case(&typed));
             symbols = digit.map_or(symbols, |(_, digit)| symbols.or(Symbols::of(*digit)));
         }
@@ -130,17 +129,17 @@ impl<'a> Literal<'a> {
     pub(crate) fn delimiters(&self) -> Option<Symbols> {
         let delimiters =
             || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
-        (self.style.kind == Kind::Word).then(delimiters)
+        (self.options.kind == Kind::Word).then(delimiters)
     }
 
     /// Returns whether `bytes` show the literal from character `start` on.
     pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
-        let target = self.style.target;
+        let target = self.options.target;
         let end = start + self.text.len();
         let shows = |position: usize, symbols: Symbols| {
             position < BODY_LEN && symbols.has(target.window(bytes, position, 1) as u8)
         };
-        let may_stand = match self.style.kind {
+        let may_stand = match self.options.kind {
             Kind::Prefix => start == 0,
             Kind::Suffix => end == BODY_LEN,
             Kind::Word => {
@@ -161,7 +160,7 @@ impl<'a> Literal<'a> {
 
     /// Returns where [`Self::characters`] may be.
     pub(crate) fn place(&self) -> Place {
-        match self.style.kind {
+        match self.options.kind {
             Kind::Prefix => Place::Start,
             Kind::Suffix => Place::End,
             Kind::Anywhere | Kind::Word | Kind::Regex => Place::Anywhere,
@@ -184,7 +183,7 @@ impl<'a> Literal<'a> {
     pub(crate) fn hir(&self) -> Hir {
         let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
         let delimiter = || one_of(DELIMITERS.iter().copied());
-        Hir::concat(match self.style.kind {
+        Hir::concat(match self.options.kind {
             Kind::Anywhere | Kind::Regex => vec![text],
             Kind::Prefix => vec![Hir::look(Look::Start), text],
             Kind::Suffix => vec![text, Hir::look(Look::End)],
@@ -198,7 +197,7 @@ impl<'a> Literal<'a> {
         let is_delimiter =
             |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|b| DELIMITERS.contains(b));
         let at = body.windows(len).enumerate().position(|(at, window)| {
-            let may_stand = match self.style.kind {
+            let may_stand = match self.options.kind {
                 Kind::Prefix => at == 0,
                 Kind::Suffix => at + len == body.len(),
                 Kind::Word => is_delimiter(at.checked_sub(1)) && is_delimiter(Some(at + len)),
@@ -211,8 +210,8 @@ impl<'a> Literal<'a> {
 
     fn equal(&self, typed: u8, seen: u8) -> bool {
         typed == seen
-            || !self.style.case_sensitive && typed.eq_ignore_ascii_case(&seen)
-            || self.style.leet && LEET.contains(&(typed.to_ascii_lowercase(), seen))
+            || !self.options.case_sensitive && typed.eq_ignore_ascii_case(&seen)
+            || self.options.leet && LEET.contains(&(typed.to_ascii_lowercase(), seen))
     }
 }
 
@@ -234,17 +233,17 @@ mod tests {
     use super::*;
 
     /// Returns whether a body shows the text at `start`, by the definition of the options.
-    fn is_shown(text: &str, style: Style, body: &str, start: usize) -> bool {
+    fn is_shown(text: &str, options: MatchOptions, body: &str, start: usize) -> bool {
         let fits = |(typed, seen): (char, char)| {
             let as_digit = "a4 b8 e3 g9 i1 l1 o0 s5 t7 z2"
                 .split(' ')
                 .any(|pair| pair.starts_with(typed.to_ascii_lowercase()) && pair.ends_with(seen));
-            let other_case = !style.case_sensitive && typed.eq_ignore_ascii_case(&seen);
-            typed == seen || other_case || style.leet && as_digit
+            let other_case = !options.case_sensitive && typed.eq_ignore_ascii_case(&seen);
+            typed == seen || other_case || options.leet && as_digit
         };
         let (before, rest) = body.split_at(start);
         let Some((shown, after)) = rest.split_at_checked(text.len()) else { return false };
-        let stands = match style.kind {
+        let stands = match options.kind {
             Kind::Prefix => before.is_empty(),
             Kind::Suffix => after.is_empty(),
             Kind::Word => before.ends_with(['+', '/']) && after.starts_with(['+', '/']),
@@ -261,13 +260,13 @@ mod tests {
         for text in ["A", "x", "xA", "ax7", "+x", "s4+"] {
             for kind in [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word] {
                 for reading in 0..4 {
-                    let style = Style {
+                    let options = MatchOptions {
                         kind,
                         case_sensitive: reading & 1 == 1,
                         leet: reading & 2 == 2,
-                        ..Style::default()
+                        ..MatchOptions::default()
                     };
-                    let literal = Literal::of(text, style);
+                    let literal = Literal::of(text, options);
                     for _ in 0..100 {
                         // The bodies have so few different characters that they often show a text,
                         // at the ends as well.
@@ -277,17 +276,17 @@ mod tests {
                         let blob = STANDARD_NO_PAD.decode([wire::FIXED, &body].concat()).unwrap();
                         let bytes: &Bytes = blob.last_chunk().unwrap();
                         let starts: Vec<usize> =
-                            (0..BODY_LEN).filter(|start| is_shown(text, style, &body, *start)).collect();
+                            (0..BODY_LEN).filter(|start| is_shown(text, options, &body, *start)).collect();
                         for start in 0..BODY_LEN {
                             let expected = starts.contains(&start);
                             assert_eq!(
                                 literal.stands(bytes, start),
                                 expected,
-                                "{text} {style:?} at {start} of {body}"
+                                "{text} {options:?} at {start} of {body}"
                             );
                         }
                         let first = starts.first().map(|start| *start..start + text.len());
-                        assert_eq!(literal.find(body.as_bytes()), first, "{text} {style:?} in {body}");
+                        assert_eq!(literal.find(body.as_bytes()), first, "{text} {options:?} in {body}");
                         shown += starts.len();
                     }
                 }

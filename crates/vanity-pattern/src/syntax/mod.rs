@@ -6,16 +6,16 @@
 mod error;
 mod identity;
 mod literal;
+mod options;
 mod pattern;
 mod regex;
 mod spelling;
-mod style;
 
 pub use error::{PatternError, Reason, Remedy, last_characters};
 pub use identity::Identity;
 pub(crate) use literal::{LEET, Literal};
+pub use options::{KINDS, Kind, MatchOptions};
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};
 pub(crate) use regex::Regex;
 pub use spelling::nearest;
-pub use style::{KINDS, Kind, Style};

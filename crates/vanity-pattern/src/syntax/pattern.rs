@@ -1,21 +1,21 @@
-//! One pattern: its text, its style, and its exact odds.
+//! One pattern: its text, its options, and its exact odds.
 
 use std::ops::Range;
 
 use super::error::{PatternError, Reason};
 use super::identity::Identity;
 use super::literal::Literal;
+use super::options::{Kind, MatchOptions};
 use super::regex::Regex;
-use super::style::{Kind, Style};
 use crate::odds::Odds;
 use crate::wire::Body;
 
 /// A pattern to search for.
 ///
 /// ```
-/// use vanity_pattern::{Kind, Pattern, Style};
+/// use vanity_pattern::{Kind, MatchOptions, Pattern};
 ///
-/// let pattern = Pattern::new("abc", Style { kind: Kind::Prefix, ..Style::default() })?;
+/// let pattern = Pattern::new("abc", MatchOptions { kind: Kind::Prefix, ..MatchOptions::default() })?;
 // One of 2 among 16 characters (`a`, `A`), then one of 2 among 64, twice.
 /// assert_eq!(pattern.odds().expected_attempts(), 16.0 * 32.0 * 32.0);
 /// # Ok::<(), vanity_pattern::PatternError>(())
@@ -23,7 +23,7 @@ use crate::wire::Body;
 #[derive(Clone)]
 pub struct Pattern {
     text: Box<str>,
-    style: Style,
+    options: MatchOptions,
     odds: Odds,
     /// `None` except for [`Kind::Regex`].
     regex: Option<Box<Regex>>,
@@ -36,21 +36,21 @@ impl Pattern {
     ///
     /// Returns an error if the text is empty or malformed, or if no key can ever match it. The
     /// error names the place and the reason.
-    pub fn new(text: &str, style: Style) -> Result<Self, PatternError> {
-        let about = |error: PatternError| error.about(style.target);
+    pub fn new(text: &str, options: MatchOptions) -> Result<Self, PatternError> {
+        let about = |error: PatternError| error.about(options.target);
         if text.is_empty() {
             return Err(about(PatternError::new(Reason::Empty, 0..0)));
         }
-        let (regex, chance) = if style.kind == Kind::Regex {
-            let regex = Regex::new(text, style).map_err(about)?;
-            let chance = regex.chance(&style.target.positions());
+        let (regex, chance) = if options.kind == Kind::Regex {
+            let regex = Regex::new(text, options).map_err(about)?;
+            let chance = regex.chance(&options.target.positions());
             (Some(Box::new(regex)), chance)
         } else {
-            let literal = Literal::new(text, style).map_err(about)?;
-            (None, literal.chance(&style.target.positions()).map_err(about)?)
+            let literal = Literal::new(text, options).map_err(about)?;
+            (None, literal.chance(&options.target.positions()).map_err(about)?)
         };
         let odds = Odds::new(chance).ok_or_else(|| about(PatternError::new(Reason::NeverMatches, 0..1)))?;
-        Ok(Self { text: text.into(), style, odds, regex })
+        Ok(Self { text: text.into(), options, odds, regex })
     }
 
     /// Returns the pattern as it was typed.
@@ -59,16 +59,16 @@ impl Pattern {
         &self.text
     }
 
-    /// Returns the style of the pattern.
+    /// Returns the options of the pattern.
     #[must_use]
-    pub fn style(&self) -> Style {
-        self.style
+    pub fn options(&self) -> MatchOptions {
+        self.options
     }
 
     /// Returns the identity, by which patterns are compared.
     #[must_use]
     pub fn identity(&self) -> Identity<'_> {
-        Identity::new(&self.text, self.style)
+        Identity::new(&self.text, self.options)
     }
 
     /// Returns the exact chance that a random key matches.
@@ -91,7 +91,7 @@ impl Pattern {
 
     /// Returns the literal. For a regular expression it holds the text of the expression.
     pub(crate) fn literal(&self) -> Literal<'_> {
-        Literal::of(&self.text, self.style)
+        Literal::of(&self.text, self.options)
     }
 
     pub(crate) fn form(&self) -> Form<'_> {

@@ -8,7 +8,7 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
 use super::error::{PatternError, Reason};
-use super::style::Style;
+use super::options::MatchOptions;
 use crate::odds::{Automaton, TooComplex, nfa};
 use crate::wire::{self, Symbols, Target};
 
@@ -24,8 +24,8 @@ pub(crate) struct Regex {
 
 impl Regex {
     /// Compiles an expression, and checks that some key can match it.
-    pub(crate) fn new(text: &str, style: Style) -> Result<Self, PatternError> {
-        let header = match style.target {
+    pub(crate) fn new(text: &str, options: MatchOptions) -> Result<Self, PatternError> {
+        let header = match options.target {
             Target::Key => wire::FIXED,
             Target::Fingerprint => wire::FINGERPRINT_HEADER,
         };
@@ -33,16 +33,16 @@ impl Regex {
             let start = text.len() - text.trim_start_matches('^').len();
             return Err(PatternError::new(Reason::Header, start..start + header.len()));
         }
-        let hir = parse(text, style.case_sensitive)?;
+        let hir = parse(text, options.case_sensitive)?;
         if let Some(len) = hir.properties().minimum_len().filter(|&len| len > wire::BODY_LEN) {
             let reason = Reason::TooLong { len, most: wire::BODY_LEN };
             return Err(PatternError::new(reason, 0..text.chars().count()));
         }
         let regex = Self::compile(text, hir)?;
-        if regex.chance(&style.target.positions()) > 0.0 {
+        if regex.chance(&options.target.positions()) > 0.0 {
             return Ok(regex);
         }
-        Err(PatternError::new(regex.reason(style.target), culprit(text, style)))
+        Err(PatternError::new(regex.reason(options.target), culprit(text, options)))
     }
 
     fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
@@ -118,14 +118,14 @@ fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
 ///
 /// In a sequence of items, this is the last item of the shortest prefix that is already impossible.
 /// For any other expression it is the whole.
-fn culprit(text: &str, style: Style) -> Range<usize> {
+fn culprit(text: &str, options: MatchOptions) -> Range<usize> {
     let whole = 0..text.chars().count();
     let ast = ast::parse::Parser::new().parse(text);
     let Ok(Ast::Concat(items)) = &ast else { return whole };
     let possible = |item: &Ast| {
         let prefix = &text[..item.span().end.offset];
-        let compiled = parse(prefix, style.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
-        compiled.is_ok_and(|regex| regex.chance(&style.target.positions()) > 0.0)
+        let compiled = parse(prefix, options.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
+        compiled.is_ok_and(|regex| regex.chance(&options.target.positions()) > 0.0)
     };
     // Items after an impossible prefix cannot make it possible again.
     let at = items.asts.partition_point(possible);

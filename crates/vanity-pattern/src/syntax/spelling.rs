@@ -10,8 +10,8 @@ use unicode_normalization::char::is_combining_mark;
 use super::error::{PatternError, Reason};
 use super::identity::Identity;
 use super::literal::{LEET, is_base64};
+use super::options::{Kind, MatchOptions};
 use super::pattern::Pattern;
-use super::style::{Kind, Style};
 
 /// The most spellings of a text.
 const MOST: usize = 4;
@@ -39,18 +39,18 @@ const LEFT_OUT: [char; 5] = ['\'', '’', '‘', '`', '´'];
 /// Punctuation of expressions, and the colon after the kind of a line. A text with it is no name.
 const OF_EXPRESSIONS: &str = "^$*?[](){}|\\<>\":";
 
-/// Returns the nearest spellings of `text` that can be searched for with `style`, at most four. The
+/// Returns the nearest spellings of `text` that can be searched for with `options`, at most four. The
 /// list is empty if there are none, and for a regular expression.
-pub fn nearest(text: &str, style: Style) -> Vec<String> {
-    let error = Pattern::new(text, style).err().filter(|_| style.kind != Kind::Regex);
+pub fn nearest(text: &str, options: MatchOptions) -> Vec<String> {
+    let error = Pattern::new(text, options).err().filter(|_| options.kind != Kind::Regex);
     let candidates = match error.as_ref().map(PatternError::reason) {
         Some(Reason::NotBase64(_)) => spellings(text),
         Some(Reason::FirstCharacter(_) | Reason::LastCharacter(_)) => vec![text.to_owned()],
         _ => Vec::new(),
     };
     let mut nearest: Vec<String> = Vec::new();
-    let same = |a: &str, b: &str| Identity::new(a, style) == Identity::new(b, style);
-    for candidate in candidates.iter().flat_map(|candidate| at_ends(candidate, style)) {
+    let same = |a: &str, b: &str| Identity::new(a, options) == Identity::new(b, options);
+    for candidate in candidates.iter().flat_map(|candidate| at_ends(candidate, options)) {
         let is_new = candidate != text && !nearest.iter().any(|other| same(other, &candidate));
         if is_new && nearest.len() < MOST {
             nearest.push(candidate);
@@ -107,7 +107,7 @@ fn letters(char: char) -> Option<Piece> {
     let lower = char.to_lowercase().next()?;
     let usual = LETTERS.iter().find(|(letter, _)| *letter == lower).map(|(_, usual)| match char {
         _ if char == lower => (*usual).to_owned(),
-        _ => capitalised(usual),
+        _ => capitalized(usual),
     });
     let bare: String = [char].into_iter().nfkd().filter(|char| !is_combining_mark(*char)).collect();
     let bare = Some(bare).filter(|bare| !bare.is_empty() && bare.chars().all(is_base64));
@@ -125,7 +125,7 @@ fn joined(pieces: &[Piece], gap: &str, shortest: bool) -> String {
             Piece::Letters(usual, short) => {
                 let letters = if shortest { short } else { usual };
                 let is_capital = is_after_gap && gap.is_empty() && !text.is_empty();
-                text += &if is_capital { capitalised(letters) } else { letters.clone() };
+                text += &if is_capital { capitalized(letters) } else { letters.clone() };
             }
         }
         is_after_gap = matches!(piece, Piece::Gap);
@@ -133,16 +133,16 @@ fn joined(pieces: &[Piece], gap: &str, shortest: bool) -> String {
     text
 }
 
-fn capitalised(letters: &str) -> String {
+fn capitalized(letters: &str) -> String {
     let (first, rest) = letters.split_at(letters.chars().next().map_or(0, char::len_utf8));
     first.to_uppercase() + rest
 }
 
 /// Returns `text` if it can be searched for. If its first or its last character cannot be there,
 /// returns texts that differ in it or have one more.
-fn at_ends(text: &str, style: Style) -> Vec<String> {
-    let can_be = |text: &String| Pattern::new(text, style).is_ok();
-    let error = match Pattern::new(text, style) {
+fn at_ends(text: &str, options: MatchOptions) -> Vec<String> {
+    let can_be = |text: &String| Pattern::new(text, options).is_ok();
+    let error = match Pattern::new(text, options) {
         Ok(_) => return vec![text.to_owned()],
         Err(error) => error,
     };
@@ -179,7 +179,7 @@ mod tests {
     use crate::wire::Target;
 
     fn of(text: &str) -> Vec<String> {
-        nearest(text, Style::default())
+        nearest(text, MatchOptions::default())
     }
 
     #[test]
@@ -210,23 +210,24 @@ mod tests {
         {
             assert_eq!(of(text), [""; 0], "{text:?}");
         }
-        assert_eq!(nearest("a-b", Style { kind: Kind::Regex, ..Style::default() }), [""; 0]);
+        assert_eq!(nearest("a-b", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() }), [""; 0]);
         assert_eq!(of(&format!("{}-b", "a".repeat(43))), [""; 0], "too long");
     }
 
     #[test]
     fn characters_at_the_ends_can_be_there() {
-        let prefix = Style { kind: Kind::Prefix, ..Style::default() };
+        let prefix = MatchOptions { kind: Kind::Prefix, ..MatchOptions::default() };
         assert_eq!(nearest("Quinn", prefix), ["AQuinn"]);
         assert_eq!(nearest("4lice", prefix), ["Alice", "A4lice"]);
         assert_eq!(nearest("über", prefix), ["Aueber", "Auber"]);
-        let exact = Style { case_sensitive: true, ..prefix };
+        let exact = MatchOptions { case_sensitive: true, ..prefix };
         assert_eq!(nearest("bob", exact), ["Bob", "Abob"]);
-        let suffix = Style { kind: Kind::Suffix, target: Target::Fingerprint, ..Style::default() };
+        let suffix =
+            MatchOptions { kind: Kind::Suffix, target: Target::Fingerprint, ..MatchOptions::default() };
         assert_eq!(nearest("ab", suffix), ["a8", "abA"]);
     }
 
-    /// Every spelling can be searched for, whatever the text and the style.
+    /// Every spelling can be searched for, whatever the text and the options.
     #[test]
     fn every_spelling_is_a_pattern() {
         let texts = ["ü", "zü-q", "9 lives", "é", "x.y", "Qü", "--", "a", "z", "-", "p'q", "1_1", "ß="];
@@ -234,9 +235,10 @@ mod tests {
             for kind in [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word] {
                 for bits in 0..8 {
                     let target = if bits & 4 == 4 { Target::Fingerprint } else { Target::Key };
-                    let style = Style { kind, case_sensitive: bits & 1 == 1, leet: bits & 2 == 2, target };
-                    for spelling in nearest(text, style) {
-                        assert!(Pattern::new(&spelling, style).is_ok(), "{text}: {spelling} {style:?}");
+                    let options =
+                        MatchOptions { kind, case_sensitive: bits & 1 == 1, leet: bits & 2 == 2, target };
+                    for spelling in nearest(text, options) {
+                        assert!(Pattern::new(&spelling, options).is_ok(), "{text}: {spelling} {options:?}");
                     }
                 }
             }

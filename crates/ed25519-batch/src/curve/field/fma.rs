@@ -217,10 +217,10 @@ impl<S: Doubles> Fma<S> {
         )
     }
 
-    /// Carries columns to which [`CENTRE`] was added, and returns limbs around 0.
+    /// Carries columns to which [`CENTER`] was added, and returns limbs around 0.
     #[inline(always)]
     fn to_product(self, columns: [S::Word; 5]) -> Product<S::Double> {
-        let middle = self.number(UNIT + CENTRE as f64);
+        let middle = self.number(UNIT + CENTER as f64);
         let limbs = self.limbs(columns);
         self.checked(five!(at => self.0.minus(self.0.double(limbs[at]), middle)))
     }
@@ -228,7 +228,7 @@ impl<S: Doubles> Fma<S> {
     /// Checks the range of limbs in debug builds.
     #[inline(always)]
     fn checked(self, limbs: [S::Double; 5]) -> Product<S::Double> {
-        let bound = (CENTRE + EXCESS) as f64;
+        let bound = (CENTER + EXCESS) as f64;
         debug_assert!(self.within(&limbs, -bound, bound));
         Product(limbs)
     }
@@ -240,7 +240,7 @@ const INVERSE_OF_19: u64 = 0x86bc_a1af_286b_ca1b;
 const _: () = assert!(INVERSE_OF_19.wrapping_mul(19) == 1);
 
 /// The middle of a limb.
-const CENTRE: u64 = 1 << 50;
+const CENTER: u64 = 1 << 50;
 
 impl<S: Doubles> Field for Fma<S> {
     type Simd = S;
@@ -279,7 +279,7 @@ impl<S: Doubles> Field for Fma<S> {
         let simd = self.0;
         // `a` has one pattern of 2^52 and `b` has two. The constant adds the missing one.
         self.to_product(five!(at => {
-            let constant = OFFSET[at].wrapping_add(CENTRE).wrapping_add(UNIT.to_bits());
+            let constant = OFFSET[at].wrapping_add(CENTER).wrapping_add(UNIT.to_bits());
             simd.sub(simd.add(simd.bits(a.0[at]), simd.splat(constant)), b.0[at])
         }))
     }
@@ -300,12 +300,12 @@ impl<S: Doubles> Field for Fma<S> {
 
     #[inline(always)]
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
-        self.to_product(self.product(&a.0, &b.0, CENTRE))
+        self.to_product(self.product(&a.0, &b.0, CENTER))
     }
 
     #[inline(always)]
     fn square(self, a: &Self::Product) -> Self::Product {
-        self.to_product(self.squared(&a.0, CENTRE))
+        self.to_product(self.squared(&a.0, CENTER))
     }
 
     #[inline(always)]

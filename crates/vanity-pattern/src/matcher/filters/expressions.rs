@@ -56,9 +56,9 @@ const WITHOUT_NEEDLES: [&str; 4] =
     ["^[A-C]{3}|[0-9]{9}|z?", "[a-f]{12}", "(?:abc|[0-8]*)Q?", "^(?:[a-zA-Z]{2}.)*$"];
 
 fn patterns(target: Target, case_sensitive: bool) -> Vec<Pattern> {
-    let style = Style { kind: Kind::Regex, case_sensitive, leet: false, target };
+    let options = MatchOptions { kind: Kind::Regex, case_sensitive, leet: false, target };
     let all = EXPRESSIONS.iter().chain(&WITHOUT_NEEDLES);
-    all.filter_map(|expression| Pattern::new(expression, style).ok()).collect()
+    all.filter_map(|expression| Pattern::new(expression, options).ok()).collect()
 }
 
 fn regex(pattern: &Pattern) -> &Regex {

@@ -17,15 +17,15 @@ use crate::wire::Symbols;
 use ed25519_batch::simd::{InstructionSet, Scalar, with_set};
 
 /// Returns the values that a typed character stands for, by the definition of the options.
-fn accepted(typed: u8, style: Style) -> Vec<u8> {
+fn accepted(typed: u8, options: MatchOptions) -> Vec<u8> {
     let as_digit = |seen: u8| {
         let pairs = ["a4", "b8", "e3", "g9", "i1", "l1", "o0", "s5", "t7", "z2"];
         pairs.iter().any(|pair| pair.as_bytes() == [typed.to_ascii_lowercase(), seen])
     };
     let equals = |seen: u8| {
         typed == seen
-            || !style.case_sensitive && typed.eq_ignore_ascii_case(&seen)
-            || style.leet && as_digit(seen)
+            || !options.case_sensitive && typed.eq_ignore_ascii_case(&seen)
+            || options.leet && as_digit(seen)
     };
     (0..64).filter(|value| equals(ALPHABET[usize::from(*value)])).collect()
 }
@@ -35,17 +35,17 @@ type Shown = (Values, usize);
 
 /// Returns the texts that show `pattern`. `fill` is elsewhere, and `others` are beside it.
 fn texts(pattern: &Pattern, fill: u8, others: &[u8]) -> Vec<Shown> {
-    let (style, target) = (pattern.style(), pattern.style().target);
-    let typed: Vec<Vec<u8>> = pattern.text().bytes().map(|byte| accepted(byte, style)).collect();
+    let (options, target) = (pattern.options(), pattern.options().target);
+    let typed: Vec<Vec<u8>> = pattern.text().bytes().map(|byte| accepted(byte, options)).collect();
     let len = typed.len();
     let delimiters = [62, 63];
-    let beside: &[u8] = match style.kind {
+    let beside: &[u8] = match options.kind {
         Kind::Word => &delimiters,
         _ if len < 5 => others,
         _ => &[fill],
     };
     let last = BODY_LEN - len;
-    let starts = match style.kind {
+    let starts = match options.kind {
         Kind::Prefix => 0..=0,
         Kind::Suffix => last..=last,
         Kind::Word => 1..=last - 1,
@@ -72,7 +72,7 @@ fn texts(pattern: &Pattern, fill: u8, others: &[u8]) -> Vec<Shown> {
             vary(Some(start + at), values);
         }
         // The four-gram of a short literal begins at it or one character before it.
-        let is_word = style.kind == Kind::Word;
+        let is_word = options.kind == Kind::Word;
         vary(start.checked_sub(1), beside);
         if len < 4 || is_word {
             vary(Some(start + len), beside);
@@ -103,7 +103,7 @@ impl With for Values {
 
 /// Checks every stage for a list. Returns the number of texts.
 fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
-    let target = patterns[0].style().target;
+    let target = patterns[0].options().target;
     let literals = || patterns.iter().map(Pattern::literal);
     let sets: Vec<Symbols> = literals().flat_map(|literal| literal.characters()).collect();
     let classes = SymbolClasses::new(sets.iter().copied());
@@ -126,7 +126,7 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
             // The needle of a word begins at its delimiter.
             let is_reported = |start: usize| reported.each().any(|reported| reported == start);
             let before = start.checked_sub(1).is_some_and(is_reported);
-            let has_words = patterns.iter().any(|pattern| pattern.style().kind == Kind::Word);
+            let has_words = patterns.iter().any(|pattern| pattern.options().kind == Kind::Word);
             let text = values.map(|value| char::from(ALPHABET[usize::from(value)]));
             assert!(
                 is_reported(*start) || has_words && before,
@@ -161,8 +161,8 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     all.len()
 }
 
-fn pattern(text: &str, style: Style) -> Option<Pattern> {
-    Pattern::new(text, style).ok()
+fn pattern(text: &str, options: MatchOptions) -> Option<Pattern> {
+    Pattern::new(text, options).ok()
 }
 
 const KINDS: [Kind; 4] = [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word];
@@ -175,7 +175,7 @@ fn every_text_that_shows_one_literal_passes() {
             .into_iter()
             .flat_map(|text| (0..4).map(move |reading| (text, reading)))
         {
-            let Some(pattern) = pattern(text, style(kind, reading, target)) else { continue };
+            let Some(pattern) = pattern(text, options(kind, reading, target)) else { continue };
             tested += check(std::slice::from_ref(&pattern), 0..1);
         }
     }
@@ -190,7 +190,8 @@ fn every_text_that_shows_a_literal_of_a_list_passes() {
             ["abcd", "abcde", "xAbc", "xgbc", "Ab", "A", "kettA", "BassetA"].iter().enumerate()
         {
             let kinds = [number % 4, (number + 1) % 4].map(|at| KINDS[at]);
-            patterns.extend(kinds.iter().filter_map(|kind| pattern(text, style(*kind, number % 4, target))));
+            patterns
+                .extend(kinds.iter().filter_map(|kind| pattern(text, options(*kind, number % 4, target))));
         }
         // A list with a literal of one character has no filter. One with short ones marks
         // neighbors.
@@ -211,7 +212,7 @@ fn every_text_that_shows_a_literal_of_a_long_list_passes() {
             let len = 4 + number % 5;
             (0..len as u32).map(|at| char::from(letters[number * 7919 / 18_usize.pow(at % 4) % 18])).collect()
         };
-        let make = |number: usize| pattern(&word(number), style(KINDS[number / 5 % 4], reading, target));
+        let make = |number: usize| pattern(&word(number), options(KINDS[number / 5 % 4], reading, target));
         let patterns: Vec<Pattern> = (0..3000).filter_map(make).collect();
         assert!(check(&patterns, (0..patterns.len()).step_by(83)) > 1000);
     }
@@ -259,7 +260,7 @@ fn the_needle_of_a_literal_is_where_it_stands() {
     for (target, kind) in TARGETS.into_iter().flat_map(|target| KINDS.map(|kind| (target, kind))) {
         for len in 1..=BODY_LEN - 2 {
             let text = "k".repeat(len);
-            let needle = Needle::of(&Literal::of(&text, style(kind, 1, target)));
+            let needle = Needle::of(&Literal::of(&text, options(kind, 1, target)));
             let around = usize::from(kind == Kind::Word);
             assert_eq!(needle.symbols.len(), len + 2 * around);
             assert!(needle.symbols[around..around + len].iter().all(|symbols| *symbols == Symbols::of(b'k')));

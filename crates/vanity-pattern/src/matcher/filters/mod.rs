@@ -19,15 +19,15 @@ mod sequences;
 use super::lookup::SPREAD;
 use super::pair_bitmap::{ROW_WORDS, WINDOWS};
 use crate::wire::{ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign};
-use crate::{Kind, Pattern, Style};
+use crate::{Kind, MatchOptions, Pattern};
 
 /// The values of the characters of a text.
 type Values = [u8; BODY_LEN];
 
 const TARGETS: [Target; 2] = [Target::Key, Target::Fingerprint];
 
-fn style(kind: Kind, reading: usize, target: Target) -> Style {
-    Style { kind, case_sensitive: reading & 1 == 1, leet: reading & 2 == 2, target }
+fn options(kind: Kind, reading: usize, target: Target) -> MatchOptions {
+    MatchOptions { kind, case_sensitive: reading & 1 == 1, leet: reading & 2 == 2, target }
 }
 
 /// Returns the bytes that a text shows. `None` if no bytes show it.

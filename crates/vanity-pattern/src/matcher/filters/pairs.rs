@@ -107,7 +107,7 @@ fn every_value_of_some_window_is_marked_for_each_run_and_place() {
         for (number, (kind, reading)) in
             KINDS.iter().flat_map(|kind| (0..4).map(move |reading| (*kind, reading))).enumerate()
         {
-            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(kind, reading, target))));
+            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, options(kind, reading, target))));
             for needle in &needles {
                 let filter = PairBitmap::new(target, std::iter::once(needle.clone()));
                 decided += check(target, &filter, std::slice::from_ref(needle));
@@ -152,7 +152,7 @@ fn what_many_literals_have_in_common_is_marked() {
                 })
                 .collect();
             let literals = words.iter().enumerate().map(|(number, word)| {
-                Literal::of(word, style(kinds[number % kinds.len()], number % 4, target))
+                Literal::of(word, options(kinds[number % kinds.len()], number % 4, target))
             });
             let filter = pairs_of(target, literals.clone());
             let needles: Vec<Needle> = literals.step_by(37).map(|literal| Needle::of(&literal)).collect();

@@ -83,13 +83,13 @@ fn every_needle_has_a_bucket_and_passes() {
             .into_iter()
             .flat_map(|kind| (0..4).map(move |of| (kind, of)))
         {
-            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(kind, reading, target))));
+            let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, options(kind, reading, target))));
             for count in [1, 2, 4, needles.len()] {
                 holds_every_needle(&needles[..count]);
                 holds_every_needle(&needles[count - 1..count]);
             }
         }
-        let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, style(Kind::Anywhere, 0, target))));
+        let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, options(Kind::Anywhere, 0, target))));
         for some in [&needles[..1], &needles[1..3], &needles[3..8]] {
             passes_what_it_says(target, some);
         }

@@ -1,6 +1,10 @@
-//! Protection of the process's memory, which holds seeds.
+//! Calls of the system: protection of the process's memory, which holds seeds, random bytes, the
+//! process's time, and the name of the machine.
 
 use std::io;
+
+/// The error of the operating system's generator.
+pub use getrandom::Error as RandomnessError;
 
 /// Switches core dumps off (`RLIMIT_CORE` 0, on Unix) and forbids other processes of the same user
 /// to trace this one or read its memory (`PR_SET_DUMPABLE` 0, on Linux). Elsewhere it does nothing.
@@ -41,6 +45,25 @@ pub fn process_time() -> Option<std::time::Duration> {
 pub fn close_files_on_exec() {
     #[cfg(unix)]
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
+}
+
+/// Fills `bytes` with random bytes from the operating system's generator.
+///
+/// # Errors
+///
+/// Returns the error of the operating system.
+pub fn fill_random(bytes: &mut [u8]) -> Result<(), RandomnessError> {
+    getrandom::fill(bytes)
+}
+
+/// Returns the name of this machine, if the system gives one.
+#[must_use]
+pub fn host_name() -> Option<String> {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_str().ok().map(str::to_owned);
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").ok();
+    name.filter(|name| !name.is_empty())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -30,7 +30,7 @@ pub const KINDS: [(&str, Kind); 5] = [
 
 /// How a typed pattern is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Style {
+pub struct MatchOptions {
     /// Where the text must be.
     pub kind: Kind,
     /// Whether `a` and `A` differ.

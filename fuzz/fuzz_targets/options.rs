@@ -1,21 +1,21 @@
-//! Any style of a pattern, from a few bytes.
+//! Any options of a pattern, from a few bytes.
 
 use arbitrary::Arbitrary;
 use vanity_ed25519::pattern::{self, KINDS};
 use vanity_ed25519::wire::Target;
 
-/// A [`pattern::Style`] without the target, which all patterns of a list share.
+/// A [`pattern::MatchOptions`] without the target, which all patterns of a list share.
 #[derive(Arbitrary, Clone, Copy, Debug)]
-pub struct Style {
+pub struct MatchOptions {
     kind: u8,
     case_sensitive: bool,
     leet: bool,
 }
 
-impl Style {
-    pub fn about(self, target: Target) -> pattern::Style {
+impl MatchOptions {
+    pub fn about(self, target: Target) -> pattern::MatchOptions {
         let (_, kind) = KINDS[usize::from(self.kind) % KINDS.len()];
-        pattern::Style { kind, case_sensitive: self.case_sensitive, leet: self.leet, target }
+        pattern::MatchOptions { kind, case_sensitive: self.case_sensitive, leet: self.leet, target }
     }
 }
 

@@ -1,0 +1,110 @@
+//! What the machine has: the sizes of its caches, the limit of memory, and the time of a thread.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Returns the sizes, in bytes, of the first processor's caches, in ascending order. The list is
+/// empty if the system does not report them.
+#[must_use]
+pub fn caches() -> Vec<usize> {
+    let caches = fs::read_dir("/sys/devices/system/cpu/cpu0/cache").into_iter().flatten().flatten();
+    let mut sizes: Vec<usize> = caches.filter_map(|cache| size(&cache.path())).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+/// Returns the size, in bytes, of the cache that a directory describes. Returns `None` for an
+/// instruction cache.
+fn size(directory: &Path) -> Option<usize> {
+    if fs::read_to_string(directory.join("type")).ok()?.trim() == "Instruction" {
+        return None;
+    }
+    bytes(fs::read_to_string(directory.join("size")).ok()?.trim())
+}
+
+/// Parses a size as the system writes it, in kibibytes, such as `32K`.
+fn bytes(size: &str) -> Option<usize> {
+    size.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
+}
+
+/// Returns the limit of the process's memory (`RLIMIT_AS`), in bytes, or `None` if there is no
+/// limit.
+pub(crate) fn memory_limit() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::As).current
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Returns how long the processor has worked for this thread. Time in which other programs had the
+/// processor does not count. On systems other than Unix, that time counts.
+#[must_use]
+pub fn thread_time() -> Duration {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        // Neither number is negative.
+        Duration::new(time.tv_sec.cast_unsigned() as u64, time.tv_nsec as u32)
+    }
+    #[cfg(not(unix))]
+    {
+        use std::sync::OnceLock;
+        use std::time::Instant;
+        static START: OnceLock<Instant> = OnceLock::new();
+        START.get_or_init(Instant::now).elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(bytes("36608K"), Some(36608 * 1024));
+        assert_eq!(bytes("32"), None);
+        assert_eq!(bytes("K"), None);
+        assert!(caches().is_sorted());
+        assert!(caches().iter().all(|&bytes| bytes >= 1 << 12));
+    }
+
+    /// The test runs itself with a limit above the address space that AddressSanitizer reserves.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_limit_of_memory_is_the_process_s_own() {
+        const INNER: &str = "MEMORY_IS_LIMITED";
+        if std::env::var_os(INNER).is_some() {
+            assert_eq!(memory_limit(), Some(100_000_000_000 << 10));
+            return;
+        }
+        let script = "ulimit -v 100000000000; exec \"$0\" --exact \"$1\"";
+        let test = "memory::machine::tests::the_limit_of_memory_is_the_process_s_own";
+        let inner = std::process::Command::new("sh")
+            .args(["-c", script])
+            .arg(std::env::current_exe().unwrap())
+            .arg(test)
+            .env(INNER, "")
+            .output()
+            .unwrap();
+        assert!(inner.status.success(), "{inner:?}");
+        assert!(String::from_utf8_lossy(&inner.stdout).contains("1 passed"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn sleep_does_not_count_and_work_does() {
+        let began = thread_time();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(thread_time() - began < Duration::from_millis(25));
+        let mut steps = 0u64;
+        while thread_time() - began < Duration::from_millis(30) {
+            steps = std::hint::black_box(steps + 1);
+        }
+        assert!(steps > 0);
+    }
+}
