@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require, terminal};
 use program::{
-    Ran, command, executable, names, objects, of_type, program, public_path, run, seed, succeed, text,
+    Ran, at_once, command, executable, names, objects, of_type, program, public_path, run, seed, succeed,
+    text,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -277,11 +278,11 @@ fn reports_say_that_a_key_is_encrypted() {
 /// A run that makes no key needs no passphrase. It shows no prompt and reads no file.
 #[test]
 fn estimates_and_benches_need_no_passphrase() {
-    for what in [&["--estimate"][..], &["--bench", "0.1", "--engine", "reference"]] {
+    at_once([&["--estimate"][..], &["--bench", "0.1"]], |what| {
         for from in [&["--passphrase"][..], &["--passphrase-file", "missing"]] {
-            succeed(program(&["ab"]).args(what).args(from));
+            succeed(program(&["-t", "1", "--engine", "reference", "ab"]).args(what).args(from));
         }
-    }
+    });
 }
 
 /// The test reads the arguments of the process while it works.
@@ -327,12 +328,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
                 search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
                 let mut child =
                     program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
-                // The processor's time that its threads have taken since they began to encrypt.
-                let encrypting =
-                    || program::threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
-                while !encrypting() {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                program::wait_for_encryption(child.id());
                 let sent = Instant::now();
                 kill_process(Pid::from_child(&child), signal).unwrap();
                 let status_seen = child.wait().unwrap().code();

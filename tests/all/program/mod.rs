@@ -7,7 +7,7 @@ use std::io::{PipeReader, PipeWriter, Write as _, pipe};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,8 @@ const BODY_LEN: usize = 43;
 /// Returns a command whose output does not depend on the terminal of the tests: its stdin is empty
 /// and its `TERM` is fixed.
 pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
+    #[cfg(target_os = "linux")]
+    obey_signals();
     let mut command = Command::new(name);
     command
         .env_remove("NO_COLOR")
@@ -42,6 +44,23 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
         .env("TERM", "xterm")
         .stdin(Stdio::null());
     command
+}
+
+/// Lets processes begin with the usual action of signals. A script may start the tests so that they
+/// ignore SIGINT (in the background) or SIGHUP (under `nohup`), and processes would inherit that. They do
+/// not inherit handlers.
+#[cfg(target_os = "linux")]
+fn obey_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT};
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
+        let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask, 16).unwrap());
+        for signal in [SIGHUP, SIGINT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
+            signal_hook::flag::register(signal, Arc::default()).unwrap();
+        }
+    });
 }
 
 /// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
@@ -154,6 +173,22 @@ pub fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
+/// Does the same work with every item at the same time, and returns the results in order. Runs that
+/// wait, or work for a fixed time, take no longer together than alone.
+pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let started: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Waits until a process has worked for 50 ms on the encryption of keys.
+#[cfg(unix)]
+pub fn wait_for_encryption(process: u32) {
+    wait_until("a key is encrypted", || threads(process, "preparer").into_iter().any(|ticks| ticks >= 5));
+}
+
 /// Waits until `is_so`, and fails if it never is.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -188,21 +223,12 @@ pub fn endless(
 }
 
 /// Returns whether SIGHUP ends a search as other signals do. Only on Linux does the program handle
-/// it. Under `nohup`, and wherever else the signal is ignored, children ignore it, too. A test then
-/// skips the part that sends it.
+/// it. Elsewhere a test skips the part that sends it.
 pub fn hangup_ends() -> bool {
     if !cfg!(target_os = "linux") {
-        crate::require::missing("SIGHUP, which the program handles only on Linux,");
-        return false;
+        require::missing("SIGHUP, which the program handles only on Linux,");
     }
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
-    // Signal 1 is the lowest bit.
-    let is_ignored = ignored.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 1 == 1);
-    if is_ignored {
-        crate::require::missing("SIGHUP, which is ignored here,");
-    }
-    !is_ignored
+    cfg!(target_os = "linux")
 }
 
 /// Returns how long each thread of this name has worked, in ticks of 10 ms, by `/proc`.
