@@ -9,14 +9,11 @@ use std::process::Stdio;
 
 use crate::{program, require};
 use program::{
-    body, check_pair, check_secret, command, comment, derived, executable, names, objects, of_type, positive,
-    program, public_line, run, succeed, text, whole,
+    NEVER, body, check_pair, check_secret, command, comment, derived, executable, names, objects, of_type,
+    positive, program, public_line, run, succeed, text, whole,
 };
 use tempfile::TempDir;
 use vanity_ed25519::engine::Sizing;
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 #[test]
 fn a_request_that_contradicts_itself_is_refused() {

@@ -13,13 +13,10 @@ use std::time::{Duration, SystemTime};
 use crate::escaped::check_text;
 use crate::{program, require};
 use program::{
-    LEDGER, Ran, at_once, check_pair, command, derived, executable, names, objects, of_type, program, run,
-    succeed, text,
+    LEDGER, NEVER, Ran, at_once, check_pair, command, derived, executable, names, objects, of_type, program,
+    run, succeed, text,
 };
 use tempfile::TempDir;
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 /// Returns a command that runs a shell script. There `$0` is the program and `$1` is `path`.
 fn script(text: &str, path: &Path) -> Command {

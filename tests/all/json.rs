@@ -11,15 +11,12 @@ use std::sync::LazyLock;
 
 use crate::ssh_agent::imitate;
 use crate::{documents, program, require};
-use program::{at_once, check_secret, objects, program, run, text};
+use program::{NEVER, at_once, check_secret, objects, program, run, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()

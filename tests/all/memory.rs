@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use crate::{program, putty, remains, require};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use program::{PROGRAM, Running, at_once, command, objects, of_type, program, seed, text};
+use program::{NEVER, PROGRAM, Running, at_once, command, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::Digest as _;
@@ -22,9 +22,6 @@ use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, Matcher, Pattern, Style};
 use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 /// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.
 const KEYS: usize = 20;

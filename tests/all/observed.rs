@@ -7,19 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::{program, require, terminal};
-use program::{at_once, check_pair, command, executable, names, run, succeed};
+use program::{at_once, check_pair, command, executable, names, run, strace, succeed};
 use tempfile::TempDir;
 use terminal::Typist;
-
-/// Returns a `strace` that may trace here. Without one the test is skipped.
-fn strace() -> Option<std::path::PathBuf> {
-    let strace = require::tool("strace")?;
-    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
-        return Some(strace);
-    }
-    require::missing("strace");
-    None
-}
 
 /// Returns the system calls of a log of `strace -f`, each in one piece, in the order in which they
 /// ended.

@@ -8,16 +8,13 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::program::{
-    self, ENDLESS, at_once, command, executable, objects, positive, program, run, text, whole,
+    self, ENDLESS, NEVER, at_once, command, executable, objects, positive, program, run, text, whole,
 };
 use crate::terminal::Typist;
 use crate::{odds, require};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 /// Runs a search in a terminal of this width until it has shown `until`. Returns every state of the
 /// progress line, without the spaces at its end.

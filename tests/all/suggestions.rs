@@ -4,7 +4,9 @@
 use std::fs;
 
 use crate::odds::{Shape, chance, chance_of_fingerprint};
-use crate::program::{at_once, command, executable, objects, positive, program, run, succeed, text, whole};
+use crate::program::{
+    NEVER, at_once, command, executable, objects, positive, program, run, succeed, text, whole,
+};
 use crate::require;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -227,8 +229,7 @@ fn a_search_that_takes_long_suggests_what_is_faster() {
         assert_eq!(ran.stdout.is_empty(), ran.status == Some(3), "{ran:?}");
         ran.stderr
     };
-    let never = "abcdefghijabcdefghij";
-    let ran = at_once([(&[][..], never), (&["-q"], never)], |(options, pattern)| search(options, pattern));
+    let ran = at_once([(&[][..], NEVER), (&["-q"], NEVER)], |(options, pattern)| search(options, pattern));
     let [stderr, quiet] = &ran[..] else { unreachable!() };
     assert!(stderr.contains("\nSimilar and faster:\n"), "{stderr}");
     assert!(rows(stderr).len() > 2, "{stderr}");

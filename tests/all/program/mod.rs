@@ -24,6 +24,9 @@ pub const LEDGER: &str = "vanity-ed25519.jsonl";
 /// A number of keys that no search completes while a test runs.
 pub const ENDLESS: &str = "1000000";
 
+/// A pattern of twenty letters, which no machine finds.
+pub const NEVER: &str = "abcdefghijabcdefghij";
+
 /// The path of the program that cargo has built with the tests.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
 
@@ -70,6 +73,16 @@ pub fn unshare() -> Option<PathBuf> {
         return Some(unshare);
     }
     require::missing("unshare");
+    None
+}
+
+/// Returns a `strace` that may trace here. Without one the test is skipped.
+pub fn strace() -> Option<PathBuf> {
+    let strace = require::tool("strace")?;
+    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
+        return Some(strace);
+    }
+    require::missing("strace");
     None
 }
 
@@ -330,6 +343,17 @@ pub fn seed(private: &str) -> [u8; 32] {
     let der = STANDARD.decode(base64).unwrap();
     assert_eq!(der[..16], *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20");
     der[16..].try_into().unwrap()
+}
+
+/// Returns the names of the private files in a directory of keys.
+pub fn privates(directory: &Path) -> Vec<String> {
+    let is_private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
+    names(directory).into_iter().filter(is_private).collect()
+}
+
+/// Returns the paths of the private files in a directory of keys.
+pub fn private_paths(directory: &Path) -> Vec<PathBuf> {
+    privates(directory).into_iter().map(|name| directory.join(name)).collect()
 }
 
 /// Returns the public key that belongs to the text of a private key.
