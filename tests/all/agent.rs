@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    LEDGER, Ran, body, check_pair, check_secret, comment, full_pipe, is_timed, names, objects, of_type,
-    program, run, start, succeed, text, wait_until,
+    LEDGER, Ran, at_once, body, check_pair, check_secret, comment, full_pipe, is_timed, names, objects,
+    of_type, program, run, start, succeed, text, wait_until,
 };
 use crate::ssh_agent::{ADD, ADD_CONSTRAINED, Agent, FAILURE, LIST, Reply, SUCCESS, imitate};
 use crate::sshd::Server;
@@ -134,8 +134,8 @@ fn json_shows_no_private_key() {
 fn the_agent_drops_a_key_after_its_lifetime() {
     let place = Place::new();
     let Some(agent) = place.agent() else { return };
-    let ran = succeed(&mut place.program(&["--agent", "--lifetime", "5s", "ab"]));
-    assert!(ran.stderr.contains("private key in the agent, which drops it after 5s\n"), "{}", ran.stderr);
+    let ran = succeed(&mut place.program(&["--agent", "--lifetime", "2s", "ab"]));
+    assert!(ran.stderr.contains("private key in the agent, which drops it after 2s\n"), "{}", ran.stderr);
     assert_eq!(agent.lines(), ran.stdout);
     succeed(&mut place.program(&["--agent", "--lifetime", "1h", "ab"]));
     let deadline = Instant::now() + Duration::from_secs(30);
@@ -249,24 +249,18 @@ fn a_key_that_the_agent_does_not_take_is_in_a_file() {
             (count >= TRIAL).then_some(Reply::Hang)
         }),
     ];
-    // All at the same time, because some wait for 5 s.
-    std::thread::scope(|scope| {
-        for (why, fault) in faults {
-            for args in [&[][..], &["-o", "id_x"]] {
-                scope.spawn(move || {
-                    let place = Place::new();
-                    imitate(&place.socket(), fault);
-                    check_kept(&place, args, why);
-                });
-            }
-        }
+    let ways = |fault| [&[][..], &["-o", "id_x"]].map(|args| (fault, args));
+    at_once(faults.into_iter().flat_map(ways), |((why, fault), args)| {
+        let place = Place::new();
+        imitate(&place.socket(), fault);
+        check_kept(&place, args, why);
     });
 }
 
 /// The rest of the keys is in files, and the search finds all of them.
 #[test]
 fn an_agent_that_dies_in_the_middle_loses_nothing() {
-    for fault in [|| Reply::Close, || Reply::Hang] {
+    at_once([|| Reply::Close, || Reply::Hang], |fault| {
         let place = Place::new();
         // The first key takes two messages: it is added and listed.
         let keys = imitate(&place.socket(), move |count, _| (count >= TRIAL + 2).then(fault));
@@ -285,7 +279,7 @@ fn an_agent_that_dies_in_the_middle_loses_nothing() {
         }
         assert!(ran.stderr.contains("error: 3 keys are not in the agent\n"), "{}", ran.stderr);
         assert_eq!(names(&place.work()).len(), 6);
-    }
+    });
 }
 
 /// A real agent that is killed while the program searches.

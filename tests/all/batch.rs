@@ -1,8 +1,8 @@
 //! Tests of batches: the names of files, the ledger, reruns, and what survives kills, signals, full
 //! disks and closed streams.
 //!
-//! `VANITY_KEYS` sets the number of keys in a batch (1,000 by default), `VANITY_KILLS` the number
-//! of kills (20 by default).
+//! `VANITY_KEYS` sets the number of keys in a batch (300 by default), `VANITY_KILLS` the number of
+//! kills (10 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, Ran, check_pair, command, comment, endless, executable, names, objects, of_type,
-    program, public_path, run, succeed, text, whole,
+    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, comment, endless, executable, names, objects, of_type,
+    privates, program, public_path, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -35,12 +35,6 @@ fn ledger(directory: &Path) -> BTreeMap<String, Value> {
         entries.iter().map(|entry| (self::text(entry, "file").to_owned(), entry.clone())).collect();
     assert_eq!(by_file.len(), entries.len(), "a file is named twice in:\n{text}");
     by_file
-}
-
-/// Returns the names of the private files, sorted.
-fn privates(directory: &Path) -> Vec<String> {
-    let is_private = |name: &String| !name.ends_with(".pub") && !name.ends_with(".jsonl");
-    names(directory).into_iter().filter(is_private).collect()
 }
 
 /// Checks that every key in the directory is whole and in the ledger, and that the directory holds
@@ -119,7 +113,7 @@ fn names_are_safe_and_different_for_any_patterns() {
 #[test]
 fn the_ledger_agrees_with_the_files_and_ssh_keygen() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
-    let keys = number("VANITY_KEYS", 1000);
+    let keys = number("VANITY_KEYS", 300);
     let directory = TempDir::new().unwrap();
     let (ran, found) = rerun(directory.path(), &["-n", &keys.to_string(), "ab"]);
     assert_eq!((found, check_batch(directory.path())), (keys as u64, keys));
@@ -219,8 +213,7 @@ fn any_counts_keys_that_exist_already() {
 fn the_count_includes_keys_of_earlier_runs() {
     let directory = TempDir::new().unwrap();
     succeed(program(&["-n", "3", "ab", "-d"]).arg(directory.path()));
-    let never = "abcdefghijabcdefghij";
-    let ran = run(program(&["-n", "3", "--timeout", "300ms", "ab", never, "-d"]).arg(directory.path()));
+    let ran = run(program(&["-n", "3", "--timeout", "300ms", "ab", NEVER, "-d"]).arg(directory.path()));
     assert_eq!(ran.status, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("time limit reached: 3 of 6 keys found"), "{}", ran.stderr);
 }
@@ -301,7 +294,7 @@ fn reported_objects(path: &Path) -> Vec<Value> {
 
 #[test]
 fn kills_at_any_moment_lose_nothing_and_repeat_nothing() {
-    let (keys, kills) = (number("VANITY_KEYS", 1000), number("VANITY_KILLS", 20));
+    let (keys, kills) = (number("VANITY_KEYS", 300), number("VANITY_KILLS", 10));
     let mut killed = 0;
     while killed < kills {
         killed += kill_a_batch(keys, kills - killed);

@@ -311,7 +311,7 @@ fn every_number_of_threads_ends_within_a_second() {
         let mut search = program(&["-t", "1024", "abcdefghijabcdefghij", "-o"]);
         let search = search.arg(directory.path().join("key"));
         let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
-        std::thread::sleep(Duration::from_secs(2));
+        std::thread::sleep(Duration::from_millis(500));
         let (status, stderr, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
         let processors = std::thread::available_parallelism().unwrap().get();

@@ -19,7 +19,7 @@ use vanity_ed25519::wire::Target;
 const LONG: Sizing = Sizing::for_attempts(1e9);
 
 /// The number of random seeds for each engine, unless `VANITY_SEEDS` sets it.
-const RANDOM_SEEDS: usize = 20_000;
+const RANDOM_SEEDS: usize = 10_000;
 
 /// Returns every engine that this machine can run, and names the others. Without a graphics
 /// processor, the GPU engine runs on the processor by OpenCL.

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::{program, require, terminal};
-use program::{LEDGER, Ran, command, names, objects, program, run};
+use program::{LEDGER, Ran, at_once, command, names, objects, program, run};
 use proptest::prelude::*;
 use regex_syntax::hir::{Class, HirKind};
 use tempfile::TempDir;
@@ -91,7 +91,9 @@ fn typed(args: &[&OsStr]) -> Ran {
 
 #[test]
 fn no_argument_is_repeated_unescaped() {
-    for nasty in NASTY.iter().map(|nasty| (*nasty).to_owned()).chain([all()]) {
+    let more = [&[][..], &["--json"], &["-q"], &["--color", "never"]];
+    let one_each = NASTY.iter().zip(more.chunks(1).cycle()).map(|(nasty, more)| ((*nasty).to_owned(), more));
+    for (nasty, more) in one_each.chain([(all(), &more[..])]) {
         let path = format!("/nowhere{nasty}/x");
         let value = format!("a{nasty}");
         for args in [
@@ -123,8 +125,8 @@ fn no_argument_is_repeated_unescaped() {
             &["--output", &path, "ab"],
             &["--output-dir", &path, "ab"],
         ] {
-            for more in [&[][..], &["--json"], &["-q"], &["--color", "never"]] {
-                let ran = run(program(args).args(more));
+            for more in more {
+                let ran = run(program(args).args(*more));
                 assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
                 assert!(ran.stderr.starts_with("error: "), "{args:?}: {ran:?}");
                 check(&ran);
@@ -173,8 +175,8 @@ fn patterns_are_escaped_wherever_they_come_from() {
             &["--regex", &pattern, "-d", "keys"],
             &["--regex", &pattern, "-d", "keys"],
             &["-f", "list", "-d", "keys"],
-            &["-f", "list", "--estimate"],
-            &["--regex", &pattern, "--bench", "0.1", "--engine", "reference"],
+            &["-f", "list", "--estimate", "-t", "1", "--engine", "reference"],
+            &["--regex", &pattern, "--bench", "0.1", "-t", "1", "--engine", "reference"],
         ] {
             for how in [&[][..], &["--json"], &["-q"]] {
                 let ran = run(program(more).args(how).current_dir(&directory));
@@ -304,23 +306,24 @@ fn a_terminal_gets_nothing_but_the_programs_own_sequences() {
     let Some(script) = require::tool("script") else { return };
     let directory = TempDir::new().unwrap();
     let never = "abcdefghijabcdefghij";
-    for (line, status) in [
+    let lines = [
         ("exec \"$P\" \"--$NASTY\"".to_owned(), 2),
         ("exec \"$P\" --color \"$NASTY\" ab".to_owned(), 2),
         ("exec \"$P\" \"a$NASTY\"".to_owned(), 2),
         ("exec \"$P\" --engine \"$NASTY\" ab".to_owned(), 2),
         ("exec \"$P\" -o \"$NASTY/x\" ab".to_owned(), 2),
         ("exec \"$P\" --help".to_owned(), 0),
-        ("exec \"$P\" --estimate --regex \"$REGEX\"".to_owned(), 0),
+        ("exec \"$P\" --estimate -t 1 --engine reference --regex \"$REGEX\"".to_owned(), 0),
         ("exec \"$P\" --json --regex \"$REGEX\"".to_owned(), 0),
         ("exec \"$P\" --regex \"$REGEX\"".to_owned(), 0),
         ("exec \"$P\" --regex \"$REGEX\" -o \"a$NASTY\"".to_owned(), 0),
         (format!("exec \"$P\" -t 1 --timeout 500ms --regex \"$REGEX\" {never} -d \"d$NASTY\""), 3),
-    ] {
+    ];
+    at_once(lines, |(line, status)| {
         let (ended, sent) = in_terminal(&script, directory.path(), &line);
         assert_eq!(ended, Some(status), "{line}: {sent:?}");
         check_text(&without_own(&sent).replace('\r', ""));
-    }
+    });
 }
 
 #[test]

@@ -9,10 +9,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::terminal::{AGAIN, PROMPT, Typist};
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, Ran, check_pair, command, executable, names, objects, of_type, program, public_path,
-    run, start, succeed, text, wait_until,
+    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, executable, names, objects, of_type, program,
+    public_path, run, start, strace, succeed, text, wait_until,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -152,12 +153,14 @@ fn a_typed_passphrase_opens_existing_keys() {
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
     place.find(&pkcs8);
-    let typed = format!("{} -d keys --passphrase --format pkcs8 -n 2 Ab", executable());
-    let shell = "{ sleep 1; echo secret; sleep 1; echo secret; sleep 1; } | \"$0\" -qec \"$1\" /dev/null";
-    let ran =
-        succeed(command("sh").args(["-c", shell]).arg(script).arg(typed).current_dir(place.outer.path()));
-    assert_eq!(ran.stdout.matches("Passphrase for").count(), 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("'Ab' already has 1 of 2 keys"), "{}", ran.stdout);
+    let line = "exec \"$P\" -d keys --passphrase --format pkcs8 -n 2 Ab";
+    let mut typist = Typist::start(&script, place.outer.path(), line);
+    typist.answer(PROMPT, "secret\n");
+    typist.answer(AGAIN, "secret\n");
+    let (status, shown) = typist.end();
+    assert_eq!(status, Some(0), "{shown}");
+    assert_eq!(shown.matches(PROMPT).count(), 1, "{shown}");
+    assert!(shown.contains("'Ab' already has 1 of 2 keys"), "{shown}");
     assert_eq!(place.find(&[&pkcs8[..], &["-n", "2"]].concat()).1.len(), 0);
 }
 
@@ -316,11 +319,7 @@ fn hostile_lines_of_a_ledger_cost_little_memory() {
 /// before the search.
 #[test]
 fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
-    let Some(strace) = require::tool("strace") else { return };
-    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status != Some(0) {
-        require::missing("strace");
-        return;
-    }
+    let Some(strace) = strace() else { return };
     for (injected, works) in [
         // Without hard links, the program renames a copy of the file.
         (&["inject=linkat:error=EPERM"][..], true),
@@ -337,7 +336,7 @@ fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
                 .args(injected.iter().flat_map(|inject| ["-e", inject]));
             let target = directory.path().join("target");
             // If the program did not refuse, this search would not end.
-            let pattern = if works { "ab" } else { "abcdefghijabcdefghij" };
+            let pattern = if works { "ab" } else { NEVER };
             let ran = run(command.args([executable(), "-t", "1", pattern, option]).arg(&target));
             if works {
                 assert_eq!(ran.status, Some(0), "{injected:?}: {}", ran.stderr);

@@ -2,7 +2,8 @@
 //!
 //! `strace` injects a failure, a deadly signal or a delay into one call after the other. By default
 //! it takes the first and the last call of each name after the program has begun to use its files.
-//! Calls that write, sync or name a file do so in every scenario, and the others in one of them.
+//! Calls that write, sync or name a file do so in every scenario without encryption, and the others in
+//! one scenario.
 //! With `VANITY_FAULTS=all` it takes every such call in every scenario, with every failure that the
 //! call may meet and with a delay of 2 s.
 
@@ -11,15 +12,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use tempfile::TempDir;
 
-use crate::{holdings, program, require};
+use crate::{holdings, program};
 use holdings::{Asked, PASSPHRASE, harm, is_temporary, misbehavior, missing, open, open_pair, snapshot};
-use program::{LEDGER, Ran, command, executable, names, program, public_path, run, succeed};
+use program::{LEDGER, Ran, command, executable, names, program, public_path, run, strace, succeed};
 
 /// The calls for files and randomness, and those that start threads. A machine may lack some of
 /// them.
@@ -52,23 +53,13 @@ const SLOW: &str = "delay_enter=";
 /// The number of slow runs at the same time. They sleep most of the time.
 const SLOW_TOGETHER: usize = 16;
 
-/// Returns whether a call writes, syncs or names a file. By default, these fail in every scenario.
+/// Returns whether a call writes, syncs or names a file.
 fn is_vital(call: &str) -> bool {
     is_naming(call) || ["write", "fsync", "fdatasync", "flock"].contains(&call)
 }
 
 fn is_naming(call: &str) -> bool {
     call.starts_with("link") || call.starts_with("rename")
-}
-
-/// Returns a `strace` that may trace here. Without one the test is skipped.
-fn strace() -> Option<PathBuf> {
-    let strace = require::tool("strace")?;
-    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
-        return Some(strace);
-    }
-    require::missing("strace");
-    None
 }
 
 /// A run that meets a fault.
@@ -302,7 +293,9 @@ fn any_system_call_may_fail_or_be_the_last() {
             let turn = turns.entry(call).or_default();
             *turn += 1;
             // The calls take turns with the scenarios.
-            let is_taken = all || is_vital(call) || (*turn + call.len()).is_multiple_of(scenarios);
+            let is_taken = all
+                || is_vital(call) && !scenario.encrypted
+                || (*turn + call.len()).is_multiple_of(scenarios);
             if !is_taken {
                 continue;
             }
@@ -348,7 +341,7 @@ fn any_system_call_may_fail_or_be_the_last() {
     let wrong: Vec<&String> = failed.iter().chain(&slow).flat_map(|(_, wrong)| wrong).collect();
     println!("{met} faults met");
     assert!(wrong.is_empty(), "{} of {met} faults:\n{}", wrong.len(), join(&wrong));
-    assert!(met > 150, "{met} faults met");
+    assert!(met > 90, "{met} faults met");
 }
 
 /// Returns the first 30 texts, one on each line.

@@ -186,15 +186,17 @@ fn a_fault_in_one_lane_leaves_no_file() {
             let file = directory.join("id_x");
             let file = file.to_str().unwrap();
             let base = ["--engine", engine, "abc"];
-            for options in [
+            // Every lane can hurt a key. The ways of a key are the same for all of them.
+            let ways: [&[&str]; 5] = [
                 // `-q` leaves out the measurement before the search.
-                &["-q", "-o", file][..],
+                &["-q", "-o", file],
                 &["-o", file],
                 &["-q", "-o", file, "--rounds", "1", "--passphrase-file", secret],
                 &["-q"],
                 &["-q", "--json"],
-            ] {
-                let ran = faulty(&format!("lane-alone {lanes} {lane}"), &[&base[..], options].concat(), &[]);
+            ];
+            for options in &ways[..if lane == 0 { ways.len() } else { 1 }] {
+                let ran = faulty(&format!("lane-alone {lanes} {lane}"), &[&base[..], *options].concat(), &[]);
                 check_failed(&ran, engine);
                 assert!(!ran.stdout.contains("ssh-ed25519 ") && !ran.stdout.contains("PRIVATE"), "{ran:?}");
                 assert_eq!(names(&directory), [""; 0], "{options:?}");
@@ -242,7 +244,7 @@ fn a_panic_ends_with_status_1_and_shows_no_secret() {
             let seeds = fs::read(&seen).unwrap();
             assert!(seeds.len() >= 256 * 32);
             let output = ran.stdout + &ran.stderr;
-            for seed in seeds.as_chunks::<32>().0.iter().rev().take(4096) {
+            for seed in seeds.as_chunks::<32>().0.iter().rev().take(1024) {
                 let hex: String = seed[..8].iter().map(|byte| format!("{byte:02x}")).collect();
                 let [numbers, hexes] = [format!("{:?}", &seed[..4]), format!("{:02x?}", &seed[..4])];
                 for text in

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::{program, putty};
 use program::{
     LEDGER, check_finds, check_pair, command, comment, endless, executable, mode, names, objects, of_type,
-    program, run, succeed, text, whole,
+    privates, program, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -31,8 +31,7 @@ fn modes_do_not_depend_on_the_umask() {
         assert_eq!(mode(&keys), 0o700, "umask {umask}");
         in_shell("-o", &keys.join("id_x"));
         in_shell("-o", &keys.join("key.pem"));
-        let is_private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
-        let privates: Vec<String> = names(&keys).into_iter().filter(is_private).collect();
+        let privates = privates(&keys);
         assert_eq!(privates.len(), 3, "{privates:?}");
         for name in privates {
             // This checks the mode, too.

@@ -13,12 +13,9 @@ use tempfile::TempDir;
 
 use crate::program;
 use program::{
-    ENDLESS, LEDGER, Ran, Running, check_pair, check_secret, command, executable, names, objects, of_type,
-    program, run, succeed, text, whole,
+    ENDLESS, NEVER, Ran, Running, check_pair, check_secret, command, executable, names, objects, of_type,
+    privates, program, run, succeed, text, whole,
 };
-
-/// A pattern that no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 /// Returns a search whose command appends a line to `log` in `directory`.
 fn search(directory: &Path, command: &str, args: &[&str]) -> Command {
@@ -189,8 +186,7 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
         assert!(ran.stderr.ends_with(end), "{}", ran.stderr);
         assert_eq!(ran.stdout.lines().count(), 3);
         let keys = directory.path().join(keys);
-        let private: Vec<String> =
-            names(&keys).into_iter().filter(|name| !name.ends_with(".pub") && name != LEDGER).collect();
+        let private = privates(&keys);
         assert_eq!(private.len(), 3);
         private.iter().for_each(|name| drop(check_pair(&keys.join(name))));
     }
@@ -211,8 +207,7 @@ fn a_failure_of_the_search_waits_for_the_commands_of_kept_keys() {
     let script = "\"$0\" -q -t 1 --exec 'echo \"$VANITY_FINGERPRINT\" >> log' -n 1000 ab -d keys | head -n 1";
     let ran = run(command("bash").args(["-c", script, executable()]).current_dir(directory.path()));
     assert!(ran.stderr.contains("error: cannot write to stdout: "), "{ran:?}");
-    let private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
-    let kept = names(&directory.path().join("keys")).into_iter().filter(private).count();
+    let kept = privates(&directory.path().join("keys")).len();
     let log = log(directory.path());
     assert!(kept >= 1 && log.lines().count() == kept, "{kept}\n{log}");
 }

@@ -13,13 +13,10 @@ use std::time::{Duration, SystemTime};
 use crate::escaped::check_text;
 use crate::{program, require};
 use program::{
-    LEDGER, Ran, check_pair, command, derived, executable, names, objects, of_type, program, run, succeed,
-    text,
+    LEDGER, NEVER, Ran, at_once, check_pair, command, derived, executable, names, objects, of_type, program,
+    run, succeed, text,
 };
 use tempfile::TempDir;
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 /// Returns a command that runs a shell script. There `$0` is the program and `$1` is `path`.
 fn script(text: &str, path: &Path) -> Command {
@@ -124,7 +121,7 @@ fn a_small_stack_is_enough() {
 /// reported.
 #[test]
 fn little_memory_is_enough_or_loses_nothing() {
-    for mebibytes in [8, 16, 24, 40, 64, 100, 200] {
+    at_once([8, 16, 24, 40, 64, 100, 200], |mebibytes| {
         let directory = TempDir::new().unwrap();
         let limited = format!(
             "ulimit -c 0 -v $(({mebibytes} * 1024)); \"$0\" --json -t 2 --timeout 300ms -n 20 abcd {NEVER} -d \"$1/keys\""
@@ -137,7 +134,7 @@ fn little_memory_is_enough_or_loses_nothing() {
             // The program ends with 1 or 3, the loader with 127. After a signal there is no status.
             assert!(matches!(ran.status, None | Some(1 | 3 | 127)), "{mebibytes} MiB: {ran:?}");
         }
-    }
+    });
 }
 
 #[test]
@@ -323,7 +320,8 @@ fn a_key_file_of_any_date_can_enter_the_ledger() {
 #[test]
 fn the_clock_of_the_day_may_be_wrong() {
     let Some(faketime) = require::tool("faketime") else { return };
-    for time in ["@1960-01-01 00:00:00", "@2000-01-01 00:00:00 x-1000", "@2000-01-01 00:00:00 x1000"] {
+    let times = ["@1960-01-01 00:00:00", "@2000-01-01 00:00:00 x-1000", "@2000-01-01 00:00:00 x1000"];
+    at_once(times, |time| {
         let directory = TempDir::new().unwrap();
         let mut search = command(&faketime);
         search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, executable(), "--json", "-n", "5"]);
@@ -337,5 +335,5 @@ fn the_clock_of_the_day_may_be_wrong() {
         let ledger = fs::read_to_string(directory.path().join(LEDGER)).unwrap();
         let year = if time.starts_with("@1960") { "\"time\":\"1970-" } else { "\"time\":\"" };
         assert_eq!(ledger.matches(year).count(), 5, "{ledger}");
-    }
+    });
 }

@@ -11,15 +11,12 @@ use std::sync::LazyLock;
 
 use crate::ssh_agent::imitate;
 use crate::{documents, program, require};
-use program::{check_secret, objects, program, run, text};
+use program::{NEVER, at_once, check_secret, objects, program, run, text};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const SCHEMA: &str = include_str!("../../docs/vanity-ed25519.schema.json");
-
-/// A pattern of twenty letters, which no machine finds.
-const NEVER: &str = "abcdefghijabcdefghij";
 
 fn schema() -> Value {
     serde_json::from_str(SCHEMA).unwrap()
@@ -98,11 +95,7 @@ fn interrupted(args: &[&str], is_encrypting: bool) -> Vec<Value> {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
     if is_encrypting {
-        let began = std::time::Instant::now();
-        while !program::threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20) {
-            assert!(began.elapsed().as_secs() < 60, "no key is encrypted");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        program::wait_for_encryption(child.id());
     } else {
         stdout.read_line(&mut lines).unwrap();
     }
@@ -144,15 +137,15 @@ fn every_object() -> Vec<Value> {
         (&["--json", "--estimate", "-s", "--regex", &format!("^B{}$", &whole[1..])], 0),
         (&["--json", "--estimate", "ab", "cd", NEVER], 0),
         (&["--json", "--estimate", "-n", "2", "ab", "cd"], 0),
-        (&["--json", "--bench", "0.1"], 0),
+        (&["--json", "--bench", "0.1", "-t", "2", "--engine", "portable", "--table-memory", "1MiB"], 0),
     ];
     let of_run = |(number, (args, status)): (usize, &(&[&str], i32))| {
         // The other engines take long to find their tables.
-        let names_engine = number < 2 || args.iter().any(|arg| ["--engine", "--bench"].contains(arg));
+        let names_engine = number < 2 || args.contains(&"--engine");
         let engine: &[&str] = if names_engine { &[] } else { &["--engine", "reference"] };
         printed(&[engine, args].concat(), *status)
     };
-    let mut all: Vec<Value> = runs.iter().enumerate().flat_map(of_run).collect();
+    let mut all = at_once(runs.iter().enumerate(), of_run).concat();
     all.extend(interrupted(&[NEVER], false));
     // The encryption takes minutes. Its key is given up. Only Linux shows when it begins.
     let secret = path("passphrase");
@@ -168,11 +161,10 @@ fn every_object() -> Vec<Value> {
     }
     let with_progress =
         [&[NEVER][..], &[NEVER, "bcdefghijabcdefghija"], &["-n", "3", NEVER]].map(|patterns| {
-            let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1500ms"]);
+            let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1200ms"]);
             program::start(search.args(patterns).stdout(Stdio::piped()).stderr(Stdio::piped()))
         });
-    for search in with_progress {
-        let ran = search.end();
+    for ran in with_progress.map(program::Running::end) {
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
         all.extend(objects(&ran.stderr));
     }

@@ -1,7 +1,7 @@
 //! Real `ssh-keygen` and `openssl` read key files of both forms: files of the library with comments
 //! of every kind, and files of the program, whose keys must show the pattern.
 //!
-//! `VANITY_KEYS` sets the number of keys of each form (50 by default).
+//! `VANITY_KEYS` sets the number of keys of each form (20 by default).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const SECRET: &str = "correct horse";
 
 /// Returns the number of keys of each form.
 fn keys() -> usize {
-    std::env::var("VANITY_KEYS").map_or(50, |keys| keys.parse().unwrap())
+    std::env::var("VANITY_KEYS").map_or(20, |keys| keys.parse().unwrap())
 }
 
 /// Writes a random key pair with a comment to files of its own.
@@ -67,7 +67,7 @@ fn the_tools_read_any_key_with_any_comment() {
     let tools = ["ssh-keygen", "openssl"].map(require::tool);
     let [Some(ssh_keygen), Some(openssl)] = tools else { return };
     let directory = TempDir::new().unwrap();
-    for i in 0..50 {
+    for i in 0..20 {
         let (public, comment, kept) = random_key(directory.path(), 2 * i, Format::Openssh);
         assert_eq!(reread(&ssh_keygen, &kept.private_file, ""), public.line(comment) + "\n");
         // The first time `ssh-keygen` reads the public file, the second time the private file

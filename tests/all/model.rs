@@ -6,7 +6,7 @@
 //! working directory or in the home directory. No run changes a file that exists, except that the ledger grows, and no
 //! reported key is lost. `holdings` judges that from the files.
 //!
-//! `VANITY_SEQUENCES` sets the number of sequences (30 by default), and `VANITY_SEED` the number of
+//! `VANITY_SEQUENCES` sets the number of sequences (12 by default), and `VANITY_SEED` the number of
 //! the first (0 by default). A sequence follows from its number, except how far a run has come when
 //! it is killed.
 
@@ -32,7 +32,7 @@ use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehavior, mis
 use program::{LEDGER, Ran, Running, command, executable, names, public_path, start, wait_until};
 
 /// The number of sequences, unless `VANITY_SEQUENCES` sets it.
-const SEQUENCES: u64 = 30;
+const SEQUENCES: u64 = 12;
 
 /// The fewest and the most steps of a sequence before its last run.
 const STEPS: (usize, usize) = (5, 9);

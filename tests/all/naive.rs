@@ -14,10 +14,10 @@ use vanity_ed25519::wire::{self, Target};
 const PATTERNS: usize = 500;
 
 /// The number of keys that are matched together.
-const BATCH: usize = 2000;
+const BATCH: usize = 250;
 
 /// The number of keys, unless `VANITY_KEYS` sets it.
-const KEYS: usize = 10_000;
+const KEYS: usize = 1000;
 
 /// A pattern that is searched for in strings, without the matcher.
 pub enum Naive {

@@ -7,19 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::{program, require, terminal};
-use program::{check_pair, command, executable, names, run, succeed};
+use program::{at_once, check_pair, command, executable, names, run, strace, succeed};
 use tempfile::TempDir;
 use terminal::Typist;
-
-/// Returns a `strace` that may trace here. Without one the test is skipped.
-fn strace() -> Option<std::path::PathBuf> {
-    let strace = require::tool("strace")?;
-    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
-        return Some(strace);
-    }
-    require::missing("strace");
-    None
-}
 
 /// Returns the system calls of a log of `strace -f`, each in one piece, in the order in which they
 /// ended.
@@ -292,12 +282,13 @@ fn a_terminal_gets_a_key_that_every_openssh_reads() {
 #[test]
 fn a_terminal_without_colours_receives_none() {
     let Some(script) = require::tool("script") else { return };
-    for (env, option) in [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")] {
-        for (args, status) in [("ab", 0), (ENDED, 3), ("--estimate ab", 0)] {
+    let without = [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")];
+    at_once(without, |(env, option)| {
+        for (args, status) in [("ab", 0), (ENDED, 3), ("--estimate -t 1 --engine reference ab", 0)] {
             let sent = in_terminal(&script, env, &format!("{option} {args}"), status);
             assert!(!sequences(&sent).contains('m'), "{env:?} {option} {args}: {sent:?}");
         }
-    }
+    });
     // `--color always` prints colors in spite of the environment.
     let sent = in_terminal(&script, &[("NO_COLOR", "1")], "--color always ab", 0);
     assert!(sequences(&sent).contains('m'), "{sent:?}");

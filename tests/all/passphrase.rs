@@ -1,8 +1,8 @@
 //! Real `ssh-keygen`, `openssl` and `ssh-add` open the private keys that the program encrypts.
 //! Other tests show the ways in which the program gets a passphrase.
 //!
-//! `VANITY_KEYS` sets the number of keys of each cipher with few rounds (10 by default), and
-//! `VANITY_COSTLY` the number of keys of each form with the program's own rounds (2 by default).
+//! `VANITY_KEYS` sets the number of keys of each cipher with few rounds (4 by default), and
+//! `VANITY_COSTLY` the number of keys of each form with the program's own rounds (1 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require, terminal};
 use program::{
-    Ran, command, executable, names, objects, of_type, program, public_path, run, seed, succeed, text,
+    NEVER, Ran, at_once, command, executable, names, objects, of_type, private_paths, program, public_path,
+    run, seed, succeed, text,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -62,12 +63,6 @@ fn check_opens(ssh_keygen: &Path, private: &Path, passphrase: &str) {
     }
 }
 
-/// Returns the private files in a directory, without public files and the ledger.
-fn private_files(directory: &Path) -> Vec<PathBuf> {
-    let is_private = |name: &String| !name.ends_with(".pub") && !name.ends_with(".jsonl");
-    names(directory).into_iter().filter(is_private).map(|name| directory.join(name)).collect()
-}
-
 /// Returns the cipher and the rounds of bcrypt that a key file in the OpenSSH format names.
 fn cipher_and_rounds(private: &Path) -> (String, u32) {
     let key = ssh_key::PrivateKey::from_openssh(fs::read_to_string(private).unwrap()).unwrap();
@@ -80,7 +75,7 @@ fn ssh_keygen_opens_every_key_and_changes_its_passphrase() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
     let (outer, secret) = with_secret();
     let [few, costly] =
-        [("VANITY_KEYS", 10), ("VANITY_COSTLY", 2)].map(|(name, count)| keys(name, count).to_string());
+        [("VANITY_KEYS", 4), ("VANITY_COSTLY", 1)].map(|(name, count)| keys(name, count).to_string());
     for (name, options, count, cipher, rounds) in [
         ("default", &[][..], &costly, "aes256-ctr", 24),
         ("default-gcm", &["--cipher", "aes256-gcm"], &costly, "aes256-gcm@openssh.com", 24),
@@ -90,7 +85,7 @@ fn ssh_keygen_opens_every_key_and_changes_its_passphrase() {
         let directory = outer.path().join(name);
         let args = ["-q", "ab", "-n", count, "--passphrase-file"];
         let ran = succeed(program(&args).arg(&secret).arg("-d").arg(&directory).args(options));
-        let files = private_files(&directory);
+        let files = private_paths(&directory);
         assert_eq!(files.len().to_string(), *count);
         assert_eq!(ran.stdout.lines().count(), files.len());
         for private in &files {
@@ -111,10 +106,10 @@ fn openssl_opens_every_key() {
     let Some(openssl) = require::tool("openssl") else { return };
     let (outer, secret) = with_secret();
     let directory = outer.path().join("keys");
-    let count = keys("VANITY_COSTLY", 2);
+    let count = keys("VANITY_COSTLY", 1);
     let args = ["-q", "--format", "pkcs8", "ab", "-n", &count.to_string(), "--passphrase-file"];
     succeed(program(&args).arg(&secret).arg("-d").arg(&directory));
-    let files = private_files(&directory);
+    let files = private_paths(&directory);
     assert_eq!(files.len(), count);
     let open = |private: &Path, secret: &str| {
         let mut pkey = command(&openssl);
@@ -277,26 +272,25 @@ fn reports_say_that_a_key_is_encrypted() {
 /// A run that makes no key needs no passphrase. It shows no prompt and reads no file.
 #[test]
 fn estimates_and_benches_need_no_passphrase() {
-    for what in [&["--estimate"][..], &["--bench", "0.1", "--engine", "reference"]] {
+    at_once([&["--estimate"][..], &["--bench", "0.1"]], |what| {
         for from in [&["--passphrase"][..], &["--passphrase-file", "missing"]] {
-            succeed(program(&["ab"]).args(what).args(from));
+            succeed(program(&["-t", "1", "--engine", "reference", "ab"]).args(what).args(from));
         }
-    }
+    });
 }
 
 /// The test reads the arguments of the process while it works.
 #[test]
 fn the_passphrase_is_in_no_argument() {
     let (directory, secret) = with_secret();
-    let never = "abcdefghijabcdefghij";
-    let args = [never, "-o", "id_x", "--passphrase-file"];
+    let args = [NEVER, "-o", "id_x", "--passphrase-file"];
     let mut search = program(&args);
     search.arg(&secret).current_dir(directory.path()).stderr(Stdio::piped());
     let mut child = program::start(&mut search);
     // The program prints the odds after it has read everything.
     let mut printed = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut printed).unwrap();
-    assert!(printed.starts_with(never), "{printed}");
+    assert!(printed.starts_with(NEVER), "{printed}");
     let proc = PathBuf::from(format!("/proc/{}", child.id()));
     let cmdline = fs::read(proc.join("cmdline")).unwrap();
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
@@ -327,12 +321,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
                 search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
                 let mut child =
                     program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
-                // The processor's time that its threads have taken since they began to encrypt.
-                let encrypting =
-                    || program::threads(child.id(), "preparer").into_iter().any(|ticks| ticks >= 20);
-                while !encrypting() {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
+                program::wait_for_encryption(child.id());
                 let sent = Instant::now();
                 kill_process(Pid::from_child(&child), signal).unwrap();
                 let status_seen = child.wait().unwrap().code();
@@ -431,7 +420,7 @@ fn one_prompt_serves_a_whole_batch() {
     let (status, shown) = typist.end();
     assert_eq!(status, Some(0), "{shown:?}");
     assert_eq!(shown.matches(PROMPT).count(), 1, "{shown:?}");
-    let files = private_files(&directory.path().join("keys"));
+    let files = private_paths(&directory.path().join("keys"));
     assert!(files.len() > 4, "{shown:?}");
     files.iter().for_each(|private| check_opens(&ssh_keygen, private, SECRET));
 }

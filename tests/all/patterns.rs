@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::program;
-use program::{body, comment, derived, objects, of_type, program, succeed, text, whole};
+use program::{at_once, body, comment, derived, objects, of_type, program, succeed, text, whole};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -169,14 +169,14 @@ fn a_pattern_that_occurs_again_is_searched_once() {
     write("words", "# words\nab\nprefix:Ab\n+a\n AB\nregex:ab\n+a\nregex:AB\nanywhere:ab\n");
     write("more", "aB\ncd\n");
     let answer = |args: &[&str]| {
-        let mut estimate = program(&["--json", "--estimate", "--engine", "reference"]);
+        let mut estimate = program(&["--json", "--estimate", "-t", "1", "--engine", "reference"]);
         let ran = succeed(estimate.args(args).current_dir(&directory));
         let patterns: Vec<String> =
             objects(&ran.stdout).iter().map(|object| text(object, "pattern").to_owned()).collect();
         (patterns.join(" "), ran.stderr)
     };
     let one = "note: 1 pattern occurs more than once and is searched for once: ";
-    for (args, patterns, note) in [
+    let cases = [
         (&["ab", "cd", "Ab", "aB"][..], "ab cd", format!("{one}'Ab' (argument 3, first in argument 1)\n")),
         (&["--leet", "a4", "aa", "44", "prefix"], "a4 aa 44 prefix", String::new()),
         (
@@ -201,9 +201,10 @@ fn a_pattern_that_occurs_again_is_searched_once() {
              more:1)\n"
                 .into(),
         ),
-    ] {
+    ];
+    at_once(cases, |(args, patterns, note)| {
         assert_eq!(answer(args), (patterns.into(), note), "{args:?}");
-    }
+    });
     assert_eq!(answer(&["-q", "ab", "Ab"]), ("ab".into(), String::new()));
 
     // A search and a measurement print the note, too. The two patterns are one, so `-o` accepts
@@ -211,7 +212,7 @@ fn a_pattern_that_occurs_again_is_searched_once() {
     let note = format!("{one}'AB' (argument 2, first in argument 1)\n");
     let ran = succeed(program(&["ab", "AB", "-o", "id_x"]).current_dir(&directory));
     assert!(ran.stderr.starts_with(&format!("{note}ab: 1 in ")), "{}", ran.stderr);
-    let ran = succeed(&mut program(&["ab", "AB", "--bench", "0.1", "--engine", "reference"]));
+    let ran = succeed(&mut program(&["ab", "AB", "--bench", "0.1", "-t", "1", "--engine", "reference"]));
     assert_eq!(ran.stderr, note);
 }
 

@@ -1,7 +1,7 @@
 //! Real `puttygen` and `plink` use the program's keys in PuTTY's format, and the program reads
 //! files that `puttygen` has written again.
 //!
-//! `VANITY_KEYS` sets the number of keys in the clear (10 by default), and `VANITY_COSTLY` the
+//! `VANITY_KEYS` sets the number of keys in the clear (4 by default), and `VANITY_COSTLY` the
 //! number of encrypted keys (2 by default).
 
 #![cfg(target_os = "linux")]
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{program, putty, require, sshd};
 use program::{
-    Ran, check_pair, command, comment, derived, mode, names, objects, of_type, program, public_path, run,
-    succeed, text,
+    Ran, check_pair, command, comment, derived, mode, names, objects, of_type, private_paths, program,
+    public_path, run, succeed, text,
 };
 use putty::{ENCRYPTED_PPK, PPK};
 use sshd::{Server, user};
@@ -38,12 +38,6 @@ fn with_secrets() -> (TempDir, PathBuf, PathBuf) {
         path
     });
     (directory, secret, wrong)
-}
-
-/// Returns the private files in a directory.
-fn private_files(directory: &Path) -> Vec<PathBuf> {
-    let is_private = |name: &String| name.ends_with(".ppk");
-    names(directory).into_iter().filter(is_private).map(|name| directory.join(name)).collect()
 }
 
 /// Checks what `puttygen` reads from a private file against the public file beside it: the public
@@ -84,10 +78,10 @@ fn convert(puttygen: &Path, private: &Path, passphrase: Option<&Path>, to: &Path
 fn puttygen_reads_every_key_of_a_batch() {
     let Some(puttygen) = require::tool("puttygen") else { return };
     let directory = TempDir::new().unwrap();
-    let count = keys("VANITY_KEYS", 10);
+    let count = keys("VANITY_KEYS", 4);
     let mut batch = program(&["-q", "--format", "ppk", "-n", &count, "ab", "-d"]);
     succeed(batch.arg(directory.path()));
-    let files = private_files(directory.path());
+    let files = private_paths(directory.path());
     assert_eq!(files.len().to_string(), count);
     for private in &files {
         assert_eq!(comment(&check_pair(private)), "ab");
@@ -101,10 +95,10 @@ fn puttygen_opens_every_encrypted_key_with_its_passphrase_alone() {
     let Some(puttygen) = require::tool("puttygen") else { return };
     let (outer, secret, wrong) = with_secrets();
     let directory = outer.path().join("keys");
-    let count = keys("VANITY_COSTLY", 2);
+    let count = keys("VANITY_COSTLY", 1);
     let mut batch = program(&["-q", "--format", "ppk", "-n", &count, "ab", "--passphrase-file"]);
     succeed(batch.arg(&secret).arg("-d").arg(&directory));
-    let files = private_files(&directory);
+    let files = private_paths(&directory);
     assert_eq!(files.len().to_string(), count);
     for private in &files {
         let content = fs::read_to_string(private).unwrap();
@@ -180,7 +174,7 @@ fn keys_that_puttygen_has_encrypted_count() {
     let refused = find(&["--passphrase-file", secret_file]);
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("or a *.ppk with `puttygen FILE -P`"), "{}", refused.stderr);
-    let [private] = &private_files(&keys)[..] else { panic!("{:?}", names(&keys)) };
+    let [private] = &private_paths(&keys)[..] else { panic!("{:?}", names(&keys)) };
     for variant in ["argon2id", "argon2i", "argon2d"] {
         let parameters = format!("--ppk-param=kdf={variant},memory=64,passes=1");
         let mut encrypt = command(&puttygen);

@@ -1,6 +1,6 @@
 //! A long search finds right keys only, and its memory does not grow.
 //!
-//! `VANITY_SOAK` sets how many seconds it runs (8 by default).
+//! `VANITY_SOAK` sets how many seconds it runs (3 by default).
 
 #![cfg(target_os = "linux")]
 
@@ -29,7 +29,7 @@ fn resident(id: u32) -> u64 {
 
 #[test]
 fn a_long_search_stays_right_and_small() {
-    let seconds = std::env::var("VANITY_SOAK").map_or(8, |seconds| seconds.parse().unwrap());
+    let seconds = std::env::var("VANITY_SOAK").map_or(3, |seconds| seconds.parse().unwrap());
     let directory = TempDir::new().unwrap();
     // The search tries many thousand keys for each that it finds, so that it does more than write
     // files.

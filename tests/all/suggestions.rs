@@ -4,7 +4,9 @@
 use std::fs;
 
 use crate::odds::{Shape, chance, chance_of_fingerprint};
-use crate::program::{command, executable, objects, positive, program, run, succeed, text, whole};
+use crate::program::{
+    NEVER, at_once, command, executable, objects, positive, program, run, succeed, text, whole,
+};
 use crate::require;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -48,6 +50,11 @@ fn estimate(words: &[&str]) -> Value {
     objects(&ran.stdout).remove(0)
 }
 
+/// Returns the estimate as people read it.
+fn printed(words: &[&str]) -> String {
+    succeed(program(&["--estimate", "-t", "1", "--engine", "reference"]).args(words)).stdout
+}
+
 fn suggestions(estimate: &Value) -> &[Value] {
     estimate["suggestions"].as_array().unwrap()
 }
@@ -78,8 +85,7 @@ fn check(suggestion: &Value, estimate: &Value) {
 #[test]
 fn every_suggestion_has_exact_odds_and_is_likelier() {
     let mut names = std::collections::BTreeSet::new();
-    for pattern in PATTERNS {
-        let estimate = estimate(pattern);
+    for (pattern, estimate) in PATTERNS.iter().zip(at_once(PATTERNS, estimate)) {
         assert!(is_near(positive(&estimate, "probability"), counted(pattern), 1e-9), "{pattern:?}");
         let suggestions = suggestions(&estimate);
         assert!((1..=6).contains(&suggestions.len()), "{estimate}");
@@ -100,8 +106,9 @@ fn every_suggestion_has_exact_odds_and_is_likelier() {
 #[test]
 fn the_words_of_a_suggestion_are_a_command_line() {
     for pattern in [&["--prefix", "-s", "Alice"][..], &["--in", "fingerprint", "--word", "--leet", "bob+b"]] {
-        for suggestion in suggestions(&estimate(pattern)) {
-            let again = estimate(&words(suggestion));
+        let first = estimate(pattern);
+        let again = at_once(suggestions(&first), |suggestion| estimate(&words(suggestion)));
+        for (suggestion, again) in suggestions(&first).iter().zip(again) {
             assert_eq!(again["probability"], suggestion["probability"], "{suggestion}");
         }
     }
@@ -123,9 +130,8 @@ fn rows(printed: &str) -> Vec<(Vec<String>, f64, f64)> {
 
 #[test]
 fn printed_suggestions_have_the_counted_odds() {
-    for pattern in PATTERNS.into_iter().step_by(4) {
-        let printed =
-            succeed(program(&["--estimate", "-t", "1", "--engine", "reference"]).args(pattern)).stdout;
+    at_once(PATTERNS.into_iter().step_by(4), |pattern| {
+        let printed = printed(pattern);
         let rows = rows(&printed);
         assert!(!rows.is_empty(), "{printed}");
         for (words, times, mean) in rows {
@@ -135,14 +141,14 @@ fn printed_suggestions_have_the_counted_odds() {
             assert!(is_near(mean, 1.0 / exact, 0.006), "{words:?}: 1 in {mean}, not {}", 1.0 / exact);
             assert!(is_near(times, exact / counted(pattern), 0.006), "{words:?}: {times} times");
         }
-    }
+    });
 }
 
 #[test]
 fn what_fits_into_a_time_fits_and_the_beginning_is_the_longest() {
-    for pattern in
-        [&["abcdefghijklmnop"][..], &["--prefix", "-s", "AliceAndBobAndEve"], &["--word", "bobbobbob"]]
-    {
+    let patterns =
+        [&["abcdefghijklmnop"][..], &["--prefix", "-s", "AliceAndBobAndEve"], &["--word", "bobbobbob"]];
+    at_once(patterns, |pattern| {
         let estimate = estimate(&[&["--within", "2s"], pattern].concat());
         assert_eq!((&estimate["within_seconds"], &estimate["fits"]), (&2.0.into(), &false.into()));
         let suggestions = suggestions(&estimate);
@@ -161,21 +167,24 @@ fn what_fits_into_a_time_fits_and_the_beginning_is_the_longest() {
         let rate = positive(&estimate, "keys_per_second");
         assert!(0.5f64.ln() / (-counted(&longer)).ln_1p() / rate > 2.0, "{longer:?}");
         assert!(others.iter().all(|other| whole(other, "characters") as usize > kept), "{estimate}");
-    }
+    });
 
     let fits = estimate(&["--within", "1h", "ab"]);
     assert_eq!(fits["fits"], true);
     assert_eq!(suggestions(&fits).len(), 1);
     assert_eq!(suggestions(&fits)[0]["changes"], serde_json::json!([]));
-    let printed =
-        succeed(&mut program(&["--estimate", "--engine", "reference", "--within", "1h", "ab"])).stdout;
-    assert!(printed.ends_with("\nab has a 50% chance within 1h\n"), "{printed}");
-    let regex = &["--estimate", "--engine", "reference", "--within", "1ms", "--regex", "^abc.*abcdefghi"];
-    let printed = succeed(&mut program(regex)).stdout;
-    assert!(printed.ends_with("\nnothing similar has a 50% chance within 1ms\n"), "{printed}");
-    let printed = succeed(&mut program(&["--estimate", "--within", "2s", "abcdefghijklmnop"])).stdout;
+    let printed = at_once(
+        [
+            &["--within", "1h", "ab"][..],
+            &["--within", "1ms", "--regex", "^abc.*abcdefghi"],
+            &["--within", "2s", "abcdefghijklmnop"],
+        ],
+        printed,
+    );
+    assert!(printed[0].ends_with("\nab has a 50% chance within 1h\n"), "{printed:?}");
+    assert!(printed[1].ends_with("\nnothing similar has a 50% chance within 1ms\n"), "{printed:?}");
     let heading = "\nWith a 50% chance within 2s, the longest beginning first (";
-    assert!(printed.contains(heading) && printed.contains(" of 16 characters):\n"), "{printed}");
+    assert!(printed[2].contains(heading) && printed[2].contains(" of 16 characters):\n"), "{printed:?}");
 }
 
 #[test]
@@ -214,23 +223,26 @@ fn a_list_is_a_table_sorted_by_odds() {
 #[test]
 fn a_search_that_takes_long_suggests_what_is_faster() {
     let search = |options: &[&str], pattern: &str| {
-        let mut command = program(&["-t", "1", "--engine", "reference", "--timeout", "3s"]);
+        let mut command = program(&["-t", "1", "--engine", "reference", "--timeout", "1500ms"]);
         let ran = run(command.args(options).arg(pattern));
         assert!([Some(0), Some(3)].contains(&ran.status), "{ran:?}");
         assert_eq!(ran.stdout.is_empty(), ran.status == Some(3), "{ran:?}");
         ran.stderr
     };
-    let stderr = search(&[], "abcdefghijabcdefghij");
+    let ran = at_once([(&[][..], NEVER), (&["-q"], NEVER)], |(options, pattern)| search(options, pattern));
+    let [stderr, quiet] = &ran[..] else { unreachable!() };
     assert!(stderr.contains("\nSimilar and faster:\n"), "{stderr}");
-    assert!(rows(&stderr).len() > 2, "{stderr}");
-    assert_eq!(search(&["-q"], "abcdefghijabcdefghij"), "");
+    assert!(rows(stderr).len() > 2, "{stderr}");
+    assert_eq!(quiet, "");
     assert!(!search(&[], "abc").contains("faster"));
 }
 
 /// Returns what a terminal of this width shows of an estimate.
 fn in_terminal(script: &std::path::Path, columns: usize, args: &str) -> String {
-    let line =
-        format!("stty cols {columns} rows 24 && exec '{}' --estimate --color never {args}", executable());
+    let line = format!(
+        "stty cols {columns} rows 24 && exec '{}' --estimate -t 1 --engine reference --color never {args}",
+        executable()
+    );
     let ran = run(command(script).args(["-qec", &line, "/dev/null"]));
     assert_eq!(ran.status, Some(0), "{ran:?}");
     ran.stdout.replace('\r', "")
@@ -247,23 +259,35 @@ fn a_table_fits_into_its_terminal() {
         lines[0].split("  ").map(str::trim).filter(|title| !title.is_empty()).collect::<Vec<_>>().join(", ")
     };
     let all = "easier, odds, 50% within, 95% within, what to search for";
-    assert_eq!(titles(120, "vanity"), all);
-    assert_eq!(titles(66, "vanity"), "easier, odds, 50% within, what to search for");
-    assert_eq!(titles(60, "vanity"), "odds, 50% within, what to search for");
-    assert_eq!(titles(120, "ann vanity alice"), "odds, 50% within, 95% within, pattern");
+    let expected = [
+        (120, "vanity", all),
+        (66, "vanity", "easier, odds, 50% within, what to search for"),
+        (60, "vanity", "odds, 50% within, what to search for"),
+        (120, "ann vanity alice", "odds, 50% within, 95% within, pattern"),
+    ];
+    at_once(expected, |(columns, args, expected)| assert_eq!(titles(columns, args), expected, "{columns}"));
 }
 
 #[test]
 fn an_estimate_counts_all_keys() {
-    let objects = objects(&succeed(&mut program(&["--estimate", "--json", "-n", "10", "alice"])).stdout);
+    let lines = at_once(
+        [
+            &["--json", "-n", "10", "alice"][..],
+            &["-n", "10", "alice"],
+            &["-n", "10", "alice", "bob"],
+            &["--any", "-n", "10", "alice", "bob"],
+            &["alice"],
+        ],
+        printed,
+    );
+    let objects = objects(&lines[0]);
     // The tenth of random events comes before these multiples of their mean distance.
     let mean = positive(&objects[0], "expected_attempts") / positive(&objects[0], "keys_per_second");
     assert!(is_near(positive(&objects[0], "all_seconds_50_max"), 9.6687 * mean, 1e-3), "{objects:?}");
     assert!(is_near(positive(&objects[0], "all_seconds_95_max"), 15.705 * mean, 1e-3), "{objects:?}");
     assert!(objects[0].get("any_probability_min").is_none(), "{objects:?}");
-    let line = |args: &[&str]| succeed(program(&["--estimate"]).args(args)).stdout;
-    assert!(line(&["-n", "10", "alice"]).contains("\nall 10 keys: 50% within "));
-    assert!(line(&["-n", "10", "alice", "bob"]).contains("\nall 20 keys: 50% within at most "));
-    assert!(line(&["--any", "-n", "10", "alice", "bob"]).contains("\nall 10 keys: 50% within "));
-    assert!(!line(&["alice"]).contains("all "));
+    assert!(lines[1].contains("\nall 10 keys: 50% within "));
+    assert!(lines[2].contains("\nall 20 keys: 50% within at most "));
+    assert!(lines[3].contains("\nall 10 keys: 50% within "));
+    assert!(!lines[4].contains("all "));
 }

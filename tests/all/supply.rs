@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::rooms;
+
 /// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, elements in
 /// huge pages, the calls of Windows in the program and in its tests, and the example that tells
 /// Valgrind which bytes are a seed.
@@ -69,12 +71,13 @@ fn own_sources(directory: &str) -> Vec<(String, String)> {
 }
 
 /// Returns the rooms whose code names a package, without their tests.
-fn rooms(package: &str) -> String {
+fn rooms_of(package: &str) -> String {
     let path = format!("{}::", package.replace('-', "_"));
     let names_it = |text: &str| {
-        let code =
-            text.split("#[cfg(test)]").next().unwrap().lines().map(|line| line.split("//").next().unwrap());
-        code.flat_map(|line| line.match_indices(&path).map(move |(at, _)| line[..at].chars().next_back()))
+        let code = rooms::code(text);
+        let lines = code.lines().map(|line| line.split("//").next().unwrap());
+        lines
+            .flat_map(|line| line.match_indices(&path).map(move |(at, _)| line[..at].chars().next_back()))
             .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':'))
     };
     let own = [own_sources("src"), own_sources("crates")].concat();
@@ -97,7 +100,7 @@ fn every_dependency_has_a_reason() {
     assert_eq!(program.iter().map(|row| row[0]).collect::<BTreeSet<_>>(), of_program);
     for row in &program {
         let [name, used, why] = row[..] else { panic!("{row:?}") };
-        assert_eq!(used, rooms(name), "{name}");
+        assert_eq!(used, rooms_of(name), "{name}");
         assert!(why.len() > 10, "{name}");
     }
     let of_tests: BTreeSet<_> = direct("dev-dependencies]").difference(&of_program).copied().collect();

@@ -7,7 +7,7 @@ use std::io::{PipeReader, PipeWriter, Write as _, pipe};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,9 @@ pub const LEDGER: &str = "vanity-ed25519.jsonl";
 /// A number of keys that no search completes while a test runs.
 pub const ENDLESS: &str = "1000000";
 
+/// A pattern of twenty letters, which no machine finds.
+pub const NEVER: &str = "abcdefghijabcdefghij";
+
 /// The path of the program that cargo has built with the tests.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vanity-ed25519");
 
@@ -34,6 +37,8 @@ const BODY_LEN: usize = 43;
 /// Returns a command whose output does not depend on the terminal of the tests: its stdin is empty
 /// and its `TERM` is fixed.
 pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
+    #[cfg(target_os = "linux")]
+    obey_signals();
     let mut command = Command::new(name);
     command
         .env_remove("NO_COLOR")
@@ -44,6 +49,23 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
+/// Lets processes begin with the usual action of signals. A script may start the tests so that they
+/// ignore SIGINT (in the background) or SIGHUP (under `nohup`), and processes would inherit that. They do
+/// not inherit handlers.
+#[cfg(target_os = "linux")]
+fn obey_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT};
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
+        let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask, 16).unwrap());
+        for signal in [SIGHUP, SIGINT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
+            signal_hook::flag::register(signal, Arc::default()).unwrap();
+        }
+    });
+}
+
 /// Returns an `unshare` that can mount in namespaces of its own. Without one the test is skipped.
 pub fn unshare() -> Option<PathBuf> {
     let unshare = require::tool("unshare")?;
@@ -51,6 +73,16 @@ pub fn unshare() -> Option<PathBuf> {
         return Some(unshare);
     }
     require::missing("unshare");
+    None
+}
+
+/// Returns a `strace` that may trace here. Without one the test is skipped.
+pub fn strace() -> Option<PathBuf> {
+    let strace = require::tool("strace")?;
+    if run(command(&strace).args(["-qq", "-e", "trace=none", "true"])).status == Some(0) {
+        return Some(strace);
+    }
+    require::missing("strace");
     None
 }
 
@@ -154,6 +186,22 @@ pub fn full_pipe() -> (PipeReader, PipeWriter) {
     (reader, writer)
 }
 
+/// Does the same work with every item at the same time, and returns the results in order. Runs that
+/// wait, or work for a fixed time, take no longer together than alone.
+pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let started: Vec<_> = items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Waits until a process has worked for 50 ms on the encryption of keys.
+#[cfg(unix)]
+pub fn wait_for_encryption(process: u32) {
+    wait_until("a key is encrypted", || threads(process, "preparer").into_iter().any(|ticks| ticks >= 5));
+}
+
 /// Waits until `is_so`, and fails if it never is.
 pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
@@ -188,21 +236,12 @@ pub fn endless(
 }
 
 /// Returns whether SIGHUP ends a search as other signals do. Only on Linux does the program handle
-/// it. Under `nohup`, and wherever else the signal is ignored, children ignore it, too. A test then
-/// skips the part that sends it.
+/// it. Elsewhere a test skips the part that sends it.
 pub fn hangup_ends() -> bool {
     if !cfg!(target_os = "linux") {
-        crate::require::missing("SIGHUP, which the program handles only on Linux,");
-        return false;
+        require::missing("SIGHUP, which the program handles only on Linux,");
     }
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
-    // Signal 1 is the lowest bit.
-    let is_ignored = ignored.is_some_and(|mask| u64::from_str_radix(mask, 16).unwrap() & 1 == 1);
-    if is_ignored {
-        crate::require::missing("SIGHUP, which is ignored here,");
-    }
-    !is_ignored
+    cfg!(target_os = "linux")
 }
 
 /// Returns how long each thread of this name has worked, in ticks of 10 ms, by `/proc`.
@@ -304,6 +343,17 @@ pub fn seed(private: &str) -> [u8; 32] {
     let der = STANDARD.decode(base64).unwrap();
     assert_eq!(der[..16], *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20");
     der[16..].try_into().unwrap()
+}
+
+/// Returns the names of the private files in a directory of keys.
+pub fn privates(directory: &Path) -> Vec<String> {
+    let is_private = |name: &String| !name.ends_with(".pub") && name != LEDGER;
+    names(directory).into_iter().filter(is_private).collect()
+}
+
+/// Returns the paths of the private files in a directory of keys.
+pub fn private_paths(directory: &Path) -> Vec<PathBuf> {
+    privates(directory).into_iter().map(|name| directory.join(name)).collect()
 }
 
 /// Returns the public key that belongs to the text of a private key.
