@@ -224,7 +224,7 @@ fn rewrites(sent: &str) -> bool {
 }
 
 #[test]
-fn a_terminal_has_a_progress_line_and_colours() {
+fn a_terminal_has_a_progress_line_and_colors() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{}' -t 1 abcdefghijabcdefghij", executable());
     let mut typist = Typist::run(&mut command(&script), &search);
@@ -280,7 +280,7 @@ fn a_terminal_gets_a_key_that_every_openssh_reads() {
 }
 
 #[test]
-fn a_terminal_without_colours_receives_none() {
+fn a_terminal_without_colors_receives_none() {
     let Some(script) = require::tool("script") else { return };
     let without = [(&[("NO_COLOR", "1")][..], ""), (&[], "--color never"), (&[("TERM", "dumb")], "")];
     at_once(without, |(env, option)| {
@@ -295,7 +295,7 @@ fn a_terminal_without_colours_receives_none() {
 }
 
 #[test]
-fn errors_in_a_terminal_without_colours_have_none() {
+fn errors_in_a_terminal_without_colors_have_none() {
     let Some(script) = require::tool("script") else { return };
     for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
         for args in ["--nonsense", "ab=", "-o /tmp ab"] {

@@ -7,9 +7,9 @@
 //!
 //! 1. *Sweep*: every second one of the larger sizes challenges the best one so far, up to the
 //!    largest, and then those near the best one. No loss ends the sweep.
-//! 2. *Rounds*: the neighbours of the best one challenge it again after 1, 2 and then every 4
+//! 2. *Rounds*: the neighbors of the best one challenge it again after 1, 2 and then every 4
 //!    seconds. After a win the pauses begin again. If the cost of a key changes, a round begins at
-//!    once, and tries the sizes beyond the neighbours, too.
+//!    once, and tries the sizes beyond the neighbors, too.
 //!
 //! So no mistake is final. Challengers that do not win take less than 2 % of the time in the long
 //! run. The module `simulation` shows what this achieves.
@@ -274,7 +274,7 @@ impl Choice {
             }
         }
         if self.settled_at.is_none() {
-            // The neighbours challenge the best size once before it counts as found.
+            // The neighbors challenge the best size once before it counts as found.
             if let Some(challenger) = self.next_in_round(|tried_at| tried_at.is_none()) {
                 self.phase = Phase::Waiting(challenger);
                 return;

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_slows_down_favours_neither() {
+    fn a_machine_that_slows_down_favors_neither() {
         let slower = |factor: f64| {
             move |side, batch: usize| {
                 let drift = 1.0 + batch as f64 / 2000.0;
