@@ -47,10 +47,12 @@ trait Bounded: Field<Simd: Words<Word = Interval>> {
     fn of_sum(a: &Self::Sum) -> Spans;
 }
 
+#[inline(never)]
 fn words(limbs: &Spans) -> [Interval; 5] {
     limbs.map(|[low, high]| Interval::new(low, high))
 }
 
+#[inline(never)]
 fn spans(words: &[Interval; 5]) -> Spans {
     words.map(|word| {
         assert!(!word.is_cut, "a limb that was cut");
@@ -103,6 +105,7 @@ impl Bounded for Portable<Ranges> {
 
 /// Returns the words of limbs that are the low 52 bits of words. Their upper bits were carried
 /// before, and may be anything. The top limb has no such bits.
+#[inline(never)]
 fn low_bits(limbs: &Spans) -> [Interval; 5] {
     std::array::from_fn(|at| {
         if at == 4 {
@@ -115,6 +118,7 @@ fn low_bits(limbs: &Spans) -> [Interval; 5] {
 }
 
 /// Returns the limbs that are the low 52 bits of words, and notes that these are taken.
+#[inline(never)]
 fn limbs_in(words: &[Interval; 5]) -> Spans {
     for word in &words[..4] {
         splits::low(word.name, 52, word.largest() >> 52 > 0);

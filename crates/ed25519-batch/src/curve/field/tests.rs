@@ -40,10 +40,12 @@ pub(super) trait Probe: Field {
     fn get_sum(self, a: &Self::Sum) -> Limbs;
 }
 
+#[inline(never)]
 fn vectors<S: Words>(simd: S, limbs: &Limbs, word: impl Fn(usize, i64) -> u64) -> [S::Word; 5] {
     std::array::from_fn(|at| simd.load(&limbs[at].map(|limb| word(at, limb))))
 }
 
+#[inline(never)]
 fn lanes<S: Words>(simd: S, vectors: &[S::Word; 5], limb: impl Fn(usize, u64) -> i64) -> Limbs {
     std::array::from_fn(|at| {
         let mut words = [0; LANES];
@@ -196,6 +198,26 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 }
 
+/// Does [`invert`], in code that is compiled once for each back end.
+#[inline(never)]
+fn inverse_of<F: Field>(field: F, product: &F::Product) -> Option<F::Product> {
+    invert(field, product)
+}
+
+/// Returns the words of each lane.
+#[inline(never)]
+fn words_of<F: Field>(field: F, product: &F::Product) -> [[u64; LANES]; 4] {
+    let mut words = [[0; LANES]; 4];
+    words.iter_mut().zip(field.words(product)).for_each(|(lanes, word)| field.simd().store(word, lanes));
+    words
+}
+
+/// Returns the elements with these words in each lane.
+#[inline(never)]
+fn product_of<F: Field>(field: F, words: &[[u64; LANES]; 4]) -> F::Product {
+    field.product(words.map(|lanes| field.simd().load(&lanes)))
+}
+
 pub(super) fn p() -> BigInt {
     (BigInt::from(1) << 255) - 19
 }
@@ -243,17 +265,9 @@ fn check<F: Probe>(field: F) {
             ("mul_add", 0, field.get_tight(&field.mul_add(&vp, &vl, &va))),
             ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
         ];
-        let inverse = invert(field, &vp).map(|inverse| field.get_product(&inverse));
+        let inverse = inverse_of(field, &vp).map(|inverse| field.get_product(&inverse));
         let given = words_of_elements(&mut random);
-        let converted = field.product(given.map(|lanes| field.simd().load(&lanes)));
-        let [words, converted] = [vp, converted].map(|product| {
-            let mut words = [[0; LANES]; 4];
-            words
-                .iter_mut()
-                .zip(field.words(&product))
-                .for_each(|(lanes, word)| field.simd().store(word, lanes));
-            words
-        });
+        let [words, converted] = [vp, product_of(field, &given)].map(|product| words_of(field, &product));
         let mut zeros = 0;
         for lane in 0..<F::Simd as Words>::LANES {
             let of = |limbs| value::<F>(limbs, lane);
@@ -316,12 +330,6 @@ fn from_words(words: [u64; 4]) -> BigUint {
 /// Checks three things: words survive the conversion to elements and back, an element times its
 /// inverse is 1, and 0 has no inverse.
 fn round_trips<F: Field>(field: F) {
-    let simd = field.simd();
-    let back = |a: &F::Product| {
-        let mut words = [[0; LANES]; 4];
-        words.iter_mut().zip(field.words(a)).for_each(|(lanes, word)| simd.store(word, lanes));
-        words
-    };
     let top = u64::MAX >> 1;
     let p = [u64::MAX - 18, u64::MAX, u64::MAX, top];
     // Every lane has a different element.
@@ -336,22 +344,22 @@ fn round_trips<F: Field>(field: F) {
         [0x0123_4567_89ab_cdef; 4].map(|word: u64| word >> 1),
     ];
     let columns: [[u64; LANES]; 4] = std::array::from_fn(|at| elements.map(|element| element[at]));
-    let product = field.product(columns.map(|column| simd.load(&column)));
+    let product = product_of(field, &columns);
     let lanes = <F::Simd as Words>::LANES;
-    for (word, column) in back(&product).iter().zip(&columns) {
+    for (word, column) in words_of(field, &product).iter().zip(&columns) {
         assert_eq!(word[..lanes], column[..lanes]);
     }
-    let inverse = invert(field, &product).unwrap();
-    let one = back(&field.mul(&product, &inverse.into()));
+    let inverse = inverse_of(field, &product).unwrap();
+    let one = words_of(field, &field.mul(&product, &inverse.into()));
     assert!((0..lanes).all(|lane| one.map(|word| word[lane]) == [1, 0, 0, 0]));
 
     for zero in [[0; 4], p] {
         for lane in 0..lanes {
             let mut columns = columns;
             columns.iter_mut().zip(zero).for_each(|(column, word)| column[lane] = word);
-            let product = field.product(columns.map(|column| simd.load(&column)));
-            assert_eq!(back(&product).map(|word| word[lane]), [0; 4]);
-            assert!(invert(field, &product).is_none());
+            let product = product_of(field, &columns);
+            assert_eq!(words_of(field, &product).map(|word| word[lane]), [0; 4]);
+            assert!(inverse_of(field, &product).is_none());
         }
     }
 }

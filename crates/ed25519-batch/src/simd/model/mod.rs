@@ -9,7 +9,8 @@
 //! | `axioms`, `small_words` | what the polynomials assume of splits, tried with every small word |
 //! | `instructions` | what each method does with one number; compares it with every instruction set and with the ranges |
 //!
-//! docs/verification.md describes the whole.
+//! Most methods are never inlined: the algorithms inline all their steps, so the code would be ten
+//! times as long. docs/verification.md describes the whole.
 
 mod axioms;
 mod dyadic;

@@ -31,6 +31,7 @@ pub(crate) struct WideInterval {
 
 impl<const SIGNED_CARRY: bool> Ranges<SIGNED_CARRY> {
     /// Returns a sum, a difference or a product.
+    #[inline(never)]
     fn integer(self, operands: [&Interval; 2], low: i128, high: i128) -> Interval {
         assert!(operands.iter().all(|operand| !operand.is_cut), "a word that was cut: {operands:?}");
         let result = Interval::new(low, high);
@@ -118,14 +119,17 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
         [(); 4].map(|()| Interval::any())
     }
 
+    #[inline(never)]
     fn add(self, a: Interval, b: Interval) -> Interval {
         self.integer([&a, &b], a.low + b.low, a.high + b.high)
     }
 
+    #[inline(never)]
     fn sub(self, a: Interval, b: Interval) -> Interval {
         self.integer([&a, &b], a.low - b.high, a.high - b.low)
     }
 
+    #[inline(never)]
     fn and(self, a: Interval, b: Interval) -> Interval {
         for (word, mask) in [(&a, &b), (&b, &a)] {
             if mask.low == mask.high && mask.bits().1.leading_ones() == 0 {
@@ -139,6 +143,7 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
     }
 
     /// The operands must not have a bit in common, unless sums wrap.
+    #[inline(never)]
     fn or(self, a: Interval, b: Interval) -> Interval {
         let ((a_zeros, a_ones), (b_zeros, b_ones)) = (a.bits(), b.bits());
         assert!(
@@ -170,6 +175,7 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
     }
 
     /// In sums of patterns a shift is a product. Elsewhere it may cut a word.
+    #[inline(never)]
     fn shl_by(self, a: Interval, bits: u32) -> Interval {
         assert!(!a.is_cut, "a shift of a word that was cut");
         if bits >= 64 {
@@ -184,6 +190,7 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
         Interval { is_cut: true, ..Interval::of_bits(zeros, ones) }
     }
 
+    #[inline(never)]
     fn shr_by(self, a: Interval, bits: u32) -> Interval {
         assert!(!a.is_cut, "a shift of a word that was cut");
         let a = self.unsigned(a);
@@ -215,10 +222,12 @@ impl<const SIGNED_CARRY: bool> Words for Ranges<SIGNED_CARRY> {
 impl<const SIGNED_CARRY: bool> Wide for Ranges<SIGNED_CARRY> {
     type Wide = WideInterval;
 
+    #[inline(never)]
     fn times(self, a: Interval, factor: u64) -> Interval {
         self.integer([&a, &a], a.low * i128::from(factor), a.high * i128::from(factor))
     }
 
+    #[inline(never)]
     fn wide_product(self, a: Interval, b: Interval) -> WideInterval {
         let [a, b] = [a, b].map(|word| {
             assert!(!word.is_cut, "a factor that was cut");
@@ -228,6 +237,7 @@ impl<const SIGNED_CARRY: bool> Wide for Ranges<SIGNED_CARRY> {
         WideInterval { low: a.low as u128 * b.low as u128, high: a.high as u128 * b.high as u128, name }
     }
 
+    #[inline(never)]
     fn wide_add(self, a: WideInterval, b: WideInterval) -> WideInterval {
         let high = a.high.checked_add(b.high).unwrap_or_else(|| panic!("{a:?} + {b:?} passes 2^128"));
         splits::reached(Limit::Wide, high as f64);
@@ -240,6 +250,7 @@ impl<const SIGNED_CARRY: bool> Wide for Ranges<SIGNED_CARRY> {
         WideInterval { low: a.low as u128, high: a.high as u128, name: a.name }
     }
 
+    #[inline(never)]
     fn narrow(self, a: WideInterval) -> Interval {
         let (low, high) =
             if a.high >> 64 > 0 { (0, u64::MAX.into()) } else { (a.low as i128, a.high as i128) };
@@ -255,6 +266,7 @@ impl<const SIGNED_CARRY: bool> Wide for Ranges<SIGNED_CARRY> {
 impl<const SIGNED_CARRY: bool> Madd52 for Ranges<SIGNED_CARRY> {
     const SIGNED_CARRY: bool = SIGNED_CARRY;
 
+    #[inline(never)]
     fn madd52lo(self, sum: Interval, a: Interval, b: Interval) -> Interval {
         // A product by 2^n moves the word up by n bits, to where the sum has none.
         if let Some(n @ 0..52) = power_of_two(&b) {
@@ -276,6 +288,7 @@ impl<const SIGNED_CARRY: bool> Madd52 for Ranges<SIGNED_CARRY> {
         self.integer([&sum; 2], sum.low + part[0] as i128, sum.high + part[1] as i128)
     }
 
+    #[inline(never)]
     fn madd52hi(self, sum: Interval, a: Interval, b: Interval) -> Interval {
         let ([a_low, a_high], [b_low, b_high]) = (self.factor(a), self.factor(b));
         splits::high_half(a.name, b.name);
@@ -283,6 +296,7 @@ impl<const SIGNED_CARRY: bool> Madd52 for Ranges<SIGNED_CARRY> {
         self.integer([&sum; 2], sum.low + part[0] as i128, sum.high + part[1] as i128)
     }
 
+    #[inline(never)]
     fn carry(self, a: Interval) -> Interval {
         assert!(!a.is_cut, "a carry of a word that was cut");
         if !SIGNED_CARRY {

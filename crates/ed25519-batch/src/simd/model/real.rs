@@ -79,6 +79,7 @@ impl Real {
     }
 
     /// Returns the doubles with these bit patterns, which must be those of positive numbers.
+    #[inline(never)]
     pub(crate) fn of_patterns(patterns: &Interval) -> Self {
         let patterns = patterns.unsigned().unwrap_or_else(|| panic!("patterns pass 2^64: {patterns:?}"));
         assert!(!patterns.is_cut, "a number with a pattern that was cut");
@@ -93,6 +94,7 @@ impl Real {
     }
 
     /// Returns the bit patterns of the numbers.
+    #[inline(never)]
     pub(crate) fn patterns(&self) -> Interval {
         let [low, high] = self.ends();
         if low == high {
@@ -158,6 +160,7 @@ impl Real {
     }
 
     /// Returns a + b. Only the sum with a constant may be rounded.
+    #[inline(never)]
     pub(crate) fn plus(self, other: Self) -> Self {
         let sum = self.exact_sum(other).rounded();
         if sum.exponent <= self.exponent.min(other.exponent) {
@@ -170,6 +173,7 @@ impl Real {
     }
 
     /// Returns a - b, which must be exact.
+    #[inline(never)]
     pub(crate) fn minus(self, other: Self) -> Self {
         let negative = Self { low: -other.high, high: -other.low, ..other };
         let mut difference = self.exact_sum(negative);
@@ -189,6 +193,7 @@ impl Real {
     }
 
     /// Returns a b + c, which must be exact.
+    #[inline(never)]
     pub(crate) fn fma(self, b: Self, c: Self) -> Self {
         self.exact_product(b).exact_sum(c).checked()
     }
@@ -199,6 +204,7 @@ impl Real {
     /// states the theorem of the split, which Gappa proves for the largest ranges (tests/split.g):
     /// h is a b + `high`, rounded in one binade, by at most half its step; the other two operations
     /// are exact; so l is `both` - `high` and at most half a step.
+    #[inline(never)]
     pub(crate) fn split(self, b: Self, high: Self, both: Self) -> (Self, Self) {
         let product = self.exact_product(b);
         let h = high.exact_sum(product).rounded();

@@ -29,6 +29,7 @@ thread_local! {
     static VALUES: RefCell<Vec<Value>> = RefCell::default();
 }
 
+#[inline(never)]
 fn put(value: Value) -> u32 {
     VALUES.with_borrow_mut(|values| {
         values.push(value);
@@ -36,6 +37,7 @@ fn put(value: Value) -> u32 {
     })
 }
 
+#[inline(never)]
 fn get(number: u32) -> Value {
     VALUES.with_borrow(|values| values[number as usize].clone())
 }
@@ -87,6 +89,7 @@ fn word(value: &Value) -> Option<u64> {
     value.as_constant().map(|value| value.as_word())
 }
 
+#[inline(never)]
 fn masked(value: &Value, mask: u64) -> Value {
     if mask == 0 {
         return Value::word(0);
@@ -95,6 +98,7 @@ fn masked(value: &Value, mask: u64) -> Value {
     value.low_of_word(to).high(from).shifted(from)
 }
 
+#[inline(never)]
 fn exclusive(a: &Value, b: &Value) -> Value {
     let (a, b) = (a.as_unsigned(), b.as_unsigned());
     for (one, other) in [(&a, &b), (&b, &a)] {
@@ -255,6 +259,7 @@ impl<const SIGNED_CARRY: bool> Doubles for Symbolic<SIGNED_CARRY> {
 /// The number of bits of a factor of [`Madd52`].
 const FACTOR: i64 = 52;
 
+#[inline(never)]
 fn product(a: Word, b: Word) -> Value {
     a.value().as_word().low(FACTOR).times(&b.value().as_word().low(FACTOR))
 }
