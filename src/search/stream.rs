@@ -6,10 +6,6 @@
 
 use ed25519_batch::ChaCha20;
 use ed25519_batch::simd::InstructionSet;
-#[cfg(target_arch = "x86_64")]
-use rand_chacha::ChaCha20Rng;
-#[cfg(target_arch = "x86_64")]
-use rand_core::{Rng as _, SeedableRng as _};
 use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
@@ -28,13 +24,9 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
 /// The seeds of one worker: the output of ChaCha20. Its first key is 256 bits from the operating
 /// system. After each batch, 256 bits of the output become the next key, and are used for nothing
 /// else. The key is wiped on drop.
-pub struct SeedStream(Box<Generator>);
-
-enum Generator {
-    Own(ChaCha20, InstructionSet),
-    /// rand_chacha, which uses AVX2 and is as fast with it as our own.
-    #[cfg(target_arch = "x86_64")]
-    Package(Box<ChaCha20Rng>),
+pub struct SeedStream {
+    chacha: ChaCha20,
+    set: InstructionSet,
 }
 
 impl SeedStream {
@@ -60,31 +52,16 @@ impl SeedStream {
     }
 
     fn of(key: &[u8; 32], set: InstructionSet) -> Self {
-        Self(Box::new(match set {
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2(_) => Generator::Package(Box::new(ChaCha20Rng::from_seed(*key))),
-            set => Generator::Own(ChaCha20::new(key), set),
-        }))
+        Self { chacha: ChaCha20::new(key), set }
     }
 }
 
 impl SeedSource for SeedStream {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
         let mut next = Zeroizing::new([[0; 32]]);
-        match &mut *self.0 {
-            Generator::Own(chacha, set) => {
-                chacha.fill(*set, seeds);
-                chacha.fill(*set, &mut *next);
-                *chacha = ChaCha20::new(&next[0]);
-            }
-            #[cfg(target_arch = "x86_64")]
-            Generator::Package(chacha) => {
-                chacha.fill_bytes(seeds.as_flattened_mut());
-                chacha.fill_bytes(next.as_flattened_mut());
-                // This also replaces the buffer, which holds seeds.
-                **chacha = ChaCha20Rng::from_seed(next[0]);
-            }
-        }
+        self.chacha.fill(self.set, seeds);
+        self.chacha.fill(self.set, &mut *next);
+        self.chacha = ChaCha20::new(&next[0]);
     }
 
     /// Returns a part of the stream. No seed is taken from that part.
@@ -95,26 +72,9 @@ impl SeedSource for SeedStream {
     }
 }
 
-impl Drop for SeedStream {
-    fn drop(&mut self) {
-        // Our own generator wipes itself. rand_chacha's cannot, so a generator without a secret
-        // replaces it.
-        match &mut *self.0 {
-            #[cfg(target_arch = "x86_64")]
-            Generator::Package(chacha) => {
-                **chacha = ChaCha20Rng::from_seed([0; 32]);
-                zeroize::optimization_barrier(&**chacha);
-            }
-            Generator::Own(..) => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    #[cfg(not(target_arch = "x86_64"))]
     use rand_chacha::ChaCha20Rng;
-    #[cfg(not(target_arch = "x86_64"))]
     use rand_core::{Rng as _, SeedableRng as _};
 
     use super::*;

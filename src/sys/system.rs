@@ -35,7 +35,11 @@ pub fn process_time() -> Option<std::time::Duration> {
         use rustix::time::{ClockId, clock_gettime};
         clock_gettime(ClockId::ProcessCPUTime).try_into().ok()
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
+    {
+        super::windows::process_time()
+    }
+    #[cfg(not(any(unix, windows)))]
     None
 }
 
@@ -66,17 +70,30 @@ pub fn host_name() -> Option<String> {
     name.filter(|name| !name.is_empty())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
-    use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
-
     use super::*;
 
     #[test]
+    #[cfg(target_os = "linux")]
     fn forbid_core_dumps_forbids_core_dumps_and_tracing() {
+        use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
+
         forbid_core_dumps().unwrap();
         let limit = getrlimit(Resource::Core);
         assert_eq!((limit.current, limit.maximum), (Some(0), Some(0)));
         assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
+
+    #[test]
+    #[cfg(any(unix, windows))]
+    fn process_time_grows_while_the_process_computes() {
+        use std::time::{Duration, Instant};
+
+        let end = Instant::now() + Duration::from_secs(60);
+        let before = process_time().unwrap();
+        while process_time().unwrap() < before + Duration::from_millis(50) {
+            assert!(Instant::now() < end, "it stands still");
+        }
     }
 }

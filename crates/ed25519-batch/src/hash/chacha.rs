@@ -56,10 +56,12 @@ impl ChaCha20 {
     /// Computes the next 2 `S::LANES` blocks, and writes as many of them as `halves` holds.
     #[inline(always)]
     fn blocks<S: Halves>(&self, simd: S, halves: &mut [[u8; 32]]) {
+        // The low half of lane i has block i, and the high half has block i + `S::LANES`.
         let mut low = [0; MOST_BLOCKS];
         let mut high = [0; MOST_BLOCKS];
-        for (number, (low, high)) in (self.next..).zip(low.iter_mut().zip(&mut high)) {
-            (*low, *high) = (number as u32, (number >> 32) as u32);
+        for block in 0..2 * S::LANES {
+            let (number, place) = (self.next + block as u64, 2 * (block % S::LANES) + block / S::LANES);
+            (low[place], high[place]) = (number as u32, (number >> 32) as u32);
         }
         let zero = simd.splat(0);
         let mut initial = [zero; 16];
@@ -84,20 +86,33 @@ impl ChaCha20 {
             quarter_round(simd, &mut state, [3, 4, 9, 14]);
         }
 
-        // One half of all blocks at a time. `words[at]` holds word `at` of that half.
-        let mut words = [[0; MOST_BLOCKS]; 8];
+        let low_half = simd.splat(u32::MAX.into());
+        let high_half = simd.splat(u64::from(u32::MAX) << 32);
+        for at in 0..16 {
+            state[at] = simd.add_u32(state[at], initial[at]);
+        }
+        // The same half of some blocks.
+        let mut rows = [[0; 32]; MOST_BLOCKS / 2];
         for half in 0..2 {
-            for (at, words) in words.iter_mut().enumerate() {
-                let word = 8 * half + at;
-                simd.store_all_u32(simd.add_u32(state[word], initial[word]), words);
-            }
-            for (block, bytes) in halves.iter_mut().skip(half).step_by(2).enumerate() {
-                for (bytes, words) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&words) {
-                    *bytes = words[block].to_le_bytes();
+            for first in [0, S::LANES] {
+                let mut words = [zero; 4];
+                for at in 0..4 {
+                    let (even, odd) = (state[8 * half + 2 * at], state[8 * half + 2 * at + 1]);
+                    words[at] = if first == 0 {
+                        simd.or(simd.and(even, low_half), simd.shl::<32>(odd))
+                    } else {
+                        simd.or(simd.shr::<32>(even), simd.and(odd, high_half))
+                    };
+                }
+                simd.store_rows(words, &mut rows);
+                for (lane, row) in rows.iter().enumerate().take(S::LANES) {
+                    if let Some(bytes) = halves.get_mut(2 * (first + lane) + half) {
+                        *bytes = *row;
+                    }
                 }
             }
         }
-        wipe(words.as_flattened_mut());
+        wipe(rows.as_flattened_mut());
     }
 }
 
