@@ -1,6 +1,7 @@
 //! A long search finds right keys only, and its memory does not grow.
 //!
-//! `VANITY_SOAK` sets how many seconds it runs (3 by default).
+//! `VANITY_SOAK` sets how many seconds it runs (3 by default). So short a search gets a table that does
+//! not grow any more, because on a busy machine it finds its table later.
 
 #![cfg(target_os = "linux")]
 
@@ -29,11 +30,16 @@ fn resident(id: u32) -> u64 {
 
 #[test]
 fn a_long_search_stays_right_and_small() {
-    let seconds = std::env::var("VANITY_SOAK").map_or(3, |seconds| seconds.parse().unwrap());
+    let long = std::env::var("VANITY_SOAK").ok();
+    let seconds = long.as_deref().map_or(3, |seconds| seconds.parse().unwrap());
     let directory = TempDir::new().unwrap();
     // The search tries many thousand keys for each that it finds, so that it does more than write
     // files.
-    let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd", "-d"]);
+    let mut search = program(&["--json", "-q", "-n", "100000000", "--engine", "auto", "abcd"]);
+    if long.is_none() {
+        search.args(["--table-memory", "4MiB"]);
+    }
+    search.arg("-d");
     let mut child = program::start(search.arg(directory.path()).stdout(Stdio::piped()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let (begun, end) = (Instant::now(), Duration::from_secs(seconds));
