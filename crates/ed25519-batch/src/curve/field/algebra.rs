@@ -202,8 +202,19 @@ fn number(limbs: &[Value], bits: i64) -> Polynomial {
 
 /// Asserts that a result is what is claimed, modulo p, and within the range of its type.
 fn assert_claim<F: Probe>(name: &str, kind: usize, result: &[Value; LIMBS], claim: &Polynomial) {
+    assert_number(name, result, &|at| F::ranges(at)[kind].clone(), F::RADIX.into(), claim);
+}
+
+/// Does [`assert_claim`], in code that is compiled once.
+fn assert_number(
+    name: &str,
+    result: &[Value; LIMBS],
+    range: &dyn Fn(usize) -> std::ops::RangeInclusive<i64>,
+    radix: i64,
+    claim: &Polynomial,
+) {
     for (at, limb) in result.iter().enumerate() {
-        let (least, most) = F::ranges(at)[kind].clone().into_inner();
+        let (least, most) = range(at).into_inner();
         let (low, high) = &limb.range;
         assert!(
             integer(least) <= *low && *high <= integer(most),
@@ -212,7 +223,7 @@ fn assert_claim<F: Probe>(name: &str, kind: usize, result: &[Value; LIMBS], clai
             high.floor()
         );
     }
-    let difference = &number(result, F::RADIX.into()) - claim;
+    let difference = &number(result, radix) - claim;
     assert!(difference.is_multiple_of(&p()), "{name}: {difference:?}");
 }
 
@@ -268,7 +279,9 @@ fn check<F: Symbols>(field: F) {
     assert_claim::<F>("product", PRODUCT, &field.of_product(&field.product(given.map(Word::of))), &claim);
     assert_claim::<F>("one", PRODUCT, &field.of_product(&field.one()), &Value::word(1).polynomial);
 
-    encoding_is_canonical(field);
+    forget();
+    let (element, limbs) = field.given_product();
+    encoding_is_canonical(&of(&limbs), field.words(&element));
 }
 
 /// Returns four words that are a number below 2^255.
@@ -287,12 +300,8 @@ fn words_below_2_255() -> [Value; 4] {
 /// ```
 ///
 /// So the result is w modulo p, if c = d, and the range of w shows that it is.
-fn encoding_is_canonical<F: Symbols>(field: F) {
-    forget();
-    let (element, limbs) = field.given_product();
-    let value = number(&limbs, F::RADIX.into());
-    let result: Vec<Value> = field.words(&element).into_iter().map(|word| word.value().as_word()).collect();
-    let result = number(&result, 64);
+fn encoding_is_canonical(value: &Polynomial, words: [Word; 4]) {
+    let result = number(&words.map(|word| word.value().as_word()), 64);
     let (modulus, top): (BigInt, Dyadic) = (p(), Dyadic::power(255));
     let below_top = |polynomial: &Polynomial| {
         let (least, most) = range_of(polynomial);
@@ -307,7 +316,7 @@ fn encoding_is_canonical<F: Symbols>(field: F) {
             let added =
                 |polynomial: &Polynomial, number: u64| polynomial * &Polynomial::constant(number.into());
             let w = &(&result - &added(carry, 19)) + &d.shifted(255);
-            let more = &w - &value;
+            let more = &w - value;
             let Some(more) = more.value().and_then(|more| more.integer()) else { continue };
             let rest = &(&w + &Value::word(19).polynomial) - &carry.shifted(255);
             if &more % &modulus != BigInt::ZERO || !below_top(&rest) {

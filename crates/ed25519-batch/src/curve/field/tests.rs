@@ -223,8 +223,8 @@ pub(super) fn p() -> BigInt {
 }
 
 /// Returns the value in one lane.
-fn value<F: Probe>(limbs: &Limbs, lane: usize) -> BigInt {
-    limbs.iter().rev().fold(BigInt::default(), |sum, limb| (sum << F::RADIX) + limb[lane])
+fn value(limbs: &Limbs, radix: u32, lane: usize) -> BigInt {
+    limbs.iter().rev().fold(BigInt::default(), |sum, limb| (sum << radix) + limb[lane])
 }
 
 /// Returns random limbs, many of them at or near the ends of their ranges.
@@ -245,14 +245,25 @@ fn limbs(random: &mut ChaCha20Rng, ranges: impl Fn(usize) -> RangeInclusive<i64>
     })
 }
 
+/// What a back end computes with random limbs.
+struct Case {
+    /// The arguments: two tight elements, a loose one, a product and a sum.
+    given: [Limbs; 5],
+    /// The name of each operation, the place of its type in [`Probe::ranges`], and its result.
+    results: [(&'static str, usize, Limbs); 8],
+    /// The inverse of the product.
+    inverse: Option<Limbs>,
+    /// The words of the product.
+    words: [[u64; LANES]; 4],
+    /// Random words, and what they are after the conversion to an element and back.
+    converted: [[[u64; LANES]; 4]; 2],
+}
+
 fn check<F: Probe>(field: F) {
     let mut random = ChaCha20Rng::from_seed([5; 32]);
-    let p = p();
     for _ in 0..cases().div_ceil(<F::Simd as Words>::LANES) {
-        let [a, b] = [(); 2].map(|()| limbs(&mut random, |at| F::ranges(at)[0].clone()));
-        let loose = limbs(&mut random, |at| F::ranges(at)[1].clone());
-        let product = limbs(&mut random, |at| F::ranges(at)[2].clone());
-        let sum = limbs(&mut random, |at| F::ranges(at)[3].clone());
+        let of = |random: &mut _, kind: usize| limbs(random, |at| F::ranges(at)[kind].clone());
+        let given @ [a, b, loose, product, sum] = [0, 0, 1, 2, 3].map(|kind| of(&mut random, kind));
         let (va, vb) = (field.put_tight(&a), field.put_tight(&b));
         let (vl, vp, vs) = (field.put_loose(&loose), field.put_product(&product), field.put_sum(&sum));
         let results = [
@@ -266,50 +277,54 @@ fn check<F: Probe>(field: F) {
             ("square_sub", 0, field.get_tight(&field.square_sub(&vp, &vs))),
         ];
         let inverse = inverse_of(field, &vp).map(|inverse| field.get_product(&inverse));
-        let given = words_of_elements(&mut random);
-        let [words, converted] = [vp, product_of(field, &given)].map(|product| words_of(field, &product));
-        let mut zeros = 0;
-        for lane in 0..<F::Simd as Words>::LANES {
-            let of = |limbs| value::<F>(limbs, lane);
-            let (a, b, loose, product, sum) = (of(&a), of(&b), of(&loose), of(&product), of(&sum));
-            let expected = [
-                &a - &b,
-                &a + &b,
-                &a - &sum,
-                loose.clone(),
-                &product * &loose,
-                &product * &product,
-                &product * &loose + &a,
-                &product * &product - &sum,
-            ];
-            for ((name, kind, result), expected) in results.iter().zip(expected) {
-                for (at, limb) in result.iter().enumerate() {
-                    assert!(
-                        F::ranges(at)[*kind].contains(&limb[lane]),
-                        "{name}: limb {at} is {}",
-                        limb[lane]
-                    );
-                }
-                assert_eq!((of(result) - expected) % &p, BigInt::default(), "{name}");
-            }
-            let canonical = BigInt::from(from_words(words.map(|word| word[lane])));
-            assert!(canonical < p);
-            assert_eq!((canonical - &product) % &p, BigInt::default(), "words");
-            let [given, converted] =
-                [&given, &converted].map(|words| from_words(words.map(|word| word[lane])));
-            assert_eq!(BigInt::from(given) % &p, BigInt::from(converted), "product and words");
-
-            zeros += u32::from(&product % &p == BigInt::default());
-            if let Some(inverse) = &inverse {
-                for (at, limb) in inverse.iter().enumerate() {
-                    assert!(F::ranges(at)[2].contains(&limb[lane]), "invert: limb {at} is {}", limb[lane]);
-                }
-                assert_eq!((of(inverse) * product - 1) % &p, BigInt::default(), "invert");
-            }
-        }
-        assert_eq!(inverse.is_none(), zeros > 0, "invert: {zeros} lanes are 0");
+        let words = words_of_elements(&mut random);
+        let converted = [words, words_of(field, &product_of(field, &words))];
+        let case = Case { given, results, inverse, words: words_of(field, &vp), converted };
+        check_case(&case, <F::Simd as Words>::LANES, F::RADIX, F::ranges);
     }
     round_trips(field);
+}
+
+/// Compares the results with those of big integers, in code that is compiled once.
+fn check_case(case: &Case, lanes: usize, radix: u32, ranges: fn(usize) -> [RangeInclusive<i64>; 4]) {
+    let p = p();
+    let mut zeros = 0;
+    for lane in 0..lanes {
+        let of = |limbs: &Limbs| value(limbs, radix, lane);
+        let assert_within = |name: &str, kind: usize, limbs: &Limbs| {
+            for (at, limb) in limbs.iter().enumerate() {
+                assert!(ranges(at)[kind].contains(&limb[lane]), "{name}: limb {at} is {}", limb[lane]);
+            }
+        };
+        let [a, b, loose, product, sum] = case.given.each_ref().map(of);
+        let expected = [
+            &a - &b,
+            &a + &b,
+            &a - &sum,
+            loose.clone(),
+            &product * &loose,
+            &product * &product,
+            &product * &loose + &a,
+            &product * &product - &sum,
+        ];
+        for ((name, kind, result), expected) in case.results.iter().zip(expected) {
+            assert_within(name, *kind, result);
+            assert_eq!((of(result) - expected) % &p, BigInt::default(), "{name}");
+        }
+        let number = |words: &[[u64; LANES]; 4]| BigInt::from(from_words(words.map(|word| word[lane])));
+        let canonical = number(&case.words);
+        assert!(canonical < p);
+        assert_eq!((canonical - &product) % &p, BigInt::default(), "words");
+        let [given, converted] = case.converted.each_ref().map(number);
+        assert_eq!(given % &p, converted % &p, "product and words");
+
+        zeros += u32::from(&product % &p == BigInt::default());
+        if let Some(inverse) = &case.inverse {
+            assert_within("invert", 2, inverse);
+            assert_eq!((of(inverse) * product - 1) % &p, BigInt::default(), "invert");
+        }
+    }
+    assert_eq!(case.inverse.is_none(), zeros > 0, "invert: {zeros} lanes are 0");
 }
 
 /// Returns words of numbers below 2^255, many of them at one end of their range.

@@ -90,6 +90,7 @@ fn for_all_operands(lanes: usize, mut check: impl FnMut(&[[u64; 8]; 3])) {
 }
 
 /// Compares the lanes of a vector with what the model gives for each.
+#[inline(always)]
 fn same<S: Words>(
     simd: S,
     name: &str,
@@ -99,9 +100,15 @@ fn same<S: Words>(
 ) {
     let mut lanes = [0; 8];
     simd.store(result, &mut lanes);
-    for lane in 0..S::LANES {
+    same_lanes(name, &lanes[..S::LANES], operands, &model);
+}
+
+/// Does [`same`], in code that is compiled once.
+#[inline(never)]
+fn same_lanes(name: &str, lanes: &[u64], operands: &[[u64; 8]; 3], model: &dyn Fn(Operands) -> u64) {
+    for (lane, result) in lanes.iter().enumerate() {
         let of_lane = operands.map(|operand| operand[lane]);
-        assert_eq!(lanes[lane], model(of_lane), "{name} of {of_lane:x?} in lane {lane}");
+        assert_eq!(*result, model(of_lane), "{name} of {of_lane:x?} in lane {lane}");
     }
 }
 

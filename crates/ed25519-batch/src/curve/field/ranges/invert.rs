@@ -9,12 +9,11 @@
 
 use num_bigint::BigInt;
 
+use crate::curve::field::Element;
 use crate::curve::field::invert::{
     FIRST_DELTA, LIMB, Limbs, Matrix, P, STEPS, add_multiple_of_p, apply, apply_modulo_p, between_0_and_p,
     division_steps, inverse, invert_all, limbs as limbs_of_words, words,
 };
-use crate::curve::field::{Element, Field, Portable, invert};
-use crate::simd::{Scalar, Words};
 
 fn number(limbs: &Limbs) -> BigInt {
     limbs.iter().rev().fold(BigInt::ZERO, |sum, limb| (sum << 62) + limb)
@@ -218,51 +217,4 @@ fn chosen_elements_have_inverses() {
     assert!(largest <= 1 << 62 && most_rounds <= 12);
     assert_eq!(inverse(Element::new(0)), None);
     println!("invert: rows of matrices up to 2^{:.2}, {most_rounds} rounds", (largest as f64).log2());
-}
-
-/// Every lane has its own inverse, and a lane of 0 leaves none.
-fn check_lanes<F: Field>(field: F) {
-    let simd = field.simd();
-    let lanes = |of: &F::Product| {
-        let mut words = [[0; 8]; 4];
-        words.iter_mut().zip(field.words(of)).for_each(|(lanes, word)| simd.store(word, lanes));
-        (0..<F::Simd as Words>::LANES).map(|lane| Element(words.map(|word| word[lane]))).collect::<Vec<_>>()
-    };
-    let mut given =
-        [Element::new(2), Element::new(3), Element::new(1) - Element::new(7), Element::new(1 << 60)]
-            .repeat(2);
-    given[5] = Element([5, 6, 7, 8]);
-    let load = |given: &[Element]| {
-        let words: [[u64; 8]; 4] = std::array::from_fn(|at| std::array::from_fn(|lane| given[lane].0[at]));
-        field.product(words.map(|word| simd.load(&word)))
-    };
-    let product = load(&given);
-    for (inverse, element) in lanes(&invert(field, &product).unwrap()).into_iter().zip(&given) {
-        assert_eq!(inverse * *element, Element::new(1));
-    }
-    for (one, element) in lanes(&field.one()).into_iter().zip(lanes(&product)) {
-        assert_eq!((one, element * one), (Element::new(1), element));
-    }
-    for lane in 0..<F::Simd as Words>::LANES {
-        let mut given = given.clone();
-        given[lane] = Element::new(0);
-        assert!(invert(field, &load(&given)).is_none());
-    }
-}
-
-#[test]
-fn every_lane_has_its_inverse() {
-    check_lanes(Portable(Scalar::plain()));
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::curve::field::{Fma, Ifma};
-        use crate::simd::{Avx2, Avx512f, Avx512ifma};
-        Avx2::detect().map_or_else(|_| (), |simd| check_lanes(Fma(simd)));
-        Avx512f::detect().map_or_else(|_| (), |simd| check_lanes(Fma(simd)));
-        Avx512ifma::detect().map_or_else(|_| (), |simd| check_lanes(Ifma(simd)));
-    }
-    let [two, five] = [2, 5].map(Element::new);
-    assert_eq!([five - two, five + two, five * two], [3, 7, 10].map(Element::new));
-    assert_eq!((two - five) + five, two);
-    assert_eq!(five / two * two, five);
 }
