@@ -408,16 +408,16 @@ const FISH: &str = "
 /// Zsh completes only in a terminal. What it lists comes after the code that clears the rest of it.
 const ZSH: &str = r#"
     zmodload zsh/zpty
+    zpty shell zsh -f -i
+    zpty -w shell "PS1='' PROMPT=''; stty cols 200; fpath=($PWD \$fpath); autoload -U compinit && compinit -D -u
+        zstyle ':completion:*' verbose false; setopt no_beep; bindkey '^I' list-choices
+        listed() { print -n LIS''TED }; zle -N listed; bindkey '^O' listed; echo RE''ADY"
+    while zpty -r shell text; do [[ $text != *READY* ]] || break; done
     while IFS= read -r line; do
-        zpty shell zsh -f -i
-        zpty -w shell "PS1='' PROMPT=''; stty cols 200; fpath=($PWD \$fpath); autoload -U compinit && compinit -D -u
-            zstyle ':completion:*' verbose false; bindkey '^I' list-choices; bindkey '^X' beep; echo RE''ADY"
-        while zpty -r shell text; do [[ $text != *READY* ]] || break; done
-        zpty -w -n shell "vanity-ed25519 $line"$'\t'$'\x18'
+        zpty -w -n shell $'\x15'"vanity-ed25519 $line"$'\t\x0f'
         listed=""
-        until [[ $listed = *$'\a'* ]]; do zpty -r shell text $'*[\n\r\a]'; listed+=$text; done
-        zpty -d shell
-        listed=${listed##*$'\e[J'}
+        until [[ $listed = *LISTED ]]; do zpty -r shell text $'*[\n\r\aD]'; listed+=$text; done
+        listed=${${listed%LISTED}##*$'\e[J'}
         print -r -- ${${listed%%$'\e'*}//[^[:print:]]/ }
     done"#;
 
