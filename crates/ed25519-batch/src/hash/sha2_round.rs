@@ -3,6 +3,16 @@
 
 use crate::simd::Words;
 
+/// Returns whether two vectors take turns in the rounds. It pays with the 32 registers of AVX-512.
+pub const fn takes_turns<S: Words>() -> bool {
+    S::LANES == 8
+}
+
+/// Returns whether a round has short chains. It pays with AVX2 and AVX-512.
+const fn has_short_chains<S: Words>() -> bool {
+    S::LANES >= 4
+}
+
 /// Does one round: moves every word of the state to the next place, and drops the last word, h.
 /// `sums` are those of a and of e. `add` and `sub` compute with words of the hash.
 ///
@@ -23,7 +33,7 @@ pub fn round<S: Words>(
     let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
     let majority = simd.majority(a, b, c);
     let (next_e, next_a);
-    if S::SHORT_CHAINS {
+    if has_short_chains::<S>() {
         let with_d = simd.opaque(add(simd.opaque(add(h, input)), d));
         next_e = simd.opaque(add(simd.opaque(add(with_d, choice)), sum_e));
         let without_d = simd.opaque(sub(next_e, d));

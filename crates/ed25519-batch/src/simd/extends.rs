@@ -59,8 +59,6 @@ pub(super) use as_base;
 
 impl<T: Extends> Words for T {
     const LANES: usize = T::Base::LANES;
-    const SHORT_CHAINS: bool = T::Base::SHORT_CHAINS;
-    const HASHES_TWO: bool = T::Base::HASHES_TWO;
     type Word = <T::Base as Words>::Word;
 
     #[inline(always)]

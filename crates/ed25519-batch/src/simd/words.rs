@@ -14,11 +14,6 @@ use super::sha512::Sha512;
 pub trait Words: Copy + Send + Sync + 'static {
     /// The number of words in a vector.
     const LANES: usize;
-    /// Whether a hash is faster if fewer of its instructions wait for each other, even if there are
-    /// more of them.
-    const SHORT_CHAINS: bool = false;
-    /// Whether a hash is faster if two vectors take turns in its rounds.
-    const HASHES_TWO: bool = false;
     /// A vector of [`Self::LANES`] words.
     type Word: Copy + Send + Sync;
 

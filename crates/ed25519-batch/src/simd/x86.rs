@@ -159,7 +159,6 @@ fn accumulate_512(
 
 impl Words for Avx2 {
     const LANES: usize = 4;
-    const SHORT_CHAINS: bool = true;
     type Word = __m256i;
 
     #[inline(always)]
@@ -316,8 +315,6 @@ impl Doubles for Avx2 {
 
 impl Words for Avx512f {
     const LANES: usize = 8;
-    const SHORT_CHAINS: bool = true;
-    const HASHES_TWO: bool = true;
     type Word = __m512i;
 
     #[inline(always)]

@@ -92,7 +92,7 @@ fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]];
     // Both schedules together, so that the compiler computes their common words only once.
     let schedules = [next_words(simd, clear), next_words(simd, set)];
     let blocks = [clear, set];
-    if S::HASHES_TWO {
+    if sha2_round::takes_turns::<S>() {
         let states = last_rounds(simd, common, blocks, schedules);
         write(simd, &states[0], digests[0]);
         write(simd, &states[1], digests[1]);

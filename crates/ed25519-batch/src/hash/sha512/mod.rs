@@ -35,7 +35,11 @@ pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::
         );
         return;
     }
-    if S::HASHES_TWO { push::<S, 2>(simd, seeds, scalars) } else { push::<S, 1>(simd, seeds, scalars) }
+    if sha2_round::takes_turns::<S>() {
+        push::<S, 2>(simd, seeds, scalars)
+    } else {
+        push::<S, 1>(simd, seeds, scalars)
+    }
 }
 
 /// Adds the scalars of all vectors of seeds, `N` at once. At the end it hashes the last vector
