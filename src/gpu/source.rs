@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::device::{GROUP, Settings};
 use super::ptx;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
-use ed25519_batch::sha2_constants::fractions;
+use ed25519_batch::sha2_constants::{SHA512_INITIAL, SHA512_ROUND};
 
 /// The start value and the factor of 64-bit FNV-1a.
 pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];
@@ -50,8 +50,8 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
         text += "#define PTX\n";
         text += &ptx::macros();
     }
-    array(&mut text, "ulong", "INITIAL_512", fractions::<8>(2));
-    array(&mut text, "ulong", "ROUND_512", fractions::<80>(3));
+    array(&mut text, "ulong", "INITIAL_512", SHA512_INITIAL);
+    array(&mut text, "ulong", "ROUND_512", SHA512_ROUND);
     array(&mut text, "uint", "BLOB", blob());
     for (name, digits) in CONSTANTS {
         array(&mut text, "uint", name, words(digits));

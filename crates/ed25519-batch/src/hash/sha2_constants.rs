@@ -7,9 +7,26 @@ pub const SHA512_ROUND: [u64; 80] = fractions(3);
 /// The initial state of SHA-512 (FIPS 180-4, section 5.3.5).
 pub const SHA512_INITIAL: [u64; 8] = fractions(2);
 
+/// The constants of the rounds of SHA-256 (FIPS 180-4, section 4.2.2).
+pub const SHA256_ROUND: [u32; 64] = upper_halves(&SHA512_ROUND);
+
+/// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
+pub const SHA256_INITIAL: [u32; 8] = upper_halves(&SHA512_INITIAL);
+
+/// Returns the first 32 bits of the first words.
+const fn upper_halves<const N: usize>(words: &[u64]) -> [u32; N] {
+    let mut halves = [0; N];
+    let mut at = 0;
+    while at < N {
+        halves[at] = (words[at] >> 32) as u32;
+        at += 1;
+    }
+    halves
+}
+
 /// Returns the first 64 bits of the fractional parts of the `degree`-th roots of the first `N`
 /// primes. `degree` is 2 or 3.
-pub const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
+const fn fractions<const N: usize>(degree: u32) -> [u64; N] {
     let mut fractions = [0; N];
     let (mut at, mut number) = (0, 2);
     while at < N {
@@ -49,8 +66,8 @@ const fn root(number: u64, degree: u32) -> u128 {
 /// Returns true if x^degree <= number * 2^(64 degree), for x below 2^69 and a degree of 2 or 3.
 const fn power_is_at_most(x: u128, degree: u32, number: u64) -> bool {
     // The power has at most 207 bits.
-    let mut power = [1, 0, 0, 0];
-    let mut times = 0;
+    let mut power = [x as u64, (x >> 64) as u64, 0, 0];
+    let mut times = 1;
     while times < degree {
         power = product(power, x);
         times += 1;

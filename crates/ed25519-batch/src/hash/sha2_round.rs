@@ -33,7 +33,7 @@ pub fn round<S: Words>(
     let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
     let majority = simd.majority(a, b, c);
     let (next_e, next_a);
-    if has_short_chains::<S>() {
+    if const { has_short_chains::<S>() } {
         let with_d = simd.opaque(add(simd.opaque(add(h, input)), d));
         next_e = simd.opaque(add(simd.opaque(add(with_d, choice)), sum_e));
         let without_d = simd.opaque(sub(next_e, d));

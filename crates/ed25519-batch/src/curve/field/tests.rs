@@ -9,8 +9,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
-use crate::simd::Words;
-use crate::simd::{Doubles, Madd52, Wide};
+use crate::simd::tests::Emulated;
+use crate::simd::{Doubles, Madd52, Scalar, Wide, Words};
 
 /// Returns the number of cases of each operation in each back end. Miri is slow.
 pub(super) fn cases() -> usize {
@@ -382,6 +382,7 @@ fn round_trips<F: Field>(field: F) {
 #[test]
 fn every_back_end_computes_like_big_integers_at_the_bounds() {
     crate::curve::on_every_back_end!(|field| check(field));
+    check(Ifma(Emulated::<_, false>(Scalar::plain())));
 }
 
 #[test]

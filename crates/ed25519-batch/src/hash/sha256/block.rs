@@ -1,18 +1,10 @@
-//! The constants of SHA-256, and what is the same in the block of every key.
-
-use crate::hash::sha2_constants::fractions;
+//! What is the same in the SHA-256 block of every key.
 
 /// The bytes before a key in SSH's wire form (RFC 8709, section 4).
 pub(super) const HEADER: [u8; 19] = *b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20";
 
 /// The number of bytes of a key in this form.
 const BLOB_LEN: usize = HEADER.len() + 32;
-
-/// The constants of the rounds (FIPS 180-4, section 4.2.2).
-pub(super) const ROUND: [u32; 64] = upper_halves(fractions(3));
-
-/// The initial state (FIPS 180-4, section 5.3.3).
-pub(super) const INITIAL: [u32; 8] = upper_halves(fractions(2));
 
 /// The block of a key of zeros.
 pub(super) const BLOCK: [u32; 16] = block();
@@ -31,15 +23,4 @@ const fn block() -> [u32; 16] {
     block[BLOB_LEN / 4] |= 0x80 << (24 - BLOB_LEN % 4 * 8);
     block[15] = BLOB_LEN as u32 * 8;
     block
-}
-
-/// Returns the upper 32 bits of each word.
-const fn upper_halves<const N: usize>(words: [u64; N]) -> [u32; N] {
-    let mut halves = [0; N];
-    let mut at = 0;
-    while at < N {
-        halves[at] = (words[at] >> 32) as u32;
-        at += 1;
-    }
-    halves
 }

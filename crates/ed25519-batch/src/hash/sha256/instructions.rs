@@ -1,6 +1,7 @@
 //! SHA-256 by the processor's own instructions, which hash one message at a time.
 
-use super::block::{BLOCK, INITIAL, ROUND, SIGN};
+use super::block::{BLOCK, SIGN};
+use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
 use crate::simd::{Quad, Sha256, unroll};
 
 /// The vectors abef and cdgh of a state.

@@ -20,7 +20,8 @@ mod block;
 #[cfg(target_arch = "x86_64")]
 mod instructions;
 
-use self::block::{BLOCK, INITIAL, ROUND, SIGN};
+use self::block::{BLOCK, SIGN};
+use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
 use crate::hash::sha2_round;
 use crate::simd::{Halves, unroll};
 
@@ -40,7 +41,7 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
     if keys.is_empty() {
         return;
     }
-    if S::LANES == 1 {
+    if const { S::LANES == 1 } {
         arrays::of_both_signs(keys, [clear, set]);
         return;
     }
@@ -92,7 +93,7 @@ fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]];
     // Both schedules together, so that the compiler computes their common words only once.
     let schedules = [next_words(simd, clear), next_words(simd, set)];
     let blocks = [clear, set];
-    if sha2_round::takes_turns::<S>() {
+    if const { sha2_round::takes_turns::<S>() } {
         let states = last_rounds(simd, common, blocks, schedules);
         write(simd, &states[0], digests[0]);
         write(simd, &states[1], digests[1]);

@@ -35,7 +35,7 @@ pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::
         );
         return;
     }
-    if sha2_round::takes_turns::<S>() {
+    if const { sha2_round::takes_turns::<S>() } {
         push::<S, 2>(simd, seeds, scalars)
     } else {
         push::<S, 1>(simd, seeds, scalars)
