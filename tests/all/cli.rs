@@ -37,7 +37,7 @@ fn a_request_that_contradicts_itself_is_refused() {
 
 #[test]
 fn a_timeout_ends_the_search_with_status_3() {
-    let ran = run(&mut program(&["--timeout", "1s", "--json", NEVER]));
+    let ran = run(&mut program(&["-t", "1", "--timeout", "1s", "--json", NEVER]));
     assert_eq!(ran.status, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("time limit reached: 0 of 1 key found"), "{}", ran.stderr);
     let objects = objects(&ran.stdout);

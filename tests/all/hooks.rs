@@ -192,7 +192,7 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
     }
     // One failure of several, and the timeout.
     let once = "if mkdir first; then exit 7; fi";
-    let args = ["-n", "4", "--timeout", "1s", "ab", NEVER, "-d", "more"];
+    let args = ["-t", "1", "-n", "4", "--timeout", "500ms", "ab", NEVER, "-d", "more"];
     let ran = run(&mut search(directory.path(), once, &args));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("error: 1 of 4 commands failed\n"), "{}", ran.stderr);
@@ -346,7 +346,7 @@ fn keys_that_exist_already_have_no_command() {
         assert_eq!(log(directory.path()).lines().count(), lines);
     }
     // A run that makes no key runs nothing.
-    for what in [&["--estimate"][..], &["--bench", "0.1", "--engine", "reference"]] {
+    for what in [&["--estimate", "-t", "1"][..], &["--bench", "0.1", "--engine", "reference"]] {
         succeed(&mut search(directory.path(), "echo >> log", &[&["ab"], what].concat()));
     }
     assert_eq!(log(directory.path()).lines().count(), lines);

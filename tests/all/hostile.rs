@@ -325,7 +325,7 @@ fn the_clock_of_the_day_may_be_wrong() {
         let directory = TempDir::new().unwrap();
         let mut search = command(&faketime);
         search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, executable(), "--json", "-n", "5"]);
-        let ran = run(search.args(["--timeout", "1s", "abc", NEVER, "-d"]).arg(directory.path()));
+        let ran = run(search.args(["-t", "1", "--timeout", "1s", "abc", NEVER, "-d"]).arg(directory.path()));
         assert_eq!(ran.status, Some(3), "{time}: {ran:?}");
         check_reported(&ran);
         let objects = objects(&ran.stdout);

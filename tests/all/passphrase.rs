@@ -305,44 +305,43 @@ fn the_passphrase_is_in_no_argument() {
 #[test]
 fn a_signal_ends_an_encryption_within_a_second() {
     let (outer, secret) = with_secret();
-    for (name, options, signal, status) in [
-        ("one", &["-q", "-t", "1"][..], Signal::INT, 130),
-        ("several", &["-t", "2", "-n", "1000"], Signal::TERM, 143),
-        ("hangup", &["-t", "2", "-n", "1000"], Signal::HUP, 129),
+    for (name, options, signal, status, json) in [
+        ("one", &["-q", "-t", "1"][..], Signal::INT, 130, false),
+        ("one-json", &["-q", "-t", "1"], Signal::INT, 130, true),
+        ("several", &["-t", "2", "-n", "1000"], Signal::TERM, 143, true),
+        ("hangup", &["-t", "2", "-n", "1000"], Signal::HUP, 129, false),
     ] {
         if signal == Signal::HUP && !program::hangup_ends() {
             continue;
         }
-        for json in [false, true] {
-            let directory = outer.path().join(format!("{name}-{json}"));
-            program::within_a_second(|| {
-                let _ = fs::remove_dir(&directory);
-                let mut search = program(&["--rounds", "10000", "--passphrase-file"]);
-                search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
-                let mut child =
-                    program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
-                program::wait_for_encryption(child.id());
-                let sent = Instant::now();
-                kill_process(Pid::from_child(&child), signal).unwrap();
-                let status_seen = child.wait().unwrap().code();
-                let took = sent.elapsed();
-                let ended = child.end();
-                assert_eq!(status_seen, Some(status), "{ended:?}");
-                let given_up = "for 'ab': the encryption did not finish in time";
-                assert!(ended.stderr.contains(given_up), "{ended:?}");
-                if json {
-                    let objects = objects(&ended.stdout);
-                    let summary = of_type(&objects, "summary")[0];
-                    assert_eq!((summary["found"].as_u64(), text(summary, "reason")), (Some(0), "signal"));
-                    let given_up = summary["given_up"].as_array().unwrap();
-                    assert!((1..=2).contains(&given_up.len()) && given_up.iter().all(|one| one == "ab"));
-                } else {
-                    assert_eq!(ended.stdout, "");
-                }
-                assert_eq!(names(&directory), [""; 0]);
-                took
-            });
-        }
+        let directory = outer.path().join(name);
+        program::within_a_second(|| {
+            let _ = fs::remove_dir(&directory);
+            let mut search = program(&["--rounds", "10000", "--passphrase-file"]);
+            search.arg(&secret).args(options).args(json.then_some("--json")).args(["ab", "-d"]);
+            let mut child =
+                program::start(search.arg(&directory).stdout(Stdio::piped()).stderr(Stdio::piped()));
+            program::wait_for_encryption(child.id());
+            let sent = Instant::now();
+            kill_process(Pid::from_child(&child), signal).unwrap();
+            let status_seen = child.wait().unwrap().code();
+            let took = sent.elapsed();
+            let ended = child.end();
+            assert_eq!(status_seen, Some(status), "{ended:?}");
+            let given_up = "for 'ab': the encryption did not finish in time";
+            assert!(ended.stderr.contains(given_up), "{ended:?}");
+            if json {
+                let objects = objects(&ended.stdout);
+                let summary = of_type(&objects, "summary")[0];
+                assert_eq!((summary["found"].as_u64(), text(summary, "reason")), (Some(0), "signal"));
+                let given_up = summary["given_up"].as_array().unwrap();
+                assert!((1..=2).contains(&given_up.len()) && given_up.iter().all(|one| one == "ab"));
+            } else {
+                assert_eq!(ended.stdout, "");
+            }
+            assert_eq!(names(&directory), [""; 0]);
+            took
+        });
     }
 }
 

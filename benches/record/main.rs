@@ -7,8 +7,8 @@
 //!
 //! With `--test`, it only checks that each variant runs.
 
+#[path = "../rounds/mod.rs"]
 mod rounds;
-#[path = "steps/variants.rs"]
 mod variants;
 
 use std::time::{Duration, Instant};

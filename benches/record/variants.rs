@@ -18,9 +18,10 @@ use curve25519_dalek::constants::ED25519_BASEPOINT_POINT;
 use curve25519_dalek::edwards::{EdwardsBasepointTableRadix256, EdwardsPoint};
 use curve25519_dalek::traits::BasepointTable as _;
 use ed25519_dalek::SigningKey;
-use ed25519_dalek::pkcs8::{EncodePrivateKey as _, EncodePublicKey as _};
-use ed25519_dalek::pkcs8::{KeypairBytes, PublicKeyBytes, SecretDocument};
 use getrandom::SysRng;
+use pkcs8::der::asn1::{BitStringRef, OctetStringRef};
+use pkcs8::spki::SubjectPublicKeyInfo;
+use pkcs8::{AlgorithmIdentifierRef, Document, ObjectIdentifier, PrivateKeyInfo, SecretDocument};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _, TryRng as _};
 use sha2::{Digest as _, Sha512};
@@ -241,10 +242,22 @@ impl Private for MatchOnly {
     const EVERY_KEY: bool = false;
 }
 
-/// Returns the PKCS#8 form that `SigningKey::to_pkcs8_der` makes.
+/// Ed25519 (RFC 8410, section 3).
+const ED25519: AlgorithmIdentifierRef =
+    AlgorithmIdentifierRef { oid: ObjectIdentifier::new_unwrap("1.3.101.112"), parameters: None };
+
+/// Returns the PKCS#8 form that `SigningKey::to_pkcs8_der` of ed25519-dalek makes.
 fn private_der(seed: &Seed, public: PublicKey) -> SecretDocument {
-    let pair = KeypairBytes { secret_key: *seed, public_key: Some(PublicKeyBytes(public)) };
-    pair.to_pkcs8_der().expect("32 bytes of seed and 32 of public key have a DER form")
+    // The private key is an octet string inside of another one (RFC 8410, section 7).
+    let mut inner = [4; 34];
+    inner[1] = 32;
+    inner[2..].copy_from_slice(seed);
+    let info = PrivateKeyInfo {
+        algorithm: ED25519,
+        private_key: OctetStringRef::new(&inner).expect("34 bytes are not too many"),
+        public_key: BitStringRef::from_bytes(&public).ok(),
+    };
+    SecretDocument::try_from(info).expect("32 bytes of seed and 32 of public key have a DER form")
 }
 
 /// The public text that is searched.
@@ -257,8 +270,9 @@ struct DerText;
 
 impl Text for DerText {
     fn text(public: PublicKey) -> String {
-        let der = PublicKeyBytes(public).to_public_key_der().expect("32 bytes have a DER form");
-        STANDARD.encode(der.as_bytes())
+        let subject_public_key = BitStringRef::from_bytes(&public).expect("32 bytes are not too many");
+        let info = SubjectPublicKeyInfo { algorithm: ED25519, subject_public_key };
+        STANDARD.encode(Document::try_from(info).expect("32 bytes have a DER form").as_bytes())
     }
 }
 
