@@ -5,12 +5,13 @@ usage: inlined.py OBJDUMP PROGRAM...   (benches/inlined.sh says more)
 """
 
 import collections
+import gc
 import re
 import subprocess
 import sys
 
 # The crates whose functions are checked: the packages of this repository, and their benches.
-PACKAGE = re.compile(r"\b(vanity_ed25519|ed25519_batch|vanity_pattern|engines|patterns|plain|parts|tables|steps|starts|record)::")
+PACKAGE = re.compile(r"\b(vanity_ed25519|ed25519_batch|vanity_pattern|engines|patterns|plain|parts|tables|starts|record)::")
 # Generic functions of these crates are compiled in the crate that uses them. They belong to a
 # package if one of its functions calls them.
 GENERIC = re.compile(r"^(<.* as )?(&mut )?<?(core|alloc|std)::|^<&mut |^<\[|^core$")
@@ -66,23 +67,27 @@ def functions(objdump, program):
     command = [objdump, "--disassemble", "--demangle", "--no-show-raw-insn", "--wide", program]
     machine, found, body, slots = None, {}, None, relocations(objdump, program)
     header = re.compile(r"^([0-9a-f]+) <(.*)>:$")
-    line = re.compile(r"^ *([0-9a-f]+):\t(.*?)\s*$")
+    comment = re.compile(r"\s+(//|;)")
     target = re.compile(r"(?:^|[\s,])([0-9a-f]+) <(.*?)(?:\+0x[0-9a-f]+)?>$")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for text in process.stdout:
-            if begins := header.match(text):
-                body = []
-                found[int(begins[1], 16)] = (begins[2], body)
-            elif is_instruction := line.match(text):
-                address, text = int(is_instruction[1], 16), is_instruction[2]
-                text = re.split(r"\s+(//|;)", text)[0].replace("\t", " ")
-                to = target.search(text)
+        # A program has a million instructions, so most lines meet no regular expression.
+        for line in process.stdout:
+            address, is_instruction, text = line.partition(":\t")
+            if is_instruction:
+                address, text = int(address, 16), text.strip()
+                if "//" in text or ";" in text:
+                    text = comment.split(text)[0]
+                text = text.replace("\t", " ")
+                to = target.search(text) if text.endswith(">") else None
                 symbol, place = (to[2], int(to[1], 16)) if to else (None, None)
                 if place in slots and machine.call.match(text):
                     symbol, place = None, slots[place]
                 body.append(Instruction(address, text, symbol, place))
-            elif "file format" in text:
-                machine = Aarch64 if "aarch64" in text else X86 if "x86-64" in text else None
+            elif begins := header.match(line):
+                body = []
+                found[int(begins[1], 16)] = (begins[2], body)
+            elif "file format" in line:
+                machine = Aarch64 if "aarch64" in line else X86 if "x86-64" in line else None
     if process.returncode or machine is None or not found:
         sys.exit(f"error: {objdump} cannot read {program}")
     for name, body in found.values():
@@ -261,5 +266,7 @@ def check(objdump, program):
 
 
 if __name__ == "__main__":
+    # What is read stays until the end, so looking for garbage would only take time.
+    gc.disable()
     all_faults = sum(check(sys.argv[1], program) for program in sys.argv[2:])
     sys.exit(1 if all_faults else 0)
