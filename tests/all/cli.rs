@@ -56,7 +56,7 @@ fn a_full_stdout_is_reported_as_an_error() {
     for args in [
         &["ab"][..],
         &["--json", "ab"],
-        &["--estimate", "--engine", "reference", "ab"],
+        &["--estimate", "-t", "1", "--engine", "reference", "ab"],
         &["--bench", "0.1", "--engine", "reference", "ab"],
         &["--man"],
         &["--completions", "bash"],
@@ -192,27 +192,28 @@ fn no_number_misleads() {
 
 #[test]
 fn an_estimate_searches_nothing() {
-    let ran = succeed(&mut program(&["--estimate", "--engine", "reference", "--json", NEVER, "ab"]));
+    let ran =
+        succeed(&mut program(&["--estimate", "-t", "1", "--engine", "reference", "--json", NEVER, "ab"]));
     let objects = objects(&ran.stdout);
     assert_eq!(objects.len(), 2);
     for (object, pattern) in objects.iter().zip([NEVER, "ab"]) {
         assert_eq!((text(object, "type"), text(object, "pattern")), ("estimate", pattern));
     }
-    let ran = succeed(&mut program(&["--estimate", "--engine", "reference", NEVER]));
+    let ran = succeed(&mut program(&["--estimate", "-t", "1", "--engine", "reference", NEVER]));
     assert!(ran.stdout.starts_with(&format!("{NEVER}: 1 in ")), "{}", ran.stdout);
     assert_eq!(ran.stderr, "");
 }
 
 #[test]
 fn the_fixed_beginning_needs_no_pattern() {
-    let ran = succeed(&mut program(&["--estimate", "--engine", "reference", "AAAAalice"]));
+    let ran = succeed(&mut program(&["--estimate", "-t", "1", "--engine", "reference", "AAAAalice"]));
     let note = "which needs no pattern; `alice` alone is faster to find";
     assert!(ran.stderr.starts_with("note: every key text begins with AAAAC3Nza"), "{}", ran.stderr);
     assert!(ran.stderr.contains(note), "{}", ran.stderr);
     // Fingerprints have no such beginning.
     for args in [
-        &["--estimate", "--engine", "reference", "alice"][..],
-        &["--estimate", "--engine", "reference", "--in", "fingerprint", "AAAAalice"],
+        &["--estimate", "-t", "1", "--engine", "reference", "alice"][..],
+        &["--estimate", "-t", "1", "--engine", "reference", "--in", "fingerprint", "AAAAalice"],
     ] {
         assert_eq!(succeed(&mut program(args)).stderr, "", "{args:?}");
     }
