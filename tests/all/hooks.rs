@@ -260,17 +260,20 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
         while !log(directory.path()).ends_with('\n') {
             std::thread::yield_now();
         }
+        // What is told waits for a reader of the results before it.
+        let reader = std::thread::spawn(move || stdout.read_to_string(&mut lines));
         let (last, first) = signals.split_last().unwrap();
         first.iter().for_each(|first| signal(&child, *first));
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         while !line.ends_with(" commands; Ctrl-C ends the waiting\n") {
             line.clear();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{lines}");
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
         }
         let waiting: usize = line.split(' ').nth(2).unwrap().replace(',', "").parse().unwrap();
         signal(&child, *last);
         assert_eq!(child.wait().unwrap().code(), Some(status));
+        reader.join().unwrap().unwrap();
         let log = log(directory.path());
         let (process, pattern) = log.trim_end().split_once(' ').unwrap();
         assert_eq!(pattern, "ab", "only one command has run");
