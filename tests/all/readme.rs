@@ -1,5 +1,6 @@
-//! Runs the examples of README.md, CONTRIBUTING.md and docs as they are written there. Compares
-//! transcripts with the output. Commands must succeed.
+//! Runs the examples of README.md, CONTRIBUTING.md and docs as they are written there, but benches for
+//! a shorter time and estimates with one thread. Compares transcripts with the output. Commands must
+//! succeed.
 
 #![cfg(target_os = "linux")]
 
@@ -122,7 +123,7 @@ impl Home {
             .env("SSH_ASKPASS_REQUIRE", "force")
     }
 
-    /// Runs a command and returns what a terminal shows. One thread is enough for an estimate.
+    /// Runs a command and returns what a terminal shows.
     fn transcript(&self, line: &str, expected: &str) -> String {
         let line = &line.replace("vanity-ed25519 --estimate ", "vanity-ed25519 --estimate -t 1 ");
         if !expected.contains(PROMPT) {
