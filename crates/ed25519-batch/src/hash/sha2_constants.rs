@@ -2,16 +2,20 @@
 //! 5.3).
 
 /// The constants of the rounds of SHA-512 (FIPS 180-4, section 4.2.3).
-pub const SHA512_ROUND: [u64; 80] = fractions(3);
+pub const SHA512_ROUND: [u64; 80] = CUBE_ROOTS;
 
 /// The initial state of SHA-512 (FIPS 180-4, section 5.3.5).
-pub const SHA512_INITIAL: [u64; 8] = fractions(2);
+pub const SHA512_INITIAL: [u64; 8] = SQUARE_ROOTS;
 
 /// The constants of the rounds of SHA-256 (FIPS 180-4, section 4.2.2).
 pub const SHA256_ROUND: [u32; 64] = upper_halves(&SHA512_ROUND);
 
 /// The initial state of SHA-256 (FIPS 180-4, section 5.3.3).
 pub const SHA256_INITIAL: [u32; 8] = upper_halves(&SHA512_INITIAL);
+
+// The compiler computes a constant again for each generic function that uses it, but a static once.
+static CUBE_ROOTS: [u64; 80] = fractions(3);
+static SQUARE_ROOTS: [u64; 8] = fractions(2);
 
 /// Returns the first 32 bits of the first words.
 const fn upper_halves<const N: usize>(words: &[u64]) -> [u32; N] {
