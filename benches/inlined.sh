@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_QUIET=true CARGO_PROFILE_DIST_STRIP=false
 
 # All but the one of graphics processors, which needs a feature.
-mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml crates/*/Cargo.toml | grep -v gpu)
+mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml benches/criterion/Cargo.toml crates/*/Cargo.toml | grep -v gpu)
 
 # Checks programs, each with the objdump of its machine.
 check() {

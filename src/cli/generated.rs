@@ -1,14 +1,14 @@
 //! What is generated from the list of options: completion scripts and the manual page.
 
-use clap::{Arg, Command, CommandFactory as _, ValueHint};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
-use super::args::{Args, NAME};
+use super::args::NAME;
 
 /// Returns the completion script of a shell. It offers files only where an option takes one, and the
 /// values of options that have a list of them.
 pub(super) fn completions(shell: Shell) -> Vec<u8> {
-    let mut command = Args::command();
+    let mut command = super::args::command();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, NAME, &mut script);
     let script = String::from_utf8_lossy(&script);
@@ -232,7 +232,7 @@ vanity\-ed25519 \-\-regex \(aq\(haA.*99$\(aq \-\-json
 
 /// Returns the manual page, in roff.
 pub(super) fn manual() -> Vec<u8> {
-    let command = Args::command();
+    let command = super::args::command();
     let name = NAME.to_uppercase();
     let mut page = format!(
         ".TH {name} 1 {DATE} \"{NAME} {}\" \"User Commands\"\n.ad l\n.nh{BEFORE_OPTIONS}",

@@ -1,12 +1,13 @@
 //! Writes and reads lines of the ledger, which are JSON objects.
 //!
-//! The fields are typed. So a line with other values needs little more memory than it has bytes.
+//! A field is read only as the type that it must have. So a line with other values needs little more
+//! memory than it has bytes.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use serde::de::{Error, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::escape::escaped_json;
 use crate::pattern::{KINDS, Kind, MatchOptions, Pattern, PatternId};
@@ -39,36 +40,8 @@ pub struct Entry {
 
 const TARGETS: [(&str, Target); 2] = [("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
-/// The fields of a line, in their order.
-#[derive(Serialize, Deserialize)]
-struct Record {
-    pattern: String,
-    kind: String,
-    case_sensitive: bool,
-    leet: bool,
-    #[serde(rename = "in")]
-    target: String,
-    public_key: String,
-    fingerprint: String,
-    file: String,
-    time: String,
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    attempts: Option<Count>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    also: Vec<Named>,
-}
-
-/// A further pattern of a line.
-#[derive(Serialize, Deserialize)]
-struct Named {
-    pattern: String,
-    kind: String,
-}
-
-/// Reads a field that can be missing, but not null.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Count>, D::Error> {
-    Count::deserialize(deserializer).map(Some)
-}
+/// The fields of an object, which are not read yet.
+struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl Entry {
     /// Returns the entry of a find that is kept in the files `kept`.
@@ -97,44 +70,67 @@ impl Entry {
     }
 
     fn line(&self) -> String {
-        let mut named =
-            self.patterns.iter().cloned().map(|(pattern, kind)| Named { pattern, kind: word(&KINDS, kind) });
-        let Named { pattern, kind } = named.next().unwrap_or_else(|| unreachable!("it has a pattern"));
-        let record = Record {
-            pattern,
-            kind,
-            case_sensitive: self.options.case_sensitive,
-            leet: self.options.leet,
-            target: word(&TARGETS, self.options.target),
-            public_key: self.line.clone(),
-            fingerprint: self.fingerprint.clone(),
-            file: self.file.clone(),
-            time: moment(self.time),
-            attempts: self.attempts.map(Count),
-            also: named.collect(),
-        };
-        let json = serde_json::to_string(&record).unwrap_or_else(|_| unreachable!("its keys are text"));
-        escaped_json(&json).into_owned()
+        let named =
+            |(pattern, kind): &(String, Kind)| json!({"pattern": pattern, "kind": word(&KINDS, *kind)});
+        let mut patterns = self.patterns.iter().map(named);
+        let mut line = patterns.next().unwrap_or_else(|| unreachable!("it has a pattern"));
+        line["case_sensitive"] = self.options.case_sensitive.into();
+        line["leet"] = self.options.leet.into();
+        line["in"] = word(&TARGETS, self.options.target).into();
+        line["public_key"] = self.line.as_str().into();
+        line["fingerprint"] = self.fingerprint.as_str().into();
+        line["file"] = self.file.as_str().into();
+        line["time"] = moment(self.time).into();
+        if let Some(attempts) = self.attempts {
+            line["attempts"] = exact(attempts);
+        }
+        if patterns.len() > 0 {
+            line["also"] = patterns.collect();
+        }
+        escaped_json(&line.to_string()).into_owned()
     }
 
     /// Reads a line. Returns `None` if it is incomplete or is not a line of the ledger.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
-        let record: Record = serde_json::from_slice(line).ok()?;
-        let Record { case_sensitive, leet, .. } = record;
-        let kind = meaning(&KINDS, &record.kind)?;
-        let mut patterns = vec![(record.pattern, kind)];
-        for Named { pattern, kind } in record.also {
-            patterns.push((pattern, meaning(&KINDS, &kind)?));
+        let fields = Fields(serde_json::from_slice(line).ok()?);
+        let mut patterns = vec![fields.pattern()?];
+        if let Some(also) = fields.0.get("also") {
+            for fields in serde_json::from_str::<Vec<_>>(also.get()).ok()? {
+                patterns.push(Fields(fields).pattern()?);
+            }
         }
+        let options = MatchOptions {
+            kind: patterns[0].1,
+            case_sensitive: fields.flag("case_sensitive")?,
+            leet: fields.flag("leet")?,
+            target: meaning(&TARGETS, &fields.text("in")?)?,
+        };
         Some(Self {
             patterns,
-            options: MatchOptions { kind, case_sensitive, leet, target: meaning(&TARGETS, &record.target)? },
-            line: record.public_key,
-            fingerprint: record.fingerprint,
-            file: record.file,
-            time: humantime::parse_rfc3339(&record.time).ok()?,
-            attempts: record.attempts.map(|count| count.0),
+            options,
+            line: fields.text("public_key")?,
+            fingerprint: fields.text("fingerprint")?,
+            file: fields.text("file")?,
+            time: humantime::parse_rfc3339(&fields.text("time")?).ok()?,
+            attempts: match fields.0.get("attempts") {
+                Some(number) => Some(number.get().trim_matches('"').parse().ok()?),
+                None => None,
+            },
         })
+    }
+}
+
+impl Fields<'_> {
+    fn text(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.0.get(name)?.get()).ok()
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        serde_json::from_str(self.0.get(name)?.get()).ok()
+    }
+
+    fn pattern(&self) -> Option<(String, Kind)> {
+        Some((self.text("pattern")?, meaning(&KINDS, &self.text("kind")?)?))
     }
 }
 
@@ -149,8 +145,8 @@ fn moment(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + seconds).to_string()
 }
 
-fn word<T: PartialEq>(words: &[(&str, T)], meaning: T) -> String {
-    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word).to_owned()
+fn word<'a, T: PartialEq>(words: &[(&'a str, T)], meaning: T) -> &'a str {
+    words.iter().find(|(_, one)| *one == meaning).map_or("", |(word, _)| word)
 }
 
 fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
@@ -161,42 +157,9 @@ fn meaning<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
 /// many readers of JSON have only 64-bit floats, which are not exact above this.
 const LARGEST_NUMBER: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
 
-/// A whole number that every reader of JSON reads exactly.
-#[derive(Clone, Copy)]
-pub struct Count(pub u64);
-
-impl Serialize for Count {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0 <= LARGEST_NUMBER {
-            self.0.serialize(serializer)
-        } else {
-            self.0.to_string().serialize(serializer)
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
-    }
-}
-
-struct CountVisitor;
-
-impl Visitor<'_> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number, or its digits as text")
-    }
-
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Count, E> {
-        Ok(Count(number))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
-        text.parse().map(Count).map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
-    }
+/// Returns a whole number as every reader of JSON reads it exactly.
+pub fn exact(number: u64) -> Value {
+    if number <= LARGEST_NUMBER { number.into() } else { number.to_string().into() }
 }
 
 #[cfg(test)]

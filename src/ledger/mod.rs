@@ -23,7 +23,7 @@ use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, MatchOptions, Matcher, Pattern, PatternId};
 use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
 
-pub use entry::{Count, Entry};
+pub use entry::{Entry, exact};
 
 /// The name of the ledger in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";

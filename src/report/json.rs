@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::forecast::{Several, seconds_for};
 use super::progress::Status;
 use crate::job::{Added, Delivered, Rate};
-use crate::ledger::Count;
+use crate::ledger::exact;
 
 /// Returns an object as a line, without characters that could control a terminal.
 pub(super) fn line(object: &Value) -> String {
@@ -72,7 +72,7 @@ pub(super) fn found(
         "patterns": matched,
         "public_key": line,
         "fingerprint": find.public_key.fingerprint(),
-        "attempts": count(find.attempts),
+        "attempts": exact(find.attempts),
         "seconds": find.elapsed.as_secs_f64(),
         "encrypted": encrypted,
     });
@@ -96,10 +96,10 @@ pub(super) fn progress(status: &Status) -> Value {
     let mut progress = json!({
         "type": "progress",
         "seconds": status.elapsed.as_secs_f64(),
-        "attempts": count(status.attempts),
+        "attempts": exact(status.attempts),
         "keys_per_second": status.keys_per_second,
-        "found": count(status.found),
-        "wanted": count(status.wanted),
+        "found": exact(status.found),
+        "wanted": exact(status.wanted),
     });
     if let Some((chance, is_exact)) = status.chance {
         progress["chance"] = chance.into();
@@ -124,8 +124,8 @@ pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, thr
     let given_up: Vec<&str> = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
     json!({
         "type": "summary",
-        "found": count(summary.found),
-        "attempts": count(summary.attempts),
+        "found": exact(summary.found),
+        "attempts": exact(summary.attempts),
         "seconds": summary.elapsed.as_secs_f64(),
         "keys_per_second": summary.keys_per_second(),
         "engine": engine,
@@ -159,11 +159,6 @@ pub(super) fn bench(measured: &Measured) -> Value {
         bench["tuning"] = self::tuning(tuning);
     }
     bench
-}
-
-/// Returns a whole number that every reader reads exactly.
-fn count(number: u64) -> Value {
-    json!(Count(number))
 }
 
 #[cfg(test)]

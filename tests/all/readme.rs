@@ -20,7 +20,8 @@ use terminal::{AGAIN, PROMPT, Typist};
 const SECRET: &str = "correct horse";
 
 /// The manifests that name the benches and fuzz targets of the examples.
-const MANIFESTS: [&str; 3] = ["Cargo.toml", "crates/ed25519-batch/Cargo.toml", "fuzz/Cargo.toml"];
+const MANIFESTS: [&str; 4] =
+    ["Cargo.toml", "benches/criterion/Cargo.toml", "crates/ed25519-batch/Cargo.toml", "fuzz/Cargo.toml"];
 
 /// Commands that are not run, because they change the machine or run this test again.
 const NOT_RUN: [&str; 3] =

@@ -24,10 +24,11 @@ const UNSAFE: [&str; 6] = [
 
 const DOCUMENT: &str = include_str!("../../docs/dependencies.md");
 /// The manifests of the packages of this repository, the program's first.
-const MANIFESTS: [&str; 3] = [
+const MANIFESTS: [&str; 4] = [
     include_str!("../../Cargo.toml"),
     include_str!("../../crates/ed25519-batch/Cargo.toml"),
     include_str!("../../crates/vanity-pattern/Cargo.toml"),
+    include_str!("../../benches/criterion/Cargo.toml"),
 ];
 const README: &str = include_str!("../../README.md");
 

@@ -1,9 +1,17 @@
 //! Cache lines.
 
 /// Eight words that fill one cache line.
-#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct CacheLine(pub [u64; 8]);
+
+#[allow(unsafe_code, reason = "the type is one of this room's")]
+// SAFETY: it has eight words and no padding, and zeros are such words.
+unsafe impl bytemuck::Zeroable for CacheLine {}
+
+#[allow(unsafe_code, reason = "the type is one of this room's")]
+// SAFETY: any bits are eight words, and it has no padding.
+unsafe impl bytemuck::Pod for CacheLine {}
 
 /// A cache of the processor.
 #[derive(Clone, Copy)]

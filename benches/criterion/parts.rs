@@ -25,6 +25,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 
+#[path = "../../crates/ed25519-batch/benches/back_ends/mod.rs"]
 mod back_ends;
 
 use back_ends::{BackEnd, each_back_end};

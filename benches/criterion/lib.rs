@@ -1,0 +1,1 @@
+//! Benches under criterion: `engines` and `parts`.
