@@ -13,7 +13,7 @@ use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, PlanErro
 use crate::search::{Measure, Measured, Quota, Stop};
 
 /// How long an estimate measures this machine's rate.
-const ESTIMATE_TIME: Duration = Duration::from_millis(300);
+const ESTIMATE_TIME: Duration = Duration::from_millis(150);
 
 pub struct Estimate {
     pub patterns: Vec<Pattern>,

@@ -91,7 +91,7 @@ fn keys_of_a_directory_are_stored_while_nobody_reads_stdout() {
 #[test]
 fn the_timeout_ends_a_search_whose_output_nobody_reads() {
     unread(|writer, keys| {
-        let mut search = program(&["-n", ENDLESS, "--json", "--timeout", "1s", "abc", "-d"]);
+        let mut search = program(&["-t", "1", "-n", ENDLESS, "--json", "--timeout", "1s", "abc", "-d"]);
         search.arg(keys).stdout(writer.try_clone().unwrap()).stderr(writer);
         let began = Instant::now();
         let mut child = start(&mut search);

@@ -331,7 +331,7 @@ fn signalled(signal: Signal, times: usize, status: i32) -> Duration {
 fn a_hangup_that_is_ignored_stays_ignored() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
-    let script = "trap '' HUP; exec \"$0\" --json -q -t 1 -n 1000000 abc -d \"$1\"";
+    let script = "trap '' HUP; exec \"$0\" --json -q -t 1 -n 1000000 abcd -d \"$1\"";
     let mut search = command("sh");
     search.args(["-c", script, executable()]).arg(&keys).stdout(Stdio::piped());
     let mut child = program::start(&mut search);

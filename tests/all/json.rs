@@ -137,7 +137,7 @@ fn every_object() -> Vec<Value> {
         (&["--json", "--estimate", "-t", "1", "-s", "--regex", &format!("^B{}$", &whole[1..])], 0),
         (&["--json", "--estimate", "-t", "1", "ab", "cd", NEVER], 0),
         (&["--json", "--estimate", "-t", "1", "-n", "2", "ab", "cd"], 0),
-        (&["--json", "--bench", "0.1", "-t", "2", "--engine", "portable", "--table-memory", "1MiB"], 0),
+        (&["--json", "--bench", "0.1", "-t", "2", "--engine", "portable", "--table-memory", "16KiB"], 0),
     ];
     let of_run = |(number, (args, status)): (usize, &(&[&str], i32))| {
         // The other engines take long to find their tables.

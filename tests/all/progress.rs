@@ -112,7 +112,7 @@ fn check_time(object: &Value, field: &str, reached: f64) {
 fn progress_for_scripts_comes_every_second_with_exact_chances() {
     let chance = odds::chance(&odds::Shape::new(&[], NEVER));
     at_once([(1, &[NEVER][..]), (3, &["-n", "3", NEVER])], |(wanted, args)| {
-        let objects = progress(args, 3);
+        let objects = progress(args, 2);
         let mut before = 0.0;
         for object in &objects {
             assert_eq!(text(object, "type"), "progress");
@@ -178,7 +178,7 @@ fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
     let pattern = "abcdefgh";
     let chance = odds::chance(&odds::Shape::new(&[], pattern));
     let ended = |options: &[&str]| {
-        let mut search = program(&["--json", "-t", "1", "--engine", "reference", "--timeout", "1s"]);
+        let mut search = program(&["--json", "-t", "1", "--engine", "reference", "--timeout", "500ms"]);
         let ran = run(search.args(options));
         assert_eq!(ran.status, Some(3), "{ran:?}");
         let summary = objects(&ran.stdout).pop().unwrap();

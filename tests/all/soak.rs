@@ -1,6 +1,6 @@
 //! A long search finds right keys only, and its memory does not grow.
 //!
-//! `VANITY_SOAK` sets how many seconds it runs (2 by default). So short a search gets a table that does
+//! `VANITY_SOAK` sets how many seconds it runs (1 by default). So short a search gets a table that does
 //! not grow any more, because on a busy machine it finds its table later.
 
 #![cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ fn resident(id: u32) -> u64 {
 #[test]
 fn a_long_search_stays_right_and_small() {
     let long = std::env::var("VANITY_SOAK").ok();
-    let seconds = long.as_deref().map_or(2, |seconds| seconds.parse().unwrap());
+    let seconds = long.as_deref().map_or(1, |seconds| seconds.parse().unwrap());
     let directory = TempDir::new().unwrap();
     // The search tries many thousand keys for each that it finds, so that it does more than write
     // files.

@@ -18,8 +18,8 @@ const KEYS: usize = 1000;
 /// once in 10^7 runs.
 const FEWEST_DIFFERENT: u32 = 70;
 
-fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
+fn words(bytes: &[u8]) -> [u64; 4] {
+    std::array::from_fn(|at| u64::from_le_bytes(bytes.as_chunks().0[at]))
 }
 
 /// Compares the seeds, and the scalars and prefixes that they expand to. Neighbors in a stream,
@@ -39,23 +39,24 @@ fn no_two_seeds_of_a_thousand_finds_are_related() {
         let expanded: Vec<[u8; 64]> = seeds.iter().map(|seed| Sha512::digest(seed).into()).collect();
         let halves =
             |at: usize| expanded.iter().map(|hash| words(&hash[32 * at..][..32])).collect::<Vec<_>>();
-        let seeds: Vec<Vec<u64>> = seeds.iter().map(|seed| words(seed)).collect();
+        let seeds: Vec<[u64; 4]> = seeds.iter().map(|seed| words(seed)).collect();
         for all in [&seeds, &halves(0), &halves(1)] {
             check(all, engine.name());
         }
         // A difference that occurs twice would be a step.
-        let difference = |a: &Vec<u64>, b: &Vec<u64>| a[1].wrapping_sub(b[1]);
+        let difference = |a: &[u64; 4], b: &[u64; 4]| a[1].wrapping_sub(b[1]);
         let steps: HashSet<u64> = seeds.windows(2).map(|pair| difference(&pair[0], &pair[1])).collect();
         assert_eq!(steps.len(), KEYS - 1);
     }
 }
 
-fn check(all: &[Vec<u64>], engine: &str) {
+fn check(all: &[[u64; 4]], engine: &str) {
     let different: HashSet<u64> = all.iter().flatten().copied().collect();
     assert_eq!(different.len(), 4 * KEYS, "{engine}: 64 bits come twice");
     for (at, one) in all.iter().enumerate() {
         for other in &all[..at] {
-            let bits: u32 = one.iter().zip(other).map(|(a, b)| (a ^ b).count_ones()).sum();
+            let different = |at: usize| (one[at] ^ other[at]).count_ones();
+            let bits = different(0) + different(1) + different(2) + different(3);
             assert!(
                 (FEWEST_DIFFERENT..=256 - FEWEST_DIFFERENT).contains(&bits),
                 "{engine}: {bits} bits differ"
