@@ -287,7 +287,7 @@ fn an_agent_that_dies_in_the_middle_loses_nothing() {
 fn an_agent_that_is_gone_loses_nothing() {
     let place = Place::new();
     let Some(agent) = place.agent() else { return };
-    let mut search = place.program(&["--agent", "-n", "1000000", "ab"]);
+    let mut search = place.program(&["--agent", "-n", "1000000", "abc"]);
     // A search whose results nobody reads pauses, so stderr goes to a file, and stdout is read.
     let said = place.directory.path().join("stderr");
     let mut child = start(search.stdout(Stdio::piped()).stderr(fs::File::create(&said).unwrap()));

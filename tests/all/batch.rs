@@ -270,7 +270,7 @@ fn a_ledger_that_cannot_be_used_is_refused_before_the_search() {
 fn two_processes_can_fill_one_directory() {
     let directory = TempDir::new().unwrap();
     let start = || {
-        let mut command = program(&["-q", "--json", "-n", "150", "ab", "-d"]);
+        let mut command = program(&["-q", "--json", "-n", "60", "ab", "-d"]);
         program::start(command.arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()))
     };
     let found: u64 = [start(), start()]
@@ -282,7 +282,7 @@ fn two_processes_can_fill_one_directory() {
         })
         .sum();
     assert_eq!(check_batch(directory.path()) as u64, found);
-    assert!((150..=300).contains(&found), "{found}");
+    assert!((60..=120).contains(&found), "{found}");
 }
 
 /// Returns the objects that a process wrote to a file before it was killed, without a last line
@@ -381,7 +381,7 @@ fn a_signal_loses_nothing_and_the_rerun_goes_on() {
 fn signalled(signal: Signal, status: i32) -> Duration {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
-    let (mut child, mut stdout, mut lines, _) = endless("ab", &directory, 30);
+    let (mut child, mut stdout, mut lines, _) = endless("abc", &directory, 30);
     kill_process(Pid::from_child(&child), signal).unwrap();
     let sent = Instant::now();
     std::io::Read::read_to_string(&mut stdout, &mut lines).unwrap();
@@ -392,7 +392,7 @@ fn signalled(signal: Signal, status: i32) -> Duration {
     assert_eq!(check_batch(&directory), found);
     assert_eq!(whole(objects.last().unwrap(), "found"), found as u64);
     let more = found + 10;
-    assert_eq!(rerun(&directory, &["-n", &more.to_string(), "ab"]).1, 10);
+    assert_eq!(rerun(&directory, &["-n", &more.to_string(), "abc"]).1, 10);
     assert_eq!(check_batch(&directory), more);
     took
 }
@@ -403,7 +403,7 @@ fn a_stdout_that_is_full_or_closed_loses_no_key() {
         let outer = TempDir::new().unwrap();
         let directory = outer.path().join("keys");
         // The script keeps the status of the program; the shell would return that of the pipe.
-        let script = format!("{{ \"$0\" -n 200 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
+        let script = format!("{{ \"$0\" -n 60 ab -d \"$1\"; echo $? > \"$1.status\"; }} {redirection}");
         let ran = run(command("sh").args(["-c", &script, executable()]).arg(&directory));
         let ended = fs::read_to_string(outer.path().join("keys.status")).unwrap();
         assert_eq!(ended.trim(), status.to_string(), "{redirection}: {}", ran.stderr);
@@ -417,8 +417,8 @@ fn a_stdout_that_is_full_or_closed_loses_no_key() {
                     || ran.stderr.contains(" just found are kept in '")
             );
         }
-        assert_eq!(rerun(&directory, &["-n", "200", "ab"]).1, 200 - kept as u64);
-        assert_eq!(check_batch(&directory), 200);
+        assert_eq!(rerun(&directory, &["-n", "60", "ab"]).1, 60 - kept as u64);
+        assert_eq!(check_batch(&directory), 60);
     }
 }
 
@@ -426,8 +426,8 @@ fn a_stdout_that_is_full_or_closed_loses_no_key() {
 fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let outer = TempDir::new().unwrap();
     let directory = outer.path().join("keys");
-    // The limit is far above the size of a key file, and far below that of a ledger of 500 keys.
-    let script = "ulimit -f 16; exec \"$0\" --json -n 500 ab -d \"$1\"";
+    // The limit is far above the size of a key file, and far below that of a ledger of 150 keys.
+    let script = "ulimit -f 16; exec \"$0\" --json -n 150 ab -d \"$1\"";
     let ran = run(command("bash").args(["-c", script, executable()]).arg(&directory));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     // Several groups of keys meet the limit, and the error is printed once.
@@ -436,8 +436,8 @@ fn a_limit_of_file_size_stops_the_ledger_and_loses_no_key() {
     let found = objects(&ran.stdout).iter().filter(|object| object["type"] == "found").count();
     assert_eq!(privates(&directory).len(), found);
     // The next run ends the line that was cut off.
-    assert_eq!(rerun(&directory, &["-n", "500", "ab"]).1, 500 - found as u64);
-    assert_eq!(check_batch(&directory), 500);
+    assert_eq!(rerun(&directory, &["-n", "150", "ab"]).1, 150 - found as u64);
+    assert_eq!(check_batch(&directory), 150);
 }
 
 /// Runs a script in which `$1` is the program and `$2` is a small disk. Returns the run, and a copy
@@ -471,7 +471,7 @@ fn check_failed(ran: &Ran, copy: &Path, complaints: &[&str]) {
     }
     // What was found and had no room is beside the disk.
     let outer = copy.parent().unwrap();
-    for name in names(outer).into_iter().filter(|name| name.starts_with("ab-") && !name.ends_with(".pub")) {
+    for name in names(outer).into_iter().filter(|name| name.starts_with("ab") && !name.ends_with(".pub")) {
         check_pair(&outer.join(&name));
         assert!(ran.stderr.contains(&format!("the key is kept in ./{name} instead")), "{}", ran.stderr);
         there.push(name);
@@ -537,7 +537,7 @@ fn a_disk_that_becomes_read_only_ends_the_batch_and_keeps_every_reported_key() {
     let outer = TempDir::new().unwrap();
     // The disk cannot become read-only while a file is open for writing, so the script tries often.
     let script = format!(
-        "\"$1\" --json -n {ENDLESS} ab -d \"$2\" & child=$!\n\
+        "\"$1\" --json -n {ENDLESS} abc -d \"$2\" & child=$!\n\
          until [ -s \"$2/{LEDGER}\" ]; do sleep 0.01; done\n\
          until mount -o remount,ro \"$2\" 2> /dev/null; do :; done\n\
          wait $child"

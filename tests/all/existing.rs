@@ -368,7 +368,7 @@ fn await_waiting(stderr: &mut impl BufRead) {
 #[test]
 fn a_ledger_that_another_process_uses_is_waited_for() {
     let place = Place::new();
-    succeed(&mut place.command(&["ab"]));
+    succeed(&mut place.command(&["abc"]));
     let ledger = fs::File::open(place.keys().join(LEDGER)).unwrap();
     let counts = || {
         let lines = fs::read_to_string(place.keys().join(LEDGER)).unwrap().lines().count();
@@ -381,19 +381,19 @@ fn a_ledger_that_another_process_uses_is_waited_for() {
     };
     // A signal ends the waiting before the search, and during it.
     ledger.lock().unwrap();
-    let (child, mut stderr) = search(&["-n", "2", "ab"]);
+    let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_ne!(child.end().status, Some(0));
     assert_eq!(counts(), (1, 1));
-    let (child, mut stderr) = search(&["-n", "2", "ab"]);
+    let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     ledger.unlock().unwrap();
     stderr.read_to_string(&mut String::new()).unwrap();
     assert_eq!(child.end().status, Some(0));
     assert_eq!(counts(), (2, 2));
 
-    let (child, mut stderr) = search(&["-t", "1", "-n", ENDLESS, "ab"]);
+    let (child, mut stderr) = search(&["-t", "1", "-n", ENDLESS, "abc"]);
     wait_until("keys are made", || counts().1 > 2);
     ledger.lock().unwrap();
     await_waiting(&mut stderr);
@@ -405,7 +405,7 @@ fn a_ledger_that_another_process_uses_is_waited_for() {
     assert_eq!(child.end().status, Some(130), "{said}");
     assert!(said.contains("is using it\n"), "{said}");
     ledger.unlock().unwrap();
-    succeed(&mut place.command(&["-n", &counts().0.to_string(), "ab"]));
+    succeed(&mut place.command(&["-n", &counts().0.to_string(), "abc"]));
     assert_eq!(counts().0, counts().1);
 }
 

@@ -229,7 +229,7 @@ fn signal(child: &Child, signal: Signal) {
 fn a_slow_command_does_not_stop_the_search() {
     let directory = TempDir::new().unwrap();
     let slow = "echo \"$VANITY_FINGERPRINT\" >> log; until [ -e go ]; do sleep 0.01; done";
-    let args = ["-q", "-t", "2", "-n", ENDLESS, "ab", "-d", "keys"];
+    let args = ["-q", "-t", "2", "-n", ENDLESS, "abc", "-d", "keys"];
     let (child, mut stdout) = start(directory.path(), slow, &args);
     let mut lines = String::new();
     while lines.lines().count() < 200 {
@@ -251,7 +251,7 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
     // A search that has ended by itself needs one signal, another one two.
     for (count, signals, status) in [("15", &[Signal::TERM][..], 143), (ENDLESS, &[Signal::INT; 2], 130)] {
         let directory = TempDir::new().unwrap();
-        let args = ["-t", "1", "-n", count, "ab", "-d", "keys"];
+        let args = ["-t", "1", "-n", count, "abc", "-d", "keys"];
         let (mut child, mut stdout) = start(directory.path(), slow, &args);
         let mut lines = String::new();
         while lines.lines().count() < 15 {
@@ -276,16 +276,16 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
         reader.join().unwrap().unwrap();
         let log = log(directory.path());
         let (process, pattern) = log.trim_end().split_once(' ').unwrap();
-        assert_eq!(pattern, "ab", "only one command has run");
+        assert_eq!(pattern, "abc", "only one command has run");
         // The command is left alone. It holds our stderr open until it ends.
         kill_process(Pid::from_raw(process.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
-        let quoted = ["'ab'"; 10].join(", ");
+        let quoted = ["'abc'"; 10].join(", ");
         assert_eq!(
             rest,
             format!(
-                "error: did not wait for the command for 'ab'\n\
+                "error: did not wait for the command for 'abc'\n\
                  error: did not run {} commands, for {quoted}, {} more\n",
                 waiting - 1,
                 waiting - 11

@@ -246,12 +246,12 @@ fn hostile_lines_of_a_ledger_are_left_out_and_not_shown() {
 }
 
 #[test]
-fn a_ledger_with_a_line_of_a_gibibyte_is_read_in_little_memory() {
+fn a_ledger_with_a_line_of_half_a_gibibyte_is_read_in_little_memory() {
     let outer = TempDir::new().unwrap();
     let keys = outer.path().join("keys");
     succeed(program(&["-q", "-n", "2", "abc", "-d"]).arg(&keys));
     let ledger = File::options().append(true).open(keys.join(LEDGER)).unwrap();
-    ledger.set_len(1 << 30).unwrap();
+    ledger.set_len(1 << 29).unwrap();
     writeln!(&ledger).unwrap();
     let ran = succeed(script("ulimit -v 500000; exec \"$0\" -n 2 abc -d \"$1\"", &keys).env("LC_ALL", "C"));
     assert!(ran.stderr.contains("1 line of"), "{}", ran.stderr);
@@ -325,7 +325,8 @@ fn the_clock_of_the_day_may_be_wrong() {
         let directory = TempDir::new().unwrap();
         let mut search = command(&faketime);
         search.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").args(["-f", time, executable(), "--json", "-n", "5"]);
-        let ran = run(search.args(["-t", "1", "--timeout", "500ms", "abc", NEVER, "-d"]).arg(directory.path()));
+        let ran =
+            run(search.args(["-t", "1", "--timeout", "500ms", "abc", NEVER, "-d"]).arg(directory.path()));
         assert_eq!(ran.status, Some(3), "{time}: {ran:?}");
         check_reported(&ran);
         let objects = objects(&ran.stdout);

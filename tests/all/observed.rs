@@ -54,7 +54,7 @@ fn strings(call: &str) -> Vec<&str> {
 #[test]
 fn keys_are_durable_before_they_are_printed() {
     check_order(&["-o"], "id_x", 1);
-    check_order(&["-q", "-n", "300", "-d"], "", 300);
+    check_order(&["-q", "-n", "100", "-d"], "", 100);
 }
 
 /// Runs a search for `keys` keys. The last of `args` takes the path of `destination`.
