@@ -338,7 +338,7 @@ fn a_stop_and_a_timeout_end_a_search_and_are_its_end() {
     for signal in [Signal::Interrupt, Signal::Terminate, Signal::Hangup] {
         let stop = Stop::new();
         let mut log = Log { stop_at_tick: Some((stop.clone(), signal, 3)), ..Log::default() };
-        let summary = search(&*engine, &patterns, 2, Quota::Each(1)).run(&stop, &mut log).unwrap();
+        let summary = search(&*engine, &patterns, 1, Quota::Each(1)).run(&stop, &mut log).unwrap();
         assert_eq!(summary.end, End::Signal(signal));
         // At most ten ticks a second, possibly fewer.
         let due = (1..).map(|tick| tick * TICK);
