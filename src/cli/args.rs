@@ -252,17 +252,15 @@ pub(super) fn command() -> Command {
                 longer. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of \
                 Argon2id.",
             ),
-            number(
-                "comment",
-                "TEXT",
-                values::comments(),
-                "Comment on the public line [default: the pattern]",
-            )
-            .short('C')
-            .more(
-                "Control and formatting characters are refused. If the comment is the pattern, \
-                they become spaces.",
-            ),
+            option("comment", "TEXT", "Comment on the public line [default: the pattern]")
+                .value_parser(values::comments())
+                .allow_hyphen_values(true)
+                .value_hint(ValueHint::Other)
+                .short('C')
+                .more(
+                    "Control and formatting characters are refused. If the comment is the pattern, \
+                    they become spaces.",
+                ),
             option("exec", "COMMAND", "Run the shell command COMMAND after each key that is kept")
                 .value_parser(values::commands())
                 .value_hint(ValueHint::CommandString)
