@@ -1,7 +1,7 @@
 //! Writes and reads lines of the ledger, which are JSON objects.
 //!
-//! A field is read only as the type that it must have. So a line with other values needs little more
-//! memory than it has bytes.
+//! A field is read only as the type that it must have, so other values in a line are never built in
+//! memory.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
