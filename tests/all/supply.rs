@@ -10,11 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::rooms;
 
-/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, elements in
-/// huge pages, the calls of Windows in the program and in its tests, and the example that tells
-/// Valgrind which bytes are a seed.
-const UNSAFE: [&str; 6] = [
-    "crates/ed25519-batch/src/memory/huge_vec.rs",
+/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, the calls
+/// of Windows in the program and in its tests, and the example that tells Valgrind which bytes are a
+/// seed.
+const UNSAFE: [&str; 5] = [
     "crates/ed25519-batch/src/simd",
     "src/gpu",
     "src/sys/windows",

@@ -20,7 +20,7 @@ use self::sizes::Sizes;
 use self::tuner::{Tuner, Turn};
 use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, Word, ZeroProduct};
 use crate::hash::sha512;
-use crate::memory::{HugePages, HugeVec, thread_time, wipe};
+use crate::memory::{overwrite, thread_time, wipe};
 use crate::rfc8032_vectors;
 use crate::simd::{Halves, Words};
 use crate::{Sizing, Tuning, without_sign};
@@ -45,19 +45,17 @@ pub type Fill<'a> = &'a mut dyn FnMut(&mut [[u8; 32]]);
 /// Takes the seeds of a batch and their public keys.
 pub type Look<'a> = &'a mut dyn FnMut(&[[u8; 32]], &[[u8; 32]]);
 
-/// The tables and the buffers of one back end.
+/// The tables of one back end.
 struct BackEnd<F> {
     field: F,
     tuner: Tuner<F>,
-    /// The memory of all workers' buffers.
-    pages: HugePages,
 }
 
 /// Returns what workers with this back end share, or `None` if it computes wrong keys.
 pub(crate) fn shared<F: Field<Simd: Halves>>(field: F, sizing: Sizing) -> Option<Box<dyn Shared>> {
     let tuner = Tuner::new(field, Sizes::new(sizing), reproduces_known_vectors);
     let is_right = reproduces_known_vectors(field, &tuner.turn().table);
-    is_right.then(|| Box::new(BackEnd { field, tuner, pages: HugePages::default() }) as Box<dyn Shared>)
+    is_right.then(|| Box::new(BackEnd { field, tuner }) as Box<dyn Shared>)
 }
 
 impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
@@ -83,7 +81,7 @@ impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
 impl<F: Field<Simd: Halves>> BackEnd<F> {
     fn batch_worker(&self) -> BatchWorker<'_, F> {
         let turn = self.tuner.turn();
-        BatchWorker { back_end: self, buffers: Buffers::new(&self.pages, self.field, &turn), turn }
+        BatchWorker { back_end: self, buffers: Buffers::new(self.field, &turn), turn }
     }
 }
 
@@ -97,42 +95,30 @@ struct BatchWorker<'a, F: Field> {
 struct Buffers<F: Field> {
     field: F,
     batch: Batch<F>,
-    seeds: HugeVec<[u8; 32]>,
-    /// The scalars of some vectors of seeds.
-    scalars: HugeVec<[Word<F>; 4]>,
+    seeds: Vec<[u8; 32]>,
+    /// The scalars of [`HASHED`] vectors of seeds.
+    scalars: Vec<[Word<F>; 4]>,
     /// The public keys, with the sign of x cleared.
-    keys: HugeVec<[u8; 32]>,
+    keys: Vec<[u8; 32]>,
 }
 
 impl<F: Field<Simd: Halves>> Buffers<F> {
     /// Allocates buffers for a turn.
-    fn new(pages: &HugePages, field: F, turn: &Turn) -> Self {
-        let keys = turn.keys;
-        let mut buffers = Self {
+    fn new(field: F, turn: &Turn) -> Self {
+        Self {
             field,
-            batch: Batch::in_pages(pages, field, Arc::clone(&turn.table), keys),
-            seeds: pages.vec(keys),
-            scalars: pages.vec(HASHED),
-            keys: pages.vec(keys),
-        };
-        buffers.set_len(keys);
-        buffers
-    }
-
-    /// Changes the table and the number of keys to those of a turn. All seeds must be wiped.
-    fn change(&mut self, pages: &HugePages, turn: &Turn) {
-        let keys = turn.keys;
-        if self.batch.has_room(&turn.table, keys) && keys <= self.seeds.capacity() {
-            self.batch.change(Arc::clone(&turn.table), keys);
-            self.set_len(keys);
-        } else {
-            *self = Self::new(pages, self.field, turn);
+            batch: Batch::new(field, Arc::clone(&turn.table), turn.keys),
+            seeds: vec![[0; 32]; turn.keys],
+            scalars: vec![zero(field); HASHED],
+            keys: vec![[0; 32]; turn.keys],
         }
     }
 
-    fn set_len(&mut self, keys: usize) {
-        self.seeds.resize(keys, [0; 32]);
-        self.keys.resize(keys, [0; 32]);
+    /// Changes the table and the number of keys to those of a turn. All seeds must be wiped.
+    fn change(&mut self, turn: &Turn) {
+        self.batch.change(Arc::clone(&turn.table), turn.keys);
+        self.seeds.resize(turn.keys, [0; 32]);
+        self.keys.resize(turn.keys, [0; 32]);
     }
 
     /// Derives the public keys of the seeds, with the sign of x cleared. Returns the time of a fixed
@@ -144,6 +130,7 @@ impl<F: Field<Simd: Halves>> Buffers<F> {
         let Self { seeds, scalars, batch, .. } = self;
         for (at, seeds) in seeds.chunks(HASHED * lanes).enumerate() {
             let began = thread_time();
+            let scalars = &mut scalars[..seeds.len() / lanes];
             sha512::scalars(simd.common(), seeds, scalars);
             // The first chunk brings the code into the cache.
             if at == 1 {
@@ -152,13 +139,13 @@ impl<F: Field<Simd: Halves>> Buffers<F> {
             simd.run(
                 #[inline(always)]
                 || {
-                    for vector in 0..scalars.len() {
-                        batch.set(at * HASHED + vector, &scalars[vector]);
+                    for (vector, scalars) in scalars.iter().enumerate() {
+                        batch.set(at * HASHED + vector, scalars);
                     }
                 },
             );
         }
-        scalars.wipe();
+        overwrite(scalars, zero(self.field));
         if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
             for (key, seed) in self.keys.iter_mut().zip(self.seeds.iter()) {
                 *key = without_sign(SigningKey::from_bytes(seed).verifying_key().to_bytes());
@@ -168,6 +155,15 @@ impl<F: Field<Simd: Halves>> Buffers<F> {
     }
 }
 
+/// Returns the scalar 0 in every lane.
+fn zero<F: Field>(field: F) -> [Word<F>; 4] {
+    let simd = field.simd();
+    simd.run(
+        #[inline(always)]
+        || [simd.splat(0); 4],
+    )
+}
+
 /// The vectors of seeds that are hashed before their scalars are set.
 const HASHED: usize = 64;
 
@@ -175,7 +171,7 @@ const HASHED: usize = 64;
 fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>) -> bool {
     let pairs = rfc8032_vectors::pairs();
     let keys = pairs.len() * <F::Simd as Words>::LANES;
-    let mut buffers = Buffers::new(&HugePages::default(), field, &Turn::of(keys, Arc::clone(table)));
+    let mut buffers = Buffers::new(field, &Turn::of(keys, Arc::clone(table)));
     for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
         *seed = *known;
     }
@@ -186,7 +182,7 @@ fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>
 impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
     fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize {
         if let Some(turn) = self.back_end.tuner.renewed(&self.turn) {
-            self.buffers.change(&self.back_end.pages, &turn);
+            self.buffers.change(&turn);
             self.turn = turn;
         }
         let buffers = &mut self.buffers;
@@ -214,7 +210,7 @@ mod tests {
     fn fixed<F: Field>(field: F, table: Table, keys: usize) -> BackEnd<F> {
         let sizes = Sizes::only(table.layout().len(), keys);
         let tuner = Tuner::with_table(field, sizes, Arc::new(table), Multiples::compute(), |_, _| true);
-        BackEnd { field, tuner, pages: HugePages::default() }
+        BackEnd { field, tuner }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! Every y is stored as y + [`SHIFT`], which is 9. The complement of these 255 bits is the stored
 //! form of -y, because 2^255 - 1 - (y + 9) = -y + 9 modulo p.
 
-use super::field::{Field, Word};
+use super::field::{Element, Field, Word};
 use crate::simd::Words as _;
 
 /// The offset of every stored y.
@@ -70,6 +70,18 @@ pub(super) struct Addition<F: Field> {
 }
 
 impl<F: Field> Addition<F> {
+    /// Returns an addition without a meaning, which any other can replace.
+    pub(super) fn of_zeros(field: F) -> Self {
+        let zero = Element::new(0);
+        field.simd().run(
+            #[inline(always)]
+            || {
+                let point = Point { x: zero.in_every_lane(field), y: zero.in_every_lane(field) };
+                Self::open(field, &point, &point, &mut field.one())
+            },
+        )
+    }
+
     /// Opens a + b. `product` is that of [`Division::open`].
     #[inline(always)]
     pub(super) fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {

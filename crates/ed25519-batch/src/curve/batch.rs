@@ -18,7 +18,7 @@ use super::field::{Field, Word, invert};
 use super::last_addition::{LastAddition, Numbers};
 use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
 use super::table::Table;
-use crate::memory::{HugePages, HugeVec, wipe, wipe_vec};
+use crate::memory::{wipe, wipe_vec};
 use crate::simd::{Cache, Words, prefetch_at};
 
 /// The distance, in vectors, between a prefetch of table entries and their use in [`Batch::begin`].
@@ -31,9 +31,9 @@ pub struct Batch<F: Field> {
     /// The number of vectors of keys.
     vectors: usize,
     /// The digits of all keys, ordered by window.
-    digits: HugeVec<u32>,
+    digits: Vec<u32>,
     /// The additions of a window. After the last window each holds the division for the Edwards y.
-    additions: HugeVec<Addition<F>>,
+    additions: Vec<Addition<F>>,
     /// What the last additions need.
     numbers: Numbers<F>,
 }
@@ -44,7 +44,7 @@ pub struct Batch<F: Field> {
 pub struct ZeroProduct;
 
 impl<F: Field> Drop for Batch<F> {
-    /// Wipes the buffers, because intermediate sums reveal the scalars.
+    /// Overwrites the buffers, because intermediate sums reveal the scalars.
     fn drop(&mut self) {
         self.wipe();
     }
@@ -54,54 +54,25 @@ impl<F: Field> Batch<F> {
     /// Allocates buffers for `keys` keys, rounded up to whole vectors.
     #[must_use]
     pub fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
-        Self::in_pages(&HugePages::default(), field, table, keys)
-    }
-
-    /// Allocates buffers for `keys` keys, rounded up to whole vectors, in `pages`.
-    #[must_use]
-    pub fn in_pages(pages: &HugePages, field: F, table: Arc<Table>, keys: usize) -> Self {
-        let mut batch = Self {
-            field,
-            vectors: 0,
-            additions: pages.vec(Self::vectors(keys)),
-            digits: pages.vec(Self::digits(&table, keys)),
-            table: Arc::clone(&table),
-            numbers: Numbers::new(field),
-        };
-        batch.change(table, keys);
+        let (additions, digits) = (Vec::new(), Vec::new());
+        let mut batch = Self { field, vectors: 0, additions, digits, table, numbers: Numbers::new(field) };
+        batch.change(Arc::clone(&batch.table), keys);
         batch
     }
 
-    /// Returns whether the buffers are large enough for a table and `keys` keys.
-    #[must_use]
-    pub fn has_room(&self, table: &Table, keys: usize) -> bool {
-        Self::vectors(keys) <= self.additions.capacity()
-            && Self::digits(table, keys) <= self.digits.capacity()
-    }
-
     /// Changes the table and the number of keys.
-    ///
-    /// # Panics
-    ///
-    /// Panics unless the batch has room for them.
     pub fn change(&mut self, table: Arc<Table>, keys: usize) {
-        assert!(self.has_room(&table, keys), "no room for {keys} keys");
-        self.digits.resize(Self::digits(&table, keys), 0);
-        (self.table, self.vectors) = (table, Self::vectors(keys));
-    }
-
-    fn vectors(keys: usize) -> usize {
-        keys.div_ceil(<F::Simd as Words>::LANES)
-    }
-
-    /// Returns the number of digits, for a table and `keys` keys.
-    fn digits(table: &Table, keys: usize) -> usize {
-        table.windows() * stride(Self::vectors(keys) * <F::Simd as Words>::LANES)
+        // A vector that grows leaves its elements behind.
+        self.wipe();
+        let lanes = <F::Simd as Words>::LANES;
+        (self.table, self.vectors) = (table, keys.div_ceil(lanes));
+        self.additions.resize(self.vectors, Addition::of_zeros(self.field));
+        self.digits.resize(self.table.windows() * stride(self.vectors * lanes), 0);
     }
 
     fn wipe(&mut self) {
-        self.additions.wipe();
-        self.digits.wipe();
+        wipe_vec(&mut self.additions);
+        wipe(&mut self.digits);
     }
 
     /// Sets the scalars of one vector, as little-endian words. Only the 251 bits that clamping
@@ -174,14 +145,13 @@ impl<F: Field> Batch<F> {
         let low = Pass::new(field, table, digits, vectors, 0);
         let high = Pass::new(field, table, digits, vectors, 1);
         let mut product = field.one();
-        additions.clear();
-        for vector in 0..vectors {
+        for (vector, addition) in additions.iter_mut().enumerate() {
             if vector + AHEAD < vectors {
                 low.prefetch(vector + AHEAD);
                 high.prefetch(vector + AHEAD);
             }
             let (a, b) = (low.fetch(vector), high.fetch(vector));
-            additions.push(Addition::open(field, &a, &b, &mut product));
+            *addition = Addition::open(field, &a, &b, &mut product);
         }
         invert(field, &product).ok_or(ZeroProduct)
     }

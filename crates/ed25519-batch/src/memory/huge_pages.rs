@@ -18,11 +18,11 @@ enum Memory<T> {
 }
 
 /// The usual size of a huge page, in bytes.
-pub(super) const HUGE: usize = 2 << 20;
+const HUGE: usize = 2 << 20;
 
 /// Maps whole huge pages for `bytes` zeros. Returns the mapping and the offset of the first page.
 /// `None` if the system refuses.
-pub(super) fn map(bytes: usize) -> Option<(MmapMut, usize)> {
+fn map(bytes: usize) -> Option<(MmapMut, usize)> {
     // A mapping can begin anywhere. What lies outside of its whole pages is never touched, so it
     // takes no memory.
     let pages = bytes.checked_next_multiple_of(HUGE)?;

@@ -7,12 +7,17 @@ use zeroize::optimization_barrier;
 const STACK: usize = 64 << 10;
 
 /// Overwrites a buffer with default values, which are zeros for numbers.
+pub fn wipe<T: Copy + Default>(buffer: &mut [T]) {
+    overwrite(buffer, T::default());
+}
+
+/// Overwrites a buffer with copies of a value.
 ///
 /// The compiler cannot remove the writes, because zeroize's barrier is an empty piece of assembly
 /// that can read the buffer. (`Zeroize` itself would be slower: it writes each element, such as one
 /// byte of a seed, by a volatile access.)
-pub fn wipe<T: Copy + Default>(buffer: &mut [T]) {
-    buffer.fill(T::default());
+pub fn overwrite<T: Copy>(buffer: &mut [T], value: T) {
+    buffer.fill(value);
     optimization_barrier(buffer);
 }
 
@@ -31,7 +36,7 @@ pub struct WipeStack;
 impl Drop for WipeStack {
     #[inline(never)]
     fn drop(&mut self) {
-        // The barrier in `wipe` counts as a read of all these bytes, so the compiler keeps the
+        // The barrier in `overwrite` counts as a read of all these bytes, so the compiler keeps the
         // writes.
         wipe(&mut [0u8; STACK]);
     }

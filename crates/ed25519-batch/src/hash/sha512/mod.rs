@@ -6,47 +6,45 @@
 
 use crate::hash::sha2_constants::{SHA512_INITIAL as INITIAL, SHA512_ROUND as ROUND};
 use crate::hash::sha2_round;
-use crate::memory::HugeVec;
 use crate::simd::{Words, unroll};
 
 #[cfg(target_arch = "aarch64")]
 mod instructions;
 
-/// Replaces the elements of `scalars` by the scalars of each vector of seeds, as little-endian
-/// words. Bits 0 to 2 and 255 of a scalar are clear, and bit 254 is set. Seeds that do not fill a
-/// vector are left out.
+/// Computes the scalars of each vector of seeds, as little-endian words. Bits 0 to 2 and 255 of a
+/// scalar are clear, and bit 254 is set.
 ///
 /// # Panics
 ///
-/// Panics if `scalars` has no room for them.
-pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::Word; 4]>) {
-    scalars.clear();
+/// Panics unless there are as many vectors of seeds as of scalars.
+pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut [[S::Word; 4]]) {
+    assert!(seeds.len() == scalars.len() * S::LANES, "seeds fill the vectors");
     #[cfg(target_arch = "aarch64")]
     if let Some(sha512) = simd.sha512() {
         // Around the whole loop: a function with instructions that its caller lacks stays a call.
         sha512.run(
             #[inline(always)]
             || {
-                for seeds in seeds.chunks_exact(S::LANES) {
+                for (seeds, scalars) in seeds.chunks_exact(S::LANES).zip(scalars) {
                     let message = message(simd, seeds);
-                    scalars.push(clamped(simd, instructions::digest(simd, sha512, message)));
+                    *scalars = clamped(simd, instructions::digest(simd, sha512, message));
                 }
             },
         );
         return;
     }
     if const { sha2_round::takes_turns::<S>() } {
-        push::<S, 2>(simd, seeds, scalars)
+        hash::<S, 2>(simd, seeds, scalars)
     } else {
-        push::<S, 1>(simd, seeds, scalars)
+        hash::<S, 1>(simd, seeds, scalars)
     }
 }
 
-/// Adds the scalars of all vectors of seeds, `N` at once. At the end it hashes the last vector
-/// again if `N` does not divide their number.
+/// Computes the scalars of `N` vectors of seeds at once. At the end it hashes the last vector again
+/// if `N` does not divide their number.
 #[inline(always)]
-fn push<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]], scalars: &mut HugeVec<[S::Word; 4]>) {
-    let vectors = seeds.len() / S::LANES;
+fn hash<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]], scalars: &mut [[S::Word; 4]]) {
+    let vectors = scalars.len();
     simd.run(
         #[inline(always)]
         || {
@@ -57,9 +55,7 @@ fn push<S: Words, const N: usize>(simd: S, seeds: &[[u8; 32]], scalars: &mut Hug
                     *words = message(simd, &seeds[vector * S::LANES..]);
                 }
                 for (at, digest) in digests(simd, messages).iter().enumerate() {
-                    if first + at < vectors {
-                        scalars.push(clamped(simd, *digest));
-                    }
+                    scalars[(first + at).min(vectors - 1)] = clamped(simd, *digest);
                 }
             }
         },
