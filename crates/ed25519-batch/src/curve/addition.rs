@@ -44,14 +44,27 @@ impl<F: Field> Division<F> {
 
     /// Computes the quotient. `inverse` is the inverse of the product up to this division, and
     /// becomes the inverse of the product before it. So divisions are closed in the reverse of the
-    /// order in which they were opened. Here, too, what the next division waits for is computed
-    /// first.
+    /// order in which they were opened.
     #[inline(always)]
-    pub(super) fn close(&mut self, field: F, inverse: &mut F::Product) -> &F::Product {
+    pub(super) fn close(&mut self, field: F, inverse: &mut F::Product) {
+        let inverse_of_all = self.take_inverse(field, inverse);
+        self.quotient = field.mul(&inverse_of_all, &self.quotient.into());
+    }
+
+    /// Does [`Self::close`], and returns the quotient + `c` instead of keeping it.
+    #[inline(always)]
+    pub(super) fn close_and_add(&self, field: F, inverse: &mut F::Product, c: &F::Tight) -> F::Tight {
+        let inverse_of_all = self.take_inverse(field, inverse);
+        field.mul_add(&inverse_of_all, &self.quotient.into(), c)
+    }
+
+    /// Returns `inverse`, and makes it that of the product before this division. Here, too, what
+    /// the next division waits for is computed first.
+    #[inline(always)]
+    fn take_inverse(&self, field: F, inverse: &mut F::Product) -> F::Product {
         let inverse_of_all = *inverse;
         *inverse = field.mul(inverse, &self.divisor);
-        self.quotient = field.mul(&inverse_of_all, &self.quotient.into());
-        &self.quotient
+        inverse_of_all
     }
 }
 

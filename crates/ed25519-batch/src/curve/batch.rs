@@ -194,9 +194,9 @@ impl<F: Field> Batch<F> {
                 last_additions.push(last);
             }
             for step in block.clone() {
-                let [numerator, denominator] = last_additions[step - block.start].y(field, numbers);
+                let [dividend, divisor] = last_additions[step - block.start].fraction(field, numbers);
                 *additions[pass.vector(step)].division() =
-                    Division::open(field, &numerator, denominator, &mut product);
+                    Division::open(field, &dividend, divisor, &mut product);
             }
             last_additions.clear();
         }
@@ -207,12 +207,14 @@ impl<F: Field> Batch<F> {
     /// Computes the Edwards y of each key.
     #[inline(always)]
     fn divide(&mut self, mut inverse: F::Product, keys: &mut [[u8; 32]]) {
-        let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
+        let Self { field, ref table, vectors, ref numbers, ref digits, ref mut additions } = *self;
         let lanes = <F::Simd as Words>::LANES;
         let last = table.windows() - 1;
         let (pass, additions) = (Pass::new(field, table, digits, vectors, last), &mut additions[..]);
         for vector in (0..vectors).rev().map(|step| pass.vector(step)) {
-            let words = field.words(additions[vector].division().close(field, &mut inverse));
+            let division = additions[vector].division();
+            let quotient = division.close_and_add(field, &mut inverse, &numbers.zero);
+            let words = field.words(&numbers.y(field, &quotient));
             field.simd().store_rows(words, &mut keys[vector * lanes..]);
         }
     }

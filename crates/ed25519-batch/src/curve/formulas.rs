@@ -190,15 +190,17 @@ fn quotients_are_right_whatever_else_shares_the_inversion() {
     let is_inverse = [(product(&[&[&one_over_all], &divisors[..]].concat()), constant(1))];
     let mut inverse = Function::of(one_over_all);
     for (division, [dividend, divisor]) in divisions.iter_mut().zip(&parts).rev() {
-        let quotient = division.close(Functions, &mut inverse).polynomial();
+        let plus = Functions.one();
+        let sum = division.close_and_add(Functions, &mut inverse, &plus).polynomial();
+        let quotient = &sum - &plus.polynomial();
         assert_equal(&(&quotient * divisor), dividend, &is_inverse, "a quotient");
     }
     assert_equal(&inverse.polynomial(), &constant(1), &is_inverse, "the last inverse");
 }
 
 /// Checks that a chord of the Montgomery curve is the sum of edwards25519 (RFC 8032, section 5.1),
-/// with x = c u / v, y = (u - 1) / (u + 1) and c^2 = -(A + 2), and that the last addition returns
-/// its y. The law holds for all points, and d (A + 2) = -(A - 2).
+/// with x = c u / v, y = (u - 1) / (u + 1) and c^2 = -(A + 2), and that the last addition gives its
+/// y. The law holds for all points, and d (A + 2) = -(A - 2).
 #[test]
 fn the_sum_of_two_points_is_that_of_edwards25519() {
     let zero = Element::new(0);
@@ -243,9 +245,13 @@ fn the_sum_of_two_points_is_that_of_edwards25519() {
     };
     let numbers = Numbers::new(Functions);
     let last = LastAddition::new(Functions, &point(&u1, &v1), &point(&u2, &v2), &numbers);
-    let [numerator, denominator] = last.y(Functions, &numbers).map(Function::polynomial);
-    assert_equal(&numerator, &(&u - &dd), &[], "the numerator of the last y");
-    assert_equal(&denominator, &(&u + &dd), &[], "the denominator of the last y");
+    let [dividend, divisor] = last.fraction(Functions, &numbers).map(Function::polynomial);
+    assert_equal(&divisor, &(&u + &dd), &[], "the divisor of the last y");
+    // y = 1 - 2 dividend / divisor = (u - 1) / (u + 1).
+    let quotient = variable();
+    let y = numbers.y(Functions, &Function::of(quotient.clone())).polynomial();
+    assert_equal(&y, &(&constant(1) - &(&quotient + &quotient)), &[], "the last y");
+    assert_equal(&(&divisor - &(&dividend + &dividend)), &(&u - &dd), &[], "the numerator of the last y");
 }
 
 /// Checks that the complement of a stored y is that of -y, for all words and both choices.

@@ -1,8 +1,9 @@
 //! The last addition of a key. It needs no full sum, only the Edwards y of the sum.
 //!
 //! With N / D as the slope, the Montgomery u of the sum is (N^2 - (x1 + x2 + A / 3) D^2) / D^2. The
-//! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), a fraction. All fractions of a batch
-//! share one inversion, as the slopes of a window do.
+//! Edwards y is (u - 1) / (u + 1) (RFC 7748, section 4.1), which is 1 - 2 / (u + 1). So one
+//! numerator, D^2, needs no product. All divisions of a batch share one inversion, as those for the
+//! slopes of a window do.
 
 use super::addition::Point;
 use super::field::{Element, Field};
@@ -23,25 +24,31 @@ pub(super) struct LastAddition<F: Field> {
 /// The numbers that every [`LastAddition`] needs.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers<F: Field> {
-    zero: F::Tight,
+    pub(super) zero: F::Tight,
     zero_sum: F::Sum,
-    /// -A/3 - 1 and -A/3 + 1.
-    shifts: [F::Tight; 2],
+    one: F::Tight,
+    /// -A/3 + 1.
+    shift: F::Tight,
 }
 
 impl<F: Field> Numbers<F> {
     /// Computes the numbers.
     pub(super) fn new(field: F) -> Self {
-        let shift = Element::new(0) - shift_of_x();
-        let shifts = [shift - Element::new(1), shift + Element::new(1)];
+        let shift = Element::new(1) - shift_of_x();
         field.simd().run(
             #[inline(always)]
             || {
                 let zero = Element::new(0).in_every_lane(field);
-                let shifts = [shifts[0].in_every_lane(field), shifts[1].in_every_lane(field)];
-                Self { zero, zero_sum: field.sum(&zero, &zero), shifts }
+                let one = Element::new(1).in_every_lane(field);
+                Self { zero, zero_sum: field.sum(&zero, &zero), one, shift: shift.in_every_lane(field) }
             },
         )
+    }
+
+    /// Returns the Edwards y that belongs to the quotient 1 / (u + 1).
+    #[inline(always)]
+    pub(super) fn y(&self, field: F, quotient: &F::Tight) -> F::Product {
+        field.sub_sum(&self.one, &field.sum(quotient, quotient))
     }
 }
 
@@ -55,13 +62,12 @@ impl<F: Field> LastAddition<F> {
         Self { sum: field.sum(&a.x, &b.x), d_squared, n_squared }
     }
 
-    /// Returns the numerator and the denominator of the Edwards y.
+    /// Returns the dividend D^2 and the divisor (u + 1) D^2. Their quotient gives [`Numbers::y`].
     #[inline(always)]
-    pub(super) fn y(&self, field: F, numbers: &Numbers<F>) -> [F::Loose; 2] {
+    pub(super) fn fraction(&self, field: F, numbers: &Numbers<F>) -> [F::Loose; 2] {
         let d_squared = self.d_squared.into();
-        let [numerator, denominator] = &numbers.shifts;
-        let numerator = field.mul_add(&field.sub_sum(numerator, &self.sum), &d_squared, &self.n_squared);
-        let denominator = field.mul_add(&field.sub_sum(denominator, &self.sum), &d_squared, &self.n_squared);
-        [field.sub(&numerator, &numbers.zero), field.sub(&denominator, &numbers.zero)]
+        let factor = field.sub_sum(&numbers.shift, &self.sum);
+        let divisor = field.mul_add(&factor, &d_squared, &self.n_squared);
+        [d_squared, field.sub(&divisor, &numbers.zero)]
     }
 }
