@@ -7,8 +7,10 @@ use crate::simd::{Quad, Sha256, unroll};
 /// The vectors abef and cdgh of a state.
 type State = [Quad; 2];
 
-/// Does [`super::of_both_signs`]. The rounds of both signs take turns, because one message alone
-/// waits for its own results.
+/// The number of keys that take turns. One message alone waits for its own results.
+const KEYS: usize = 2;
+
+/// Does [`super::of_both_signs`]. The rounds of some keys and both signs take turns.
 pub(super) fn of_both_signs(sha256: Sha256, keys: &[[u8; 32]], [clear, set]: [&mut [[u8; 32]]; 2]) {
     sha256.run(
         #[inline(always)]
@@ -22,30 +24,43 @@ pub(super) fn of_both_signs(sha256: Sha256, keys: &[[u8; 32]], [clear, set]: [&m
             // The first four words are the same for every key.
             let mut first = initial;
             four_rounds(sha256, &mut first, block[0], constants[0]);
-            for (at, key) in keys.iter().enumerate() {
-                // A key begins with the last byte of word 4 and ends with the third byte of word 12.
-                let schedule = [
-                    block[0],
-                    sha256.or(sha256.read_after_three(half(key, 0)), block[1]),
-                    sha256.read(half(key, 13)),
-                    sha256.and_not(sha256.or(sha256.read_last_three(half(key, 16)), block[2]), sign),
-                ];
-                let mut common = first;
-                four_rounds(sha256, &mut common, schedule[1], constants[1]);
-                four_rounds(sha256, &mut common, schedule[2], constants[2]);
-                let (mut schedules, mut states) = ([schedule; 2], [common; 2]);
-                schedules[1][3] = sha256.or(schedule[3], sign);
-                unroll!(of of 0 1 => {
-                    four_rounds(sha256, &mut states[of], schedules[of][3], constants[3]);
-                });
+            for at in (0..keys.len()).step_by(KEYS) {
+                // The last key may be hashed twice.
+                let place = |of: usize| (at + of).min(keys.len() - 1);
+                let (mut schedules, mut states) = ([[[block[0]; 4]; 2]; KEYS], [[first; 2]; KEYS]);
+                for of in 0..KEYS {
+                    // A key begins with the last byte of word 4 and ends with the third byte of word 12.
+                    let key = &keys[place(of)];
+                    let schedule = [
+                        block[0],
+                        sha256.or(sha256.read_after_three(half(key, 0)), block[1]),
+                        sha256.read(half(key, 13)),
+                        sha256.and_not(sha256.or(sha256.read_last_three(half(key, 16)), block[2]), sign),
+                    ];
+                    let mut common = first;
+                    four_rounds(sha256, &mut common, schedule[1], constants[1]);
+                    four_rounds(sha256, &mut common, schedule[2], constants[2]);
+                    (schedules[of], states[of]) = ([schedule; 2], [common; 2]);
+                    schedules[of][1][3] = sha256.or(schedule[3], sign);
+                }
+                for of in 0..KEYS {
+                    for sign in 0..2 {
+                        four_rounds(sha256, &mut states[of][sign], schedules[of][sign][3], constants[3]);
+                    }
+                }
                 unroll!(four of 4 5 6 7 8 9 10 11 12 13 14 15 => {
-                    unroll!(of of 0 1 => {
-                        extend(sha256, &mut schedules[of], four % 4);
-                        four_rounds(sha256, &mut states[of], schedules[of][four % 4], constants[four]);
-                    });
+                    for of in 0..KEYS {
+                        for sign in 0..2 {
+                            let schedule = &mut schedules[of][sign];
+                            extend(sha256, schedule, four % 4);
+                            four_rounds(sha256, &mut states[of][sign], schedule[four % 4], constants[four]);
+                        }
+                    }
                 });
-                write(sha256, states[0], initial, &mut clear[at]);
-                write(sha256, states[1], initial, &mut set[at]);
+                for of in 0..KEYS {
+                    write(sha256, states[of][0], initial, &mut clear[place(of)]);
+                    write(sha256, states[of][1], initial, &mut set[place(of)]);
+                }
             }
         },
     );
