@@ -376,12 +376,6 @@ impl Bytes64 for Neon {
     }
 
     #[inline(always)]
-    fn next_byte(self, [a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
-        // SAFETY: the token was made by detection.
-        unsafe { [vextq_u8::<1>(a, b), vextq_u8::<1>(b, c), vextq_u8::<1>(c, d), vextq_u8::<1>(d, d)] }
-    }
-
-    #[inline(always)]
     fn next_u16(self, [a, b, c, d]: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
         // SAFETY: the token was made by detection.
         unsafe { [vextq_u8::<2>(a, b), vextq_u8::<2>(b, c), vextq_u8::<2>(c, d), vextq_u8::<2>(d, d)] }

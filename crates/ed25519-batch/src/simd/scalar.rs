@@ -276,11 +276,6 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn next_byte(self, a: [u32; 16]) -> [u32; 16] {
-        std::array::from_fn(|at| a[at] >> 8 | a[(at + 1) % 16] << 24)
-    }
-
-    #[inline(always)]
     fn next_u16(self, a: [u32; 16]) -> [u32; 16] {
         std::array::from_fn(|at| a[at] >> 16 | a[(at + 1) % 16] << 16)
     }

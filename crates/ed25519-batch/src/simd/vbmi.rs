@@ -46,11 +46,19 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn next_byte(self, a: __m512i) -> __m512i {
-        // The compiler would move the bytes of a conjunction by moving those of both its parts.
-        let a = self.opaque(a);
+    fn look_up_by_turns(self, tables: &[[u8; 64]; 2], a: __m512i) -> __m512i {
         // SAFETY: the token was made by detection.
-        unsafe { _mm512_permutexvar_epi8(self.load_bytes(&NEXT_BYTE), a) }
+        unsafe {
+            let second_if_odd = _mm512_or_si512(a, _mm512_set1_epi16(0x4000));
+            let [first, second] = [self.load_bytes(&tables[0]), self.load_bytes(&tables[1])];
+            _mm512_permutex2var_epi8(first, second_if_odd, second)
+        }
+    }
+
+    #[inline(always)]
+    fn and_pairs(self, a: __m512i) -> __m512i {
+        // SAFETY: the token was made by detection.
+        unsafe { _mm512_and_si512(a, _mm512_srli_epi16::<8>(a)) }
     }
 
     #[inline(always)]
@@ -147,16 +155,13 @@ const IN_TURN: Split = {
     Split::of(sextets)
 };
 
-const NEXT_BYTE: [u8; 64] = following(1);
-const NEXT_U16: [u8; 64] = following(2);
-
-/// Returns the place `count` bytes after each byte.
-const fn following(count: usize) -> [u8; 64] {
+/// The place two bytes after each byte.
+const NEXT_U16: [u8; 64] = {
     let mut places = [0; 64];
     let mut at = 0;
     while at < 64 {
-        places[at] = ((at + count) % 64) as u8;
+        places[at] = ((at + 2) % 64) as u8;
         at += 1;
     }
     places
-}
+};

@@ -243,7 +243,8 @@ pub trait Madd52: Words {
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32
 /// bits.
 pub trait Bytes64: Words {
-    /// Whether [`Self::look_up`] and [`Self::next_byte`] are one instruction each.
+    /// Whether [`Self::look_up`] and [`Self::next_u16`] are one instruction each, and
+    /// [`Self::look_up_by_turns`] is two.
     const LOOKS_UP_AT_ONCE: bool = false;
 
     /// A vector of 64 bytes.
@@ -258,15 +259,34 @@ pub trait Bytes64: Words {
     fn or_bytes(self, a: Self::Vector64, b: &[u32; 16]) -> Self::Vector64;
     /// Replaces each byte of `a`, 0 to 63, by the byte of `table` with that index.
     fn look_up(self, table: &[u8; 64], a: Self::Vector64) -> Self::Vector64;
+    /// Does [`Self::look_up`] with the first table for bytes at even places, and with the second
+    /// table for the others. It is slow unless [`Self::LOOKS_UP_AT_ONCE`].
+    #[inline(always)]
+    fn look_up_by_turns(self, tables: &[[u8; 64]; 2], a: Self::Vector64) -> Self::Vector64 {
+        let mut bytes = [0; 64];
+        self.store_bytes(a, &mut bytes);
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = tables[at % 2][usize::from(*byte)];
+        }
+        self.load_bytes(&bytes)
+    }
+    /// Returns the first byte of each half of a word & the second one. The other bytes have no
+    /// meaning. It is slow unless [`Self::LOOKS_UP_AT_ONCE`].
+    #[inline(always)]
+    fn and_pairs(self, a: Self::Vector64) -> Self::Vector64 {
+        let mut bytes = [0; 64];
+        self.store_bytes(a, &mut bytes);
+        for at in (0..64).step_by(2) {
+            bytes[at] &= bytes[at + 1];
+        }
+        self.load_bytes(&bytes)
+    }
     /// Returns, for each half of a word, low byte * `weight` + high byte. `weight` is 1 to 127, and
     /// each sum must be less than 2^15.
     fn weigh_bytes(self, a: Self::Vector64, weight: u8) -> Self::Vector64;
     /// Returns, for each word, low half * `weight` + high half. `weight` and both halves must be
     /// less than 2^15.
     fn weigh_u16(self, a: Self::Vector64, weight: u16) -> Self::Vector64;
-    /// Moves each byte to the place of the byte before it. The last byte of the result has no
-    /// meaning.
-    fn next_byte(self, a: Self::Vector64) -> Self::Vector64;
     /// Moves each half to the place of the half before it. The last half of the result has no
     /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;

@@ -563,16 +563,6 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn next_byte(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
-        // SAFETY: the token was made by detection.
-        unsafe {
-            let middle = _mm256_permute2x128_si256::<0x21>(a, b);
-            let end = _mm256_permute2x128_si256::<0x81>(b, b);
-            [_mm256_alignr_epi8::<1>(middle, a), _mm256_alignr_epi8::<1>(end, b)]
-        }
-    }
-
-    #[inline(always)]
     fn next_u16(self, [a, b]: [__m256i; 2]) -> [__m256i; 2] {
         // SAFETY: the token was made by detection.
         unsafe {
@@ -745,15 +735,6 @@ impl Bytes64 for Avx512f {
             _mm512_maddubs_epi16(a, _mm512_set1_epi16(0x100 | i16::from(weight)));
         weigh_u16(a: __m512i, weight: u16) -> __m512i =
             _mm512_madd_epi16(a, _mm512_set1_epi32(0x1_0000 | i32::from(weight)));
-    }
-
-    #[inline(always)]
-    fn next_byte(self, a: __m512i) -> __m512i {
-        // SAFETY: the token was made by detection.
-        unsafe {
-            let next = _mm512_alignr_epi32::<1>(a, a);
-            _mm512_or_si512(_mm512_srli_epi32::<8>(a), _mm512_slli_epi32::<24>(next))
-        }
     }
 
     #[inline(always)]

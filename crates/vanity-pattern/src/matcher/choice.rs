@@ -10,7 +10,7 @@ use super::four_gram_filter::FourGramFilter;
 use super::needle::Needle;
 use super::pair_bitmap::PairBitmap;
 use super::prefilter::Prefilter;
-use super::sequence_filter::{LEN, SequenceFilter};
+use super::sequence_filter::SequenceFilter;
 use super::symbol_classes::SymbolClasses;
 use crate::odds::Place;
 use crate::syntax::Literal;
@@ -33,10 +33,9 @@ const LOOK_UP_FOUR_GRAMS: f64 = 20.0;
 /// Testing one end of a folded text, if the Bloom filter is in a cache.
 const LOOK_UP_END: f64 = 6.0;
 
-/// Splitting bytes into sextets, and looking up all of them for one place in a sequence, with
+/// Splitting bytes into sextets, and looking up all of them in the tables of sequences, with
 /// AVX-512 VBMI.
-const LOOK_UP_SEXTETS: f64 = 1.0;
-const LOOK_UP_SYMBOL: f64 = 0.6;
+const LOOK_UP_SEQUENCES: f64 = 2.0;
 
 /// Everything that a candidate of the sequences costs, but for the tests after them.
 const COPY_FROM_SEQUENCES: f64 = 60.0;
@@ -162,7 +161,7 @@ fn cost_of_pairs(pairs: &PairBitmap) -> f64 {
 }
 
 fn cost_of_sequences(sequences: &SequenceFilter) -> f64 {
-    LOOK_UP_SEXTETS + LOOK_UP_SYMBOL * LEN as f64 + COPY_FROM_SEQUENCES * sequences.candidate_share()
+    LOOK_UP_SEQUENCES + COPY_FROM_SEQUENCES * sequences.candidate_share()
 }
 
 fn cost_of_four_grams(four_grams: &FourGramFilter) -> f64 {

@@ -1,23 +1,25 @@
-//! A filter for few needles: the sets of needles that each of some characters in a row may belong
+//! A filter for few needles: the sets of needles that each of four characters in a row may belong
 //! to.
 //!
-//! Every needle has one of eight *buckets*, a bit of a byte, and is represented by a *sequence*:
-//! the four neighboring characters of it that random characters show most rarely. For each place in
-//! a sequence, a table has the buckets whose sequences may have a symbol there. A text shows a
-//! sequence only if the looked-up bytes of characters in a row have a common bit:
+//! Every needle is represented by two *sequences*: the four neighboring characters of it, with an
+//! even and with an odd place in the text, that random characters show most rarely. So only
+//! sequences at even places are tested. Every sequence has one of eight *buckets*, a bit of a byte.
+//! For each character of a sequence, a table has the buckets whose sequences may have a symbol
+//! there. A text shows a sequence only if the looked-up bytes of four characters have a common bit:
 //!
 //! ```text
 //! text        x      k      E      t      t      9
-//! table 0     0      k..    e..    0      0      0
+//! table 0     0             e..           0
 //!   & table 1 of the next character, & table 2 of the one after it ...
 //! ```
 //!
-//! All characters of a text are looked up at once in one vector. Hyperscan's Teddy does this for
-//! bytes of a stream, with two tables of 16 entries for each byte. Here a character has 6 bits, and
-//! AVX-512 VBMI looks up 64 characters in a table of 64 bytes by one instruction. Without VBMI the
-//! look-ups take longer than `pair_bitmap`.
+//! Characters at even places need tables 0 and 2 alone, and the others 1 and 3. So two look-ups of
+//! all characters of a text do, each in a table for even and one for odd places. Hyperscan's Teddy
+//! does this for bytes of a stream, with two tables of 16 entries for each byte. Here a character
+//! has 6 bits, and AVX-512 VBMI looks up 64 characters in two tables of 64 bytes by one
+//! instruction. Without VBMI the look-ups take longer than `pair_bitmap`.
 //!
-//! Where a needle is shorter than the sequence, its bucket is in all entries of the other tables.
+//! Where a sequence goes beyond its needle, its bucket is in all entries of the table.
 
 use super::needle::Needle;
 use super::prefilter::EachCandidate;
@@ -37,7 +39,7 @@ const MOST_NEEDLES: usize = 256;
 /// The number of texts that are tested before their candidates are reported: the bits of a word.
 const CHUNK: usize = 64;
 
-/// The buckets of every symbol, by its value, for each place in a sequence.
+/// The buckets of every symbol, by its value, for each character of a sequence.
 pub(super) type Tables = [[u8; 64]; LEN];
 
 /// Rejects bytes that show no sequence.
@@ -50,8 +52,8 @@ pub(super) struct SequenceFilter {
 }
 
 impl SequenceFilter {
-    /// Returns a filter if it may pay on a processor. `None` for many needles, and on processors
-    /// whose look-ups take several instructions.
+    /// Returns a filter if it may pay on a processor. `None` for many needles, for one of a single
+    /// character, and on processors whose look-ups take several instructions.
     pub(super) fn new(
         target: Target,
         set: InstructionSet,
@@ -62,7 +64,8 @@ impl SequenceFilter {
         }
         let needles: Vec<Needle> = needles.take(MOST_NEEDLES + 1).collect();
         let is_few = !needles.is_empty() && needles.len() <= MOST_NEEDLES;
-        is_few.then(|| Self::of(target, set, tables(&needles)))
+        let has_pairs = needles.iter().all(|needle| needle.symbols.len() > 1);
+        (is_few && has_pairs).then(|| Self::of(target, set, tables(&needles)))
     }
 
     /// Makes the filter of these tables, on any processor.
@@ -85,18 +88,16 @@ impl SequenceFilter {
 
     #[inline(always)]
     fn candidates_by<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachCandidate) {
-        let (target, tables, places) = (self.target, &*self.tables, &characters(self.target));
+        let (target, starts) = (self.target, &starts(self.target));
+        let [first, second] = self.tables.as_chunks().0 else { unreachable!("a sequence has two pairs") };
         // A loop without a call keeps the tables in registers.
         for (chunk, texts) in batch.chunks(CHUNK).enumerate() {
             let mut candidates = 0;
             for (at, bytes) in texts.iter().enumerate() {
                 let text = values(simd, target, bytes);
-                // From the last symbol to the first: one move for each.
-                let mut buckets = simd.look_up(&tables[LEN - 1], text);
-                for table in tables[..LEN - 1].iter().rev() {
-                    buckets = simd.and_bytes(simd.look_up(table, text), simd.next_byte(buckets));
-                }
-                candidates |= u64::from(simd.meets(buckets, places)) << at;
+                let second = simd.next_u16(simd.look_up_by_turns(second, text));
+                let buckets = simd.and_bytes(simd.look_up_by_turns(first, text), second);
+                candidates |= u64::from(simd.meets(simd.and_pairs(buckets), starts)) << at;
             }
             while candidates != 0 {
                 each(CHUNK * chunk + candidates.trailing_zeros() as usize);
@@ -110,9 +111,15 @@ fn looks_up_at_once<S: Bytes64>(_: S) -> bool {
     S::LOOKS_UP_AT_ONCE
 }
 
-/// Distributes the needles over the buckets, and returns the tables.
+/// Returns a mask of the places where a sequence may begin: the characters at even places that
+/// another one follows.
+fn starts(target: Target) -> [u32; 16] {
+    characters(target).map(|word| word & word >> 8 & 0x00ff_00ff)
+}
+
+/// Distributes the sequences of the needles over the buckets, and returns the tables.
 pub(super) fn tables(needles: &[Needle]) -> Tables {
-    let mut sequences: Vec<[u64; LEN]> = needles.iter().map(rarest).collect();
+    let mut sequences: Vec<[u64; LEN]> = needles.iter().flat_map(rarest).collect();
     // Neighbors in this order share symbols, so their common bucket stays rare.
     sequences.sort_unstable();
     let mut tables = [[0; 64]; LEN];
@@ -127,16 +134,25 @@ pub(super) fn tables(needles: &[Needle]) -> Tables {
     tables
 }
 
-/// Returns the [`LEN`] neighboring characters of a needle that random characters show most rarely,
-/// as sets of values. A shorter needle is followed by any characters.
-fn rarest(needle: &Needle) -> [u64; LEN] {
-    let symbols = |at: usize| needle.symbols.get(at).map_or(u64::MAX, |symbols| symbols.0);
-    let sequences = (0..=needle.symbols.len().saturating_sub(LEN))
-        .map(|from| std::array::from_fn(|at| symbols(from + at)));
-    let chance = |sequence: &[u64; LEN]| {
-        sequence.iter().map(|symbols| u64::from(symbols.count_ones())).product::<u64>()
-    };
-    sequences.min_by_key(chance).unwrap_or([u64::MAX; LEN])
+/// Returns the sequences of a needle, as sets of values: one for each parity of the places where it
+/// may begin. Each has two characters of the needle.
+fn rarest(needle: &Needle) -> impl Iterator<Item = [u64; LEN]> {
+    let parities =
+        [0, 1].into_iter().filter(|parity| needle.starts.clone().any(|start| start % 2 == *parity));
+    // A sequence begins at an even place: at the needle's first character or the one before it, or an
+    // even number of characters later.
+    parities.map(|before| {
+        let symbols = |at: usize| {
+            at.checked_sub(before).and_then(|at| needle.symbols.get(at)).map_or(u64::MAX, |symbols| symbols.0)
+        };
+        let sequences = (0..before + needle.symbols.len() - 1)
+            .step_by(2)
+            .map(|from| std::array::from_fn(|at| symbols(from + at)));
+        let chance = |sequence: &[u64; LEN]| {
+            sequence.iter().map(|symbols| u64::from(symbols.count_ones())).product::<u64>()
+        };
+        sequences.min_by_key(chance).unwrap_or([u64::MAX; LEN])
+    })
 }
 
 /// Estimates the share of random texts that show a sequence, as if its places were independent.
@@ -146,7 +162,7 @@ fn share(tables: &Tables) -> f64 {
         tables.iter().map(|table| has(table) as f64 / 64.0).product::<f64>()
     };
     let at_a_place = (0..BUCKETS).map(of_bucket).sum::<f64>().min(1.0);
-    1.0 - (1.0 - at_a_place).powi(BODY_LEN as i32)
+    1.0 - (1.0 - at_a_place).powi((BODY_LEN / 2) as i32)
 }
 
 #[cfg(test)]
