@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::detect::{Missing, need};
 use super::extends::{Extends, as_base, extends};
 use super::token::set;
-use super::words::{Bytes64, Words};
+use super::words::Bytes64;
 use super::x86::{Avx512f, with_aligned_frame};
 
 set! {
