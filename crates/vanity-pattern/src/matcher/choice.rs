@@ -45,7 +45,7 @@ const WALK: f64 = 100.0;
 
 /// Testing all windows of a row, and testing a few.
 const ALL_WINDOWS: f64 = 8.0;
-const FEW_WINDOWS: f64 = 3.0;
+const FEW_WINDOWS: f64 = 1.5;
 
 /// A mispredicted branch.
 const WRONG_GUESS: f64 = 20.0;
