@@ -310,16 +310,37 @@ fn within_size_limit(content: &[u8]) -> io::Result<()> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::process::Command;
 
     use tempfile::TempDir;
 
     use super::super::directory::{create_directory, try_directory};
     use super::super::tests::names;
     use super::*;
-    use crate::sys::again::inner;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    /// Runs the test with the full name `test` again, in a new process. The shell commands `setup`
+    /// run first, because umask and limits belong to the whole process. Returns true in the new
+    /// process and false in the outer one.
+    fn inner(test: &str, setup: &str, directory: &Path) -> bool {
+        const MARK: &str = "VANITY_ED25519_INNER_TEST";
+        if std::env::var_os(MARK).is_some() {
+            return true;
+        }
+        let output = Command::new("sh")
+            .args(["-c", &format!("{setup}; exec \"$0\" \"$@\"")])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(MARK, setup)
+            .current_dir(directory)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{setup}: {text}");
+        false
     }
 
     #[test]

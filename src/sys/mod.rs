@@ -12,7 +12,3 @@ pub use foreign_access::ForeignAccess;
 pub use system::{
     RandomnessError, close_files_on_exec, fill_random, forbid_core_dumps, host_name, process_time,
 };
-
-#[cfg(test)]
-#[cfg(unix)]
-pub(crate) mod again;
