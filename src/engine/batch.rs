@@ -82,7 +82,7 @@ impl Worker for BatchWorker<'_> {
 
 /// The number of keys whose fingerprints are computed before they are matched. They fit in the
 /// first-level cache, 64 bytes for each key.
-const HASHED: usize = 256;
+const HASHED: usize = 512;
 
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
 /// sign of every key must be 0. `digests` is a buffer for the fingerprints with either sign.
