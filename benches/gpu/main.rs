@@ -25,8 +25,8 @@ use vanity_ed25519::engine::{derive_by_reference, gpu_settings, pipeline};
 use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, WindowTable, digest_of};
 use vanity_ed25519::sys::fill_random;
 
-/// Numbers of windows: tables from 5.3 GB to 1 MB.
-const WINDOWS: [usize; 9] = [11, 12, 13, 14, 15, 16, 18, 21, 25];
+/// Numbers of windows: tables from 24 GB to 1 MB.
+const WINDOWS: [usize; 9] = [10, 11, 12, 13, 14, 16, 18, 21, 25];
 
 /// Depths: numbers of keys that share an inversion.
 const DEPTHS: [u32; 4] = [32, 64, 128, 256];
@@ -56,7 +56,9 @@ fn main() {
         println!("skipped: {error}");
         Vec::new()
     });
-    for device in devices {
+    // A processor is measured only if there is no graphics processor: it would take minutes.
+    let only_processors = devices.iter().all(|device| device.is_processor());
+    for device in devices.into_iter().filter(|device| only_processors || !device.is_processor()) {
         println!("{}, {} MiB", device.name(), device.memory() >> 20);
         let number = words.get(1).and_then(|number| number.parse::<f64>().ok());
         match words.first().map(String::as_str) {

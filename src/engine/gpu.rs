@@ -37,18 +37,18 @@ use crate::wire::without_sign;
 /// What the host computes with. It tests few keys, and detection would take longer.
 const LANES: InstructionSet = InstructionSet::Scalar(Scalar::plain());
 
-/// The numbers of windows that a tuner tries, from a table of 56 MB to one of 5.3 GB. A large
+/// The numbers of windows that a tuner tries, from a table of 56 MB to one of 24 GB. A large
 /// second-level cache holds the first of them.
-const TUNED: [usize; 5] = [16, 14, 13, 12, 11];
+const TUNED: [usize; 4] = [16, 13, 11, 10];
 
 /// The numbers of windows that can be chosen by the memory that they take.
-const WINDOWS: RangeInclusive<usize> = 11..=126;
+const WINDOWS: RangeInclusive<usize> = 10..=126;
 
 /// The windows of a processor that OpenCL offers as a device: 5 MB.
 const WINDOWS_OF_PROCESSOR: usize = 21;
 
 /// The part of a device's memory that a table may take.
-const SHARE_OF_TABLE: u64 = 4;
+const SHARE_OF_TABLE: u64 = 3;
 
 /// The number of keys that share an inversion. With half as many, a key would cost two products
 /// more, of 80. Twice as many save one product, and take twice the memory. Each depth needs kernels of

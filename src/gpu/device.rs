@@ -7,6 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 /// The number of work items in a group.
 pub(super) const GROUP: usize = 64;
 
+/// The groups of the search that an NVIDIA multiprocessor runs at the same time. Its 65,536 registers
+/// give each work item 96. With fewer groups, or with more, an H200 is slower.
+pub(super) const GROUPS: usize = 10;
+pub(super) const REGISTERS: usize = 96;
+
 /// The names of the kernels in the text.
 pub(super) const KERNELS: [&str; 7] = ["search", "digest", "wipe", "multiples", "plant", "grow", "check"];
 

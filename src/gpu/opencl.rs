@@ -13,7 +13,8 @@ use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
 use super::device::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
+    Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Resources, Settings,
+    find_kernel,
 };
 use super::source;
 
@@ -27,10 +28,6 @@ struct OpenCl {
     is_nvidia: bool,
     context: Arc<Context>,
 }
-
-/// The groups that a compute unit of a graphics processor is assumed to run at the same time,
-/// because OpenCL does not report their number. NVIDIA's run ten of the search.
-const GROUPS_OF_UNIT: usize = 10;
 
 /// Returns all devices, or all but NVIDIA's if `without_nvidia` is true.
 pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuError> {
@@ -99,10 +96,17 @@ impl Device for OpenCl {
 
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
         let text = source::text(settings, self.is_nvidia);
-        let options = if self.is_processor { "-cl-std=CL1.2 -D SMALL_CODE" } else { "-cl-std=CL1.2" };
-        let program = opencl3::program::Program::create_and_build_from_source(&self.context, &text, options)
+        let mut options = "-cl-std=CL1.2".to_owned();
+        if self.is_processor {
+            options += " -D SMALL_CODE";
+        } else if self.is_nvidia {
+            options += &format!(" -cl-nv-maxrregcount={REGISTERS}");
+        }
+        let program = opencl3::program::Program::create_and_build_from_source(&self.context, &text, &options)
             .map_err(GpuError::Compiler)?;
-        let items = if self.is_processor { GROUP } else { self.units * GROUPS_OF_UNIT * GROUP };
+        // OpenCL does not report the groups that a compute unit runs at the same time. All graphics
+        // processors are assumed to be like NVIDIA's.
+        let items = if self.is_processor { GROUP } else { self.units * GROUPS * GROUP };
         Ok(Box::new(Compiled { context: Arc::clone(&self.context), program, items }))
     }
 }

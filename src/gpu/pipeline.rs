@@ -49,7 +49,7 @@ impl WindowTable {
         self.windows as usize
     }
 
-    /// Returns the size, in bytes, of the table of `windows` windows, 11 to 126.
+    /// Returns the size, in bytes, of the table of `windows` windows, 10 to 126.
     #[must_use]
     pub fn bytes(windows: usize) -> usize {
         let bits = (0..windows).map(|window| index_bits(windows, window));
@@ -92,9 +92,9 @@ impl Pipeline {
     ///
     /// # Panics
     ///
-    /// Panics unless `windows` is 11 to 126.
+    /// Panics unless `windows` is 10 to 126.
     pub fn table(&self, windows: usize) -> Result<WindowTable, GpuError> {
-        assert!((11..=126).contains(&windows), "{windows} windows");
+        assert!((10..=126).contains(&windows), "{windows} windows");
         let words = WindowTable::bytes(windows) / 4;
         let entries = words / ENTRY;
         let mut queue = self.program.queue()?;
@@ -447,7 +447,7 @@ mod tests {
     fn tables_have_the_sizes_that_the_memory_of_devices_allows() {
         assert_eq!(WindowTable::bytes(126), 126 * 128 * 2);
         assert_eq!(WindowTable::bytes(12), (12 * 128) << 20);
-        let tables = [16, 14, 12, 11].map(|windows| WindowTable::bytes(windows) >> 20);
-        assert_eq!(tables, [56, 224, 1536, 5376]);
+        let tables = [16, 13, 11, 10].map(|windows| WindowTable::bytes(windows) >> 20);
+        assert_eq!(tables, [56, 576, 5376, 24_576]);
     }
 }

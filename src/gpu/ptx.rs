@@ -7,9 +7,9 @@
 //! odd word, one register lower. A multiplication takes 64 wide multiply-adds, a square 36, and both
 //! take 8 more to fold the upper half.
 //!
-//! Each word of b gives two rows of products: one with the even words of a, which adds to four pairs
-//! and carries out of them, and one with the odd words of a. The last pair of this second row holds
-//! nothing yet but that carry of the word before, so no carry leaves it.
+//! Each word of b gives two rows of products: one with the odd words of a, whose last pair holds
+//! nothing yet, and one with the even words of a, which carries out of its four pairs. That carry
+//! goes to the highest word of the first row. This is below 2^32 - 1, as the upper half of a product.
 //!
 //! Operands 0 to 7 are the result, 8 to 15 are a, and 16 to 23 are b, each from the lowest word.
 //! The result is written after all operands are read.
@@ -49,16 +49,16 @@ impl Text {
     }
 
     /// Appends instructions that add a row of products, each word of `of` times `times`, to `sum`
-    /// from register `at` on. If `last` is `None`, they leave the carry in the flag. Otherwise
-    /// `last` is what the last pair adds to in the place of `sum`, and nothing carries.
-    fn row(&mut self, sum: char, at: usize, of: &[String], times: &str, last: Option<[String; 2]>) {
+    /// from register `at` on. They leave the carry in the flag. If `is_new` is true, the last pair
+    /// of `sum` holds nothing yet, and no carry leaves it.
+    fn row(&mut self, sum: char, at: usize, of: &[String], times: &str, is_new: bool) {
         let mut carry_suffix = "";
         for (number, a) in of.iter().enumerate() {
             let registers = [0, 1].map(|half| format!("{sum}{}", at + 2 * number + half));
-            let last = last.clone().filter(|_| number + 1 == of.len());
-            let flag = if last.is_some() { "" } else { ".cc" };
+            let is_new = is_new && number + 1 == of.len();
+            let flag = if is_new { "" } else { ".cc" };
             let [low, high] = &registers;
-            let [to_low, to_high] = last.as_ref().unwrap_or(&registers);
+            let [to_low, to_high] = if is_new { ["0", "0"] } else { [low.as_str(), high.as_str()] };
             self.line(&format!("mad{carry_suffix}.lo.cc.u32 {low}, {a}, {times}, {to_low}"));
             self.line(&format!("madc.hi{flag}.u32 {high}, {a}, {times}, {to_high}"));
             carry_suffix = "c";
@@ -79,7 +79,7 @@ impl Text {
         let upper = |word: usize| format!("e{}", WORDS + word);
         let fold = FOLD.to_string();
         self.first_row('o', every_second(1, upper), &fold);
-        self.row('e', 0, &every_second(0, upper), &fold, None);
+        self.row('e', 0, &every_second(0, upper), &fold, false);
         self.line("addc.u32 c, o7, 0");
         self.line("add.cc.u32 e1, e1, o0");
         (2..WORDS).for_each(|at| self.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
@@ -130,15 +130,13 @@ fn multiply() -> String {
         // The sums for the odd words of a and for the even words.
         let [odd, even] = if word % 2 == 1 { ['e', 'o'] } else { ['o', 'e'] };
         let (odd_at, even_at) = (word + word % 2, word - word % 2);
-        let carry = if word == 1 { "0".to_owned() } else { format!("{odd}{}", odd_at + WORDS - 2) };
-        text.row(odd, odd_at, &every_second(1, a), &b(word), Some([carry, "0".to_owned()]));
-        text.row(even, even_at, &every_second(0, a), &b(word), None);
-        text.line(&format!("addc.u32 {even}{}, 0, 0", even_at + WORDS));
+        text.row(odd, odd_at, &every_second(1, a), &b(word), true);
+        text.row(even, even_at, &every_second(0, a), &b(word), false);
+        text.line(&format!("addc.u32 {odd}{0}, {odd}{0}, 0", odd_at + WORDS - 1));
     }
     text.line("add.cc.u32 e1, e1, o0");
     (2..2 * WORDS - 1).for_each(|at| text.line(&format!("addc.cc.u32 e{at}, e{at}, o{}", at - 1)));
-    text.line(&format!("addc.u32 e{0}, e{0}, o{1}", 2 * WORDS - 1, 2 * WORDS - 2));
-
+    text.line(&format!("addc.u32 e{0}, e{0}, 0", 2 * WORDS - 1));
     text.fold_product();
     text.end()
 }
@@ -147,14 +145,13 @@ fn multiply() -> String {
 /// Each row ends in a pair that holds nothing yet, so no carry leaves it.
 fn square() -> String {
     let mut text = Text::new();
-    let zero = || "0".to_owned();
     for word in 1..WORDS {
         // The word times all lower words. `e` takes the products whose place is even.
         for (sum, first) in [('e', word % 2), ('o', 1 - word % 2)] {
             let lower: Vec<String> = (first..word).step_by(2).map(a).collect();
             let at = word + first - usize::from(sum == 'o');
             if !lower.is_empty() {
-                text.row(sum, at, &lower, &a(word), Some([zero(), zero()]));
+                text.row(sum, at, &lower, &a(word), true);
             }
         }
     }

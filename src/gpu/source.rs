@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::device::{GROUP, Settings};
+use super::device::{GROUP, GROUPS, Settings};
 use super::ptx;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 use ed25519_batch::sha2_constants::{SHA512_INITIAL, SHA512_ROUND};
@@ -38,6 +38,7 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     let unsigned = |number: u64| format!("(ulong){number:#x}");
     define("DEPTH", &settings.depth);
     define("GROUP", &GROUP);
+    define("GROUPS", &GROUPS);
     define("SHARES", &SHARES);
     define("BODY_LEN", &BODY_LEN);
     define("SIGN_POSITION", &SIGN_POSITION);

@@ -15,8 +15,8 @@ const TURNS: usize = 3;
 /// that fill the caches.
 const UNCOUNTED: u32 = 4;
 
-/// The least time of a turn after that, about ten batches.
-const TURN_TIME: Duration = Duration::from_millis(300);
+/// The least time of a turn after that, about five batches.
+const TURN_TIME: Duration = Duration::from_millis(150);
 
 /// The part by which a larger table must be faster.
 const GAIN: f64 = 0.01;

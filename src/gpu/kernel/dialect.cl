@@ -8,6 +8,8 @@
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define KERNEL extern "C" __global__ void
+// A kernel of which a multiprocessor runs GROUPS groups.
+#define BOUNDED_KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS)
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__
@@ -20,6 +22,7 @@ typedef unsigned long long ulong;
 #define HIGH_HALF(a, b) __umul64hi(a, b)
 #else
 #define KERNEL __kernel void
+#define BOUNDED_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 #define GLOBAL __global
 #define LOCAL __local
 #define SHARED __local

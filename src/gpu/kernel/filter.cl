@@ -66,11 +66,38 @@ FUNCTION uint character(const uint *stream, uint position)
 FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
 {
     GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
-    LOOP for (uint window = 0; window < row[0]; window++) {
-        uint byte = row[1 + window], word = byte / 4;
-        ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
-        uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
-        if (bitmap[value / 32] >> (value % 32) & 1)
+    if (row[0] < ROW_WINDOWS) {
+        LOOP for (uint window = 0; window < row[0]; window++) {
+            uint byte = row[1 + window], word = byte / 4;
+            ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
+            uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
+            if (bitmap[value / 32] >> (value % 32) & 1)
+                return 1;
+        }
+        return 0;
+    }
+    // All windows of the row, three bytes apart: no look-up waits for the one before.
+    uint from_first[8], marks = 0;
+    UNROLL for (int at = 0; at < 8; at++)
+        from_first[at] = (uint)(((ulong)(at < 7 ? bytes[at + 1] : 0) << 32 | bytes[at]) >> (8 * row[1]));
+    UNROLL for (int window = 0; window < ROW_WINDOWS; window++) {
+        int bit = 24 * window;
+        ulong two = (ulong)from_first[bit / 32 + 1] << 32 | from_first[bit / 32];
+        uint value = (uint)(two >> (bit % 32)) & 0xffff;
+        marks |= bitmap[value / 32] >> (value % 32);
+    }
+    return marks & 1;
+}
+
+// Returns 1 if the bytes pass all rows of at least one clause.
+CALLED uint passes_rows(const uint *bytes, GLOBAL const uint *filter)
+{
+    GLOBAL const uint *clause = filter + 2;
+    LOOP for (uint number = 0; number < filter[1]; number++, clause += 4) {
+        uint row = 0;
+        LOOP while (row < clause[0] && passes_row(bytes, filter + clause[1] + row * ROW_WORDS))
+            row++;
+        if (row == clause[0])
             return 1;
     }
     return 0;
@@ -142,11 +169,14 @@ FUNCTION uint may_match(const element *of, GLOBAL const uint *filter)
     element key = *of;
     uint digest[8];
     uint is_fingerprint = filter[0] == 0;
+    // No window of a row holds the sign.
+    if (!is_fingerprint && !passes_rows(key.word, filter))
+        return 0;
     LOOP for (uint sign = 0; sign < 2; sign++) {
         key.word[7] |= sign << 31;
         if (is_fingerprint) {
             fingerprint(digest, key.word);
-            if (passes(digest, filter, 0))
+            if (passes_rows(digest, filter) && passes(digest, filter, 0))
                 return 1;
         } else if (passes(key.word, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0)) {
             // The sign changes only the character at SIGN_POSITION. So the second test for literals

@@ -11,6 +11,13 @@
 // The DEPTH keys of a work item share one inversion (Montgomery's trick). This and the quotient
 // take four products a key.
 
+// Asks for the memory at an address, which will be read soon.
+#ifdef PTX
+#define PREFETCH(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
+#else
+#define PREFETCH(address)
+#endif
+
 // Reads one of the four elements of an entry.
 FUNCTION void load_part(element *a, GLOBAL const uint4 *fours)
 {
@@ -34,6 +41,13 @@ FUNCTION uint bits_from(LOCAL const uint *scalar, uint from)
     return (uint)(((ulong)high << 32 | low) >> (from % 32));
 }
 
+// Returns the index of a digit: its last `bits` bits, or their complement if the bit before them, the
+// sign, is 0.
+FUNCTION uint index_of(uint digit, uint bits)
+{
+    return (digit >> bits & 1 ? digit : ~digit) & ((1u << bits) - 1);
+}
+
 // Computes the sum of all windows. Its y is over / under, both loose. `windows` is the number of
 // windows, whose widths table.cl defines.
 FUNCTION void sum_of_windows(
@@ -55,20 +69,22 @@ FUNCTION void sum_of_windows(
         z.word[word] = word == 0;
     table += 8 * ((size_t)1 << bits);
     from += bits;
+    bits = width - 1 + (1 < wider);
+    uint digit = bits_from(scalar, from);
     LOOP for (uint window = 1;; window++) {
-        // The leading bit is the sign. The index of a negative digit is the complement of its other
-        // bits.
-        bits = width - 1 + (window < wider);
-        uint digit = bits_from(scalar, from);
         uint positive = digit >> bits & 1;
-        uint index = (positive ? digit : ~digit) & ((1u << bits) - 1);
-        entry = table + 8 * (size_t)index;
-        table += 8 * ((size_t)1 << bits);
-        from += bits + 1;
+        entry = table + 8 * (size_t)index_of(digit, bits);
         // The negative of a point has y + x and y - x exchanged, and -dxy in the place of dxy.
         load_part(&plus, entry + (positive ? 0 : 2));
         load_part(&minus, entry + (positive ? 2 : 0));
         load_part(&c, entry + (positive ? 4 : 6));
+        if (window < windows - 1) {
+            table += 8 * ((size_t)1 << bits);
+            from += bits + 1;
+            bits = width - 1 + (window + 1 < wider);
+            digit = bits_from(scalar, from);
+            PREFETCH(table + 8 * (size_t)index_of(digit, bits));
+        }
         element a, b, e, f, g, h;
         subtract(&a, &y, &x);
         multiply(&a, &a, &minus);
@@ -99,7 +115,7 @@ FUNCTION void sum_of_windows(
 // round overwrite those of the last one in `over`. `under` and `over` hold denominators and
 // numerators meanwhile. Scalars stay in the memory of a group, and seeds on the stack, until another
 // search overwrites them (BatchQueue::wipe).
-KERNEL search(
+BOUNDED_KERNEL search(
     GLOBAL uint *over, GLOBAL uint *under, uint items, uint rounds, GLOBAL const uint *stream,
     GLOBAL const uint *given, uint is_given, GLOBAL const uint4 *table, uint windows, GLOBAL const uint *filter,
     GLOBAL uint *survivors, uint room)
@@ -137,14 +153,18 @@ KERNEL search(
         invert(&product);
         LOOP for (uint left = DEPTH; left > 0; left--) {
             uint at = item + (left - 1) * items;
-            load(&numerator, over, total, at);
-            load(&denominator, under, total, at);
-            multiply(&numerator, &numerator, &product);
+            element y;
+            multiply(&y, &numerator, &product);
             multiply(&product, &product, &denominator);
-            reduce(&numerator);
-            store(over, total, at, &numerator);
+            // Loaded early, because the memory is slow.
+            if (left > 1) {
+                load(&numerator, over, total, at - items);
+                load(&denominator, under, total, at - items);
+            }
+            reduce(&y);
+            store(over, total, at, &y);
             uint place = 2 * (first + (left - 1) / 2 * items) + (left - 1) % 2;
-            test(&numerator, place, filter, survivors, room);
+            test(&y, place, filter, survivors, room);
         }
     }
 }

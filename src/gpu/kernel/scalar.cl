@@ -18,23 +18,9 @@ FUNCTION ulong rotated_down(ulong word, uint bits)
     d = c; c = b; b = a; a = first + second; \
 }
 
-// Sixteen steps of SHA-512. With `more`, each step replaces its word of the schedule by the word
-// sixteen places later.
-#define SIXTEEN_STEPS(constants, more) \
-    UNROLL for (int at = 0; at < 16; at++) { \
-        ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41); \
-        ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39); \
-        SHA2_STEP(ulong, sum_a, sum_e, (constants)[at] + schedule[at]) \
-        if (!(more)) \
-            continue; \
-        ulong early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15]; \
-        schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15] \
-            + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6); \
-    }
-
 // Writes the scalar of a seed, word by word at a distance of `stride`. Both are little-endian
-// words. The first sixteen steps stand alone because most words of their schedule are constants,
-// and the last sixteen because no word follows.
+// words. Every step replaces its word of the schedule by the word sixteen places later, the last
+// sixteen steps, too: one short loop leaves the instruction cache to the windows.
 CALLED void hash(LOCAL uint *scalar, uint stride, const uint *seed)
 {
     ulong schedule[16];
@@ -47,11 +33,21 @@ CALLED void hash(LOCAL uint *scalar, uint stride, const uint *seed)
     schedule[15] = 256;
     ulong a = INITIAL_512[0], b = INITIAL_512[1], c = INITIAL_512[2], d = INITIAL_512[3];
     ulong e = INITIAL_512[4], f = INITIAL_512[5], g = INITIAL_512[6], h = INITIAL_512[7];
-    SIXTEEN_STEPS(ROUND_512, 1)
-    LOOP for (int sixteen = 16; sixteen < 64; sixteen += 16) {
-        SIXTEEN_STEPS(ROUND_512 + sixteen, 1)
+    LOOP for (int done = 0; done < 80; done += 8) {
+        UNROLL for (int at = 0; at < 8; at++) {
+            ulong sum_e = rotated_down(e, 14) ^ rotated_down(e, 18) ^ rotated_down(e, 41);
+            ulong sum_a = rotated_down(a, 28) ^ rotated_down(a, 34) ^ rotated_down(a, 39);
+            SHA2_STEP(ulong, sum_a, sum_e, ROUND_512[done + at] + schedule[at])
+            ulong early = schedule[at + 1], late = schedule[(at + 14) & 15];
+            schedule[at] += (rotated_down(early, 1) ^ rotated_down(early, 8) ^ early >> 7) + schedule[(at + 9) & 15]
+                + (rotated_down(late, 19) ^ rotated_down(late, 61) ^ late >> 6);
+        }
+        UNROLL for (int at = 0; at < 8; at++) {
+            ulong later = schedule[at + 8];
+            schedule[at + 8] = schedule[at];
+            schedule[at] = later;
+        }
     }
-    SIXTEEN_STEPS(ROUND_512 + 64, 0)
     ulong sums[4] = {a + INITIAL_512[0], b + INITIAL_512[1], c + INITIAL_512[2], d + INITIAL_512[3]};
     UNROLL for (int at = 0; at < 4; at++) {
         scalar[(2 * at) * stride] = swapped((uint)(sums[at] >> 32));
