@@ -97,7 +97,10 @@ END
     watched 50 "$program" --bench 15 --engine gpu --threads 1
     try 30 "$program" --bench 5 --engine gpu --threads 1 --in fingerprint
     say "what each kind of pattern costs"
-    try 80 "$patterns" --bench --rounds "${ROUNDS:-3}" --seconds 0.2 --engine gpu
+    # The head of each part is left out.
+    for part in prefix anywhere word, suffix regex words fingerprint; do
+        try 20 "$patterns" --bench --rounds "${ROUNDS:-3}" --seconds 0.1 --engine gpu --only "$part" | sed '1,/^$/d'
+    done
     say "a search by the GPU engine, by auto, and an interrupt"
     try 40 "$program" --engine gpu --timeout 10s --quiet --json abcdefghij | tail -n 1
     try 40 "$program" --timeout 10s --quiet --json abcdefghij | tail -n 1

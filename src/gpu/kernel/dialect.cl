@@ -8,8 +8,13 @@
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define KERNEL extern "C" __global__ void
-// A kernel of which a multiprocessor runs GROUPS groups.
+// A kernel of which a multiprocessor runs GROUPS groups. From compute capability 10 on, this many
+// registers are too few.
+#if __CUDA_ARCH__ < 1000
 #define BOUNDED_KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS)
+#else
+#define BOUNDED_KERNEL KERNEL
+#endif
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__

@@ -107,6 +107,13 @@ FUNCTION void sum_of_windows(
     }
 }
 
+// Writes an element to the memory of a group, its words GROUP apart.
+FUNCTION void keep(LOCAL uint *kept, const element *a)
+{
+    UNROLL for (int word = 0; word < 8; word++)
+        kept[word * GROUP] = a->word[word];
+}
+
 // Derives the public keys of `rounds` times `items` times DEPTH seeds, without the sign of x, and
 // finds those that may match.
 //
@@ -120,18 +127,20 @@ BOUNDED_KERNEL search(
     GLOBAL const uint *given, uint is_given, GLOBAL const uint4 *table, uint windows, GLOBAL const uint *filter,
     GLOBAL uint *survivors, uint room)
 {
-    SHARED uint scalars[2 * 8 * GROUP];
-    LOCAL uint *scalar = scalars + ITEM_OF_GROUP;
+    SHARED uint scalars[2 * 8 * GROUP], products[8 * GROUP];
+    LOCAL uint *scalar = scalars + ITEM_OF_GROUP, *kept = products + ITEM_OF_GROUP;
     uint item = ITEM, total = items * DEPTH;
     if (item >= items)
         return;
     LOOP for (uint round = 0; round < rounds; round++) {
         uint first = round * (items * (DEPTH / 2)) + item;
         element product = {{1, 0, 0, 0, 0, 0, 0, 0}}, numerator, denominator;
+        // The registers are for the windows, so the product is kept elsewhere meanwhile.
+        keep(kept, &product);
         LOOP for (uint pair = 0; pair < DEPTH / 2; pair++) {
             uint block[16];
-            uint at = item + 2 * pair * items;
             if (is_given) {
+                uint at = item + 2 * pair * items;
                 UNROLL for (int word = 0; word < 8; word++) {
                     block[word] = given[WORD(at, word)];
                     block[8 + word] = given[WORD(at + items, word)];
@@ -141,11 +150,15 @@ BOUNDED_KERNEL search(
             }
             hash(scalar, GROUP, block);
             hash(scalar + 8 * GROUP, GROUP, block + 8);
-            LOOP for (uint second = 0; second < 2; second++, at += items) {
+            LOOP for (uint second = 0; second < 2; second++) {
                 sum_of_windows(&numerator, &denominator, scalar + second * (8 * GROUP), table, windows);
                 // Store the numerator times the product of all earlier denominators.
+                UNROLL for (int word = 0; word < 8; word++)
+                    product.word[word] = kept[word * GROUP];
                 multiply(&numerator, &numerator, &product);
                 multiply(&product, &product, &denominator);
+                keep(kept, &product);
+                uint at = item + (2 * pair + second) * items;
                 store(over, total, at, &numerator);
                 store(under, total, at, &denominator);
             }
