@@ -92,7 +92,7 @@ END
     say "correctness: 100 million keys against the processor's engine"
     try 60 "$bench" --bench compare "${KEYS:-1e8}"
     say "keys a second by windows, depth and work items"
-    try 140 "$bench" --bench rates 2
+    try 140 "$bench" --bench rates 1
     say "whole searches: six letters, fingerprints"
     watched 50 "$program" --bench 15 --engine gpu --threads 1
     try 30 "$program" --bench 5 --engine gpu --threads 1 --in fingerprint
