@@ -120,8 +120,8 @@ FUNCTION void keep(LOCAL uint *kept, const element *a)
 // The seeds are the ChaCha20 stream that begins at `stream`, or the given ones if `is_given` is 1.
 // In each round a work item takes DEPTH / 2 blocks of the stream, `items` apart. The keys of a
 // round overwrite those of the last one in `over`. `under` and `over` hold denominators and
-// numerators meanwhile. Scalars stay in the memory of a group, and seeds on the stack, until another
-// search overwrites them (BatchQueue::wipe).
+// numerators meanwhile. Scalars and products stay in the memory of a group, and seeds on the stack,
+// until another search overwrites them (BatchQueue::wipe).
 BOUNDED_KERNEL search(
     GLOBAL uint *over, GLOBAL uint *under, uint items, uint rounds, GLOBAL const uint *stream,
     GLOBAL const uint *given, uint is_given, GLOBAL const uint4 *table, uint windows, GLOBAL const uint *filter,
