@@ -266,6 +266,7 @@ fn stop_reading(mode: &[&str], bytes: usize, is_stdout: bool, closes: bool) {
     // Nobody reads the errors of a closed stdout, and a closed stderr ends no search.
     if is_stdout && closes {
         await_end(&mut child);
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{mode:?}");
     } else {
         wait_until("keys are stored", || private_files(&keys).len() > 20);
         let (status, _, _) = end_by(child, Signal::TERM);
