@@ -395,8 +395,8 @@ impl BatchQueue<'_> {
     /// Overwrites the seeds, the numerators and denominators, the keys and the place in the stream,
     /// and waits.
     ///
-    /// The kernel also keeps seeds on the stack and scalars in the memory of a group. A last round,
-    /// with a key of zeros, overwrites those.
+    /// The kernel also keeps seeds on the stack, and scalars and products in the memory of a group. A
+    /// last round, with a key of zeros, overwrites those.
     fn wipe(&mut self) -> Result<(), GpuError> {
         self.overwrite(&self.stream.clone())?;
         if let Some(table) = self.table.clone() {

@@ -8,12 +8,12 @@
 typedef unsigned int uint;
 typedef unsigned long long ulong;
 #define KERNEL extern "C" __global__ void
-// A kernel of which a multiprocessor runs GROUPS groups. From compute capability 10 on, this many
-// registers are too few.
+// A kernel of which a multiprocessor runs GROUPS groups. From compute capability 10 on, the
+// registers that this leaves are too few.
 #if __CUDA_ARCH__ < 1000
 #define BOUNDED_KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS)
 #else
-#define BOUNDED_KERNEL KERNEL
+#define BOUNDED_KERNEL extern "C" __global__ void __launch_bounds__(GROUP, GROUPS - 2)
 #endif
 #define GLOBAL
 #define LOCAL
