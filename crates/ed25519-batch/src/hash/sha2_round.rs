@@ -8,23 +8,21 @@ pub const fn takes_turns<S: Words>() -> bool {
     S::LANES == 8
 }
 
-/// Returns whether a round has short chains. It pays with AVX2 and AVX-512.
-const fn has_short_chains<S: Words>() -> bool {
-    S::LANES >= 4
-}
-
 /// Does one round: moves every word of the state to the next place, and drops the last word, h.
 /// `sums` are those of a and of e. `add` and `sub` compute with words of the hash.
 ///
 /// The new e and the new a wait for the sums of the old ones and two additions. With short chains
-/// it is one addition: d is in the new e from the start, and is subtracted again for the new a. The
-/// compiler would change the order of the additions, so each is hidden from it.
+/// it is one addition: d is in the new e from the start, and is subtracted again for the new a. That
+/// is one instruction more. The compiler would change the order of the additions, so each is hidden
+/// from it. Short chains pay with AVX2 and AVX-512, but not with AVX-512 in SHA-256, where the two
+/// signs take turns (RESULTS.txt, entry 34).
 #[inline(always)]
 pub fn round<S: Words>(
     simd: S,
     state: &mut [S::Word; 8],
     input: S::Word,
     sums: [S::Word; 2],
+    short_chains: bool,
     add: impl Fn(S::Word, S::Word) -> S::Word,
     sub: impl Fn(S::Word, S::Word) -> S::Word,
 ) {
@@ -33,7 +31,7 @@ pub fn round<S: Words>(
     let choice = simd.xor(g, simd.and(e, simd.xor(f, g)));
     let majority = simd.majority(a, b, c);
     let (next_e, next_a);
-    if const { has_short_chains::<S>() } {
+    if short_chains {
         let with_d = simd.opaque(add(simd.opaque(add(h, input)), d));
         next_e = simd.opaque(add(simd.opaque(add(with_d, choice)), sum_e));
         let without_d = simd.opaque(sub(next_e, d));

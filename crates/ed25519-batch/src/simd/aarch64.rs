@@ -320,18 +320,9 @@ impl Bytes64 for Neon {
     }
 
     #[inline(always)]
-    fn or_bytes(self, a: [uint8x16_t; 4], other: &[u32; 16]) -> [uint8x16_t; 4] {
-        // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
-        // allowed.
-        unsafe {
-            let other = vld1q_u8_x4(other.as_ptr().cast());
-            [
-                vorrq_u8(a[0], other.0),
-                vorrq_u8(a[1], other.1),
-                vorrq_u8(a[2], other.2),
-                vorrq_u8(a[3], other.3),
-            ]
-        }
+    fn or_bytes(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
+        // SAFETY: the token was made by detection.
+        unsafe { [vorrq_u8(a[0], b[0]), vorrq_u8(a[1], b[1]), vorrq_u8(a[2], b[2]), vorrq_u8(a[3], b[3])] }
     }
 
     #[inline(always)]

@@ -45,7 +45,7 @@ pub use sha256::{Quad, Sha256};
 pub use sha512::{Pair, Sha512};
 #[cfg(target_arch = "x86_64")]
 pub use vbmi::Avx512vbmi;
-pub use words::{Bytes64, Doubles, Halves, Madd52, Wide, Words};
+pub use words::{Bytes64, Doubles, Halves, Madd52, OVERLAPPING, Wide, Words};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 

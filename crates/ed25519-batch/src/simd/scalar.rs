@@ -256,7 +256,7 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn or_bytes(self, a: [u32; 16], b: &[u32; 16]) -> [u32; 16] {
+    fn or_bytes(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
         std::array::from_fn(|at| a[at] | b[at])
     }
 

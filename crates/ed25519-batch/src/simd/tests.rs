@@ -264,20 +264,29 @@ fn check_bytes64<S: Bytes64>(simd: S) {
 
             let other = [(); 16].map(|()| random.next_u32());
             let all: Vec<u32> = words(a).into_iter().zip(other).map(|(a, b)| a | b).collect();
-            assert_eq!(words(simd.or_bytes(a, &other)), all);
+            let other_bytes: Vec<u8> = other.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let other_vector = simd.load_bytes(other_bytes.first_chunk().unwrap());
+            assert_eq!(words(simd.or_bytes(a, other_vector)), all);
             let sextets = bytes(a);
             let seen: Vec<u8> = sextets.iter().map(|sextet| table[usize::from(*sextet)]).collect();
             let a = simd.look_up(&table, a);
             assert_eq!(bytes(a)[..], seen);
 
-            let mut tables = [table; 2];
-            tables[1].reverse();
-            let by_turns: Vec<u8> =
-                (0..).zip(&sextets).map(|(at, sextet)| tables[at % 2][usize::from(*sextet)]).collect();
-            let turns = simd.look_up_by_turns(&tables, simd.load_bytes(&sextets));
-            assert_eq!(bytes(turns)[..], by_turns);
-            let pairs = bytes(simd.and_pairs(turns));
-            assert!((0..64).step_by(2).all(|at| pairs[at] == by_turns[at] & by_turns[at + 1]));
+            let held_again = bytes(simd.overlapping_sextets(&held, lead));
+            let sextets_again: Vec<u8> =
+                OVERLAPPING.into_iter().flat_map(|first| first..first + 8).map(sextet).collect();
+            assert_eq!(held_again[..], sextets_again, "round {number}, lead {lead}");
+            let tables = [0, 1, 2, 3].map(|by| table.map(|byte| byte.rotate_left(by)));
+            let joint = table.map(|byte| !byte);
+            let in_turn = bytes(simd.look_up_in_turn(&tables, simd.load_bytes(&held_again)));
+            let by_one = bytes(simd.look_up_joint(&joint, simd.load_bytes(&held_again)));
+            for at in (0..64).filter(|at| at % 8 <= 4 && at % 2 == 0) {
+                let four = [0, 1, 2, 3].map(|by| usize::from(held_again[at + by]));
+                let all = (0..4).fold(u8::MAX, |all, by| all & tables[by][four[by]]);
+                assert_eq!(in_turn[at], all);
+                let all = (0..4).fold(3, |all, by| all & joint[four[by]] >> (2 * by));
+                assert_eq!(by_one[at] & 3, all);
+            }
             let masked: Vec<u8> = seen.iter().zip(&sextets).map(|(a, b)| a & b).collect();
             let b = simd.load_bytes(&sextets);
             assert_eq!(bytes(simd.and_bytes(a, b))[..], masked);

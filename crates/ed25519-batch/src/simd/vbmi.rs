@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use super::detect::{Missing, need};
 use super::extends::{Extends, as_base, extends};
 use super::token::set;
-use super::words::Bytes64;
+use super::words::{Bytes64, OVERLAPPING};
 use super::x86::{Avx512f, with_aligned_frame};
 
 set! {
@@ -24,7 +24,7 @@ impl Bytes64 for Avx512vbmi {
     type Vector64 = __m512i;
 
     as_base! {
-        or_bytes(a: __m512i, b: &[u32; 16]) -> __m512i;
+        or_bytes(a: __m512i, b: __m512i) -> __m512i;
         and_bytes(a: __m512i, b: __m512i) -> __m512i;
         meets(a: __m512i, mask: &[u32; 16]) -> bool;
         weigh_bytes(a: __m512i, weight: u8) -> __m512i;
@@ -46,19 +46,35 @@ impl Bytes64 for Avx512vbmi {
     }
 
     #[inline(always)]
-    fn look_up_by_turns(self, tables: &[[u8; 64]; 2], a: __m512i) -> __m512i {
+    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> __m512i {
+        self.split(&OVERLAPPED, bytes, lead)
+    }
+
+    #[inline(always)]
+    fn look_up_in_turn(self, tables: &[[u8; 64]; 4], a: __m512i) -> __m512i {
+        let [first, second, third, fourth] = tables;
         // SAFETY: the token was made by detection.
         unsafe {
-            let second_if_odd = _mm512_or_si512(a, _mm512_set1_epi16(0x4000));
-            let [first, second] = [self.load_bytes(&tables[0]), self.load_bytes(&tables[1])];
-            _mm512_permutex2var_epi8(first, second_if_odd, second)
+            // An instruction looks up bytes at even places in one table, and the others in another.
+            let other_if_odd = _mm512_or_si512(a, _mm512_set1_epi16(0x4000));
+            let [first, second] = [self.load_bytes(first), self.load_bytes(second)];
+            let [third, fourth] = [self.load_bytes(third), self.load_bytes(fourth)];
+            let before = _mm512_permutex2var_epi8(first, other_if_odd, second);
+            let after = _mm512_permutex2var_epi8(third, other_if_odd, fourth);
+            let pairs = _mm512_and_si512(before, _mm512_srli_epi64::<16>(after));
+            _mm512_and_si512(pairs, _mm512_srli_epi16::<8>(pairs))
         }
     }
 
     #[inline(always)]
-    fn and_pairs(self, a: __m512i) -> __m512i {
+    fn look_up_joint(self, table: &[u8; 64], a: __m512i) -> __m512i {
+        let a = self.look_up(table, a);
         // SAFETY: the token was made by detection.
-        unsafe { _mm512_and_si512(a, _mm512_srli_epi16::<8>(a)) }
+        unsafe {
+            // The bits of the next byte are two bits higher.
+            let pairs = _mm512_and_si512(a, _mm512_srli_epi64::<10>(a));
+            _mm512_and_si512(pairs, _mm512_srli_epi64::<20>(pairs))
+        }
     }
 
     #[inline(always)]
@@ -150,6 +166,17 @@ const IN_TURN: Split = {
             // The rest has no meaning.
             _ => 36 + at % 8,
         };
+        at += 1;
+    }
+    Split::of(sextets)
+};
+
+/// The split of [`Bytes64::overlapping_sextets`].
+const OVERLAPPED: Split = {
+    let mut sextets = [0; 64];
+    let mut at = 0;
+    while at < 64 {
+        sextets[at] = OVERLAPPING[at / 8] + at % 8;
         at += 1;
     }
     Split::of(sextets)

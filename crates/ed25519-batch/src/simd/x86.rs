@@ -534,8 +534,8 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn or_bytes(self, [a, b]: [__m256i; 2], other: &[u32; 16]) -> [__m256i; 2] {
-        [self.or(a, self.load_all_u32(other)), self.or(b, self.load_all_u32(&other[8..]))]
+    fn or_bytes(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+        [self.or(a[0], b[0]), self.or(a[1], b[1])]
     }
 
     #[inline(always)]
@@ -704,8 +704,8 @@ impl Bytes64 for Avx512f {
     }
 
     #[inline(always)]
-    fn or_bytes(self, a: __m512i, other: &[u32; 16]) -> __m512i {
-        self.or(a, self.load_all_u32(other))
+    fn or_bytes(self, a: __m512i, b: __m512i) -> __m512i {
+        self.or(a, b)
     }
 
     #[inline(always)]

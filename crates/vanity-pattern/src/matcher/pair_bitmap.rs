@@ -217,17 +217,24 @@ impl Row {
     /// Calls `each` with every candidate. The kind of row is matched once for all keys. With a
     /// match for each key, compilers merge the three kinds, and a key takes three times as long.
     fn candidates(&self, keys: &[Bytes], each: EachCandidate) {
-        match self.first {
-            _ if self.marked.len() <= FEW => {
+        match (&self.marked[..], self.first) {
+            (&[byte], _) => {
                 for (place, key) in keys.iter().enumerate() {
-                    if self.marked.iter().map(|&byte| self.bit(key, byte)).sum::<u64>() > 0 {
+                    if self.bit(key, byte) > 0 {
                         each(place);
                     }
                 }
             }
-            0 => self.candidates_of_all::<0>(keys, each),
-            1 => self.candidates_of_all::<1>(keys, each),
-            _ => self.candidates_of_all::<2>(keys, each),
+            (few, _) if few.len() <= FEW => {
+                for (place, key) in keys.iter().enumerate() {
+                    if few.iter().map(|&byte| self.bit(key, byte)).sum::<u64>() > 0 {
+                        each(place);
+                    }
+                }
+            }
+            (_, 0) => self.candidates_of_all::<0>(keys, each),
+            (_, 1) => self.candidates_of_all::<1>(keys, each),
+            (_, _) => self.candidates_of_all::<2>(keys, each),
         }
     }
 

@@ -19,13 +19,16 @@
 //! has 6 bits, and AVX-512 VBMI looks up 64 characters in two tables of 64 bytes by one
 //! instruction. Without VBMI the look-ups take longer than `pair_bitmap`.
 //!
+//! A vector holds a text in parts of eight characters. Neighboring parts share two characters, so
+//! every sequence lies in one part, and its bytes meet by shifts. A single needle has two buckets.
+//! Then one table has the bits of all four, and one look-up does.
+//!
 //! Where a sequence goes beyond its needle, its bucket is in all entries of the table.
 
 use super::needle::Needle;
 use super::prefilter::EachCandidate;
-use super::symbol_classes::{characters, values};
-use crate::wire::{BODY_LEN, Bytes, Target};
-use ed25519_batch::simd::{Bytes64, InstructionSet, Words as _, with_set};
+use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Target};
+use ed25519_batch::simd::{Bytes64, InstructionSet, OVERLAPPING, Words as _, with_set};
 
 /// The number of buckets: bits of a byte.
 const BUCKETS: usize = 8;
@@ -39,6 +42,9 @@ const MOST_NEEDLES: usize = 256;
 /// The number of texts that are tested before their candidates are reported: the bits of a word.
 const CHUNK: usize = 64;
 
+/// The number of texts that are tested together before each of them is.
+const GROUP: usize = 4;
+
 /// The buckets of every symbol, by its value, for each character of a sequence.
 pub(super) type Tables = [[u8; 64]; LEN];
 
@@ -47,6 +53,8 @@ pub(super) struct SequenceFilter {
     target: Target,
     set: InstructionSet,
     tables: Box<Tables>,
+    /// The tables in one, if they have two buckets.
+    joint: Option<Box<[u8; 64]>>,
     /// The share of random bytes that are candidates.
     share: f64,
 }
@@ -70,7 +78,7 @@ impl SequenceFilter {
 
     /// Makes the filter of these tables, on any processor.
     pub(super) fn of(target: Target, set: InstructionSet, tables: Tables) -> Self {
-        Self { target, set, share: share(&tables), tables: Box::new(tables) }
+        Self { target, set, share: share(&tables), joint: joint(&tables), tables: Box::new(tables) }
     }
 
     /// Estimates the share of random bytes that are candidates.
@@ -82,39 +90,134 @@ impl SequenceFilter {
     pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         with_set!(self.set, simd => simd.run(
             #[inline(always)]
-            || self.candidates_by(simd, batch, each)
+            || match self.target {
+                Target::Key => self.candidates_by(
+                    simd,
+                    batch,
+                    each,
+                    #[inline(always)]
+                    |bytes| values_of_key(simd, bytes),
+                ),
+                Target::Fingerprint => self.candidates_by(
+                    simd,
+                    batch,
+                    each,
+                    #[inline(always)]
+                    |bytes| values_of_fingerprint(simd, bytes),
+                ),
+            }
         ));
     }
 
+    /// Does the same. `values` returns the values of a text's characters.
     #[inline(always)]
-    fn candidates_by<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachCandidate) {
-        let (target, starts) = (self.target, &starts(self.target));
-        let [first, second] = self.tables.as_chunks().0 else { unreachable!("a sequence has two pairs") };
-        // A loop without a call keeps the tables in registers.
-        for (chunk, texts) in batch.chunks(CHUNK).enumerate() {
-            let mut candidates = 0;
-            for (at, bytes) in texts.iter().enumerate() {
-                let text = values(simd, target, bytes);
-                let second = simd.next_u16(simd.look_up_by_turns(second, text));
-                let buckets = simd.and_bytes(simd.look_up_by_turns(first, text), second);
-                candidates |= u64::from(simd.meets(simd.and_pairs(buckets), starts)) << at;
-            }
-            while candidates != 0 {
-                each(CHUNK * chunk + candidates.trailing_zeros() as usize);
-                candidates &= candidates - 1;
-            }
+    fn candidates_by<S: Bytes64>(
+        &self,
+        simd: S,
+        batch: &[Bytes],
+        each: EachCandidate,
+        values: impl Fn(&Bytes) -> S::Vector64,
+    ) {
+        match &self.joint {
+            Some(table) => scan(
+                simd,
+                batch,
+                each,
+                &starts(self.target, 0b11),
+                #[inline(always)]
+                |bytes| simd.look_up_joint(table, values(bytes)),
+            ),
+            None => scan(
+                simd,
+                batch,
+                each,
+                &starts(self.target, 0xff),
+                #[inline(always)]
+                |bytes| simd.look_up_in_turn(&self.tables, values(bytes)),
+            ),
         }
     }
+}
+
+/// Calls `each` with every element of `batch` whose `buckets` have a bit of `starts`.
+#[inline(always)]
+fn scan<S: Bytes64>(
+    simd: S,
+    batch: &[Bytes],
+    each: EachCandidate,
+    starts: &[u32; 16],
+    buckets: impl Fn(&Bytes) -> S::Vector64,
+) {
+    // A loop without a call keeps the tables in registers.
+    for (chunk, texts) in batch.chunks(CHUNK).enumerate() {
+        let mut candidates = 0;
+        for (group, texts) in texts.chunks(GROUP).enumerate() {
+            // Most groups have no candidate, and one test shows it.
+            if let Ok([first, others @ ..]) = <&[Bytes; GROUP]>::try_from(texts) {
+                let mut of_any = buckets(first);
+                for bytes in others {
+                    of_any = simd.or_bytes(of_any, buckets(bytes));
+                }
+                if !simd.meets(of_any, starts) {
+                    continue;
+                }
+            }
+            for (at, bytes) in texts.iter().enumerate() {
+                candidates |= u64::from(simd.meets(buckets(bytes), starts)) << (GROUP * group + at);
+            }
+        }
+        while candidates != 0 {
+            each(CHUNK * chunk + candidates.trailing_zeros() as usize);
+            candidates &= candidates - 1;
+        }
+    }
+}
+
+/// Returns the values of a fingerprint's characters, in the parts of [`OVERLAPPING`].
+#[inline(always)]
+fn values_of_fingerprint<S: Bytes64>(simd: S, bytes: &Bytes) -> S::Vector64 {
+    simd.overlapping_sextets(bytes, Target::Fingerprint.lead() as u32)
+}
+
+/// Returns those of a key's characters. The sign is set in the last part, which repeats the one before.
+#[inline(always)]
+fn values_of_key<S: Bytes64>(simd: S, bytes: &Bytes) -> S::Vector64 {
+    simd.or_bytes(simd.overlapping_sextets(bytes, Target::Key.lead() as u32), simd.load_bytes(&SIGN))
 }
 
 fn looks_up_at_once<S: Bytes64>(_: S) -> bool {
     S::LOOKS_UP_AT_ONCE
 }
 
-/// Returns a mask of the places where a sequence may begin: the characters at even places that
-/// another one follows.
-fn starts(target: Target) -> [u32; 16] {
-    characters(target).map(|word| word & word >> 8 & 0x00ff_00ff)
+/// The number of parts that hold a text. One more repeats the last of them.
+const PARTS: usize = OVERLAPPING.len() - 1;
+
+const _: () = assert!(OVERLAPPING[PARTS] == OVERLAPPING[PARTS - 1] && OVERLAPPING[PARTS] + 7 >= BODY_LEN);
+
+/// The bit that sets the sign of a key in the part that repeats the last one.
+const SIGN: [u8; 64] = {
+    let mut bytes = [0; 64];
+    bytes[8 * PARTS + SIGN_POSITION - OVERLAPPING[PARTS]] = SIGN_VALUE;
+    bytes
+};
+
+/// Returns a mask of `bits` in the bytes where a sequence may begin: the characters at even places
+/// that lie in a part with the three after them.
+fn starts(target: Target, bits: u32) -> [u32; 16] {
+    let parts = if target == Target::Key { PARTS + 1 } else { PARTS };
+    std::array::from_fn(|word| match word {
+        _ if word >= 2 * parts => 0,
+        _ if word % 2 == 0 => bits | bits << 16,
+        _ => bits,
+    })
+}
+
+/// Returns one table with two bits for each of the four, the first one lowest. `None` if there are
+/// more than two buckets.
+fn joint(tables: &Tables) -> Option<Box<[u8; 64]>> {
+    let of = |value: usize| tables.iter().rev().fold(0, |joint, table| joint << 2 | table[value]);
+    let are_two = tables.as_flattened().iter().all(|buckets| *buckets < 4);
+    are_two.then(|| Box::new(std::array::from_fn(of)))
 }
 
 /// Distributes the sequences of the needles over the buckets, and returns the tables.

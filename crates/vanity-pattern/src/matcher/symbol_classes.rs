@@ -96,17 +96,14 @@ const REPEATED: usize = 8;
 const _: () = assert!(BODY_LEN == 43 && SIGN_POSITION == 41);
 
 /// The bit that sets the sign in the copy, for keys.
-const SIGN: [u32; LANES / 4] = sign_at(SIGN_POSITION + REPEATED);
-
-/// Returns the sign as a bit of byte `at`.
-const fn sign_at(at: usize) -> [u32; LANES / 4] {
-    let mut fours = [0; LANES / 4];
-    fours[at / 4] = (SIGN_VALUE as u32) << (8 * (at % 4));
-    fours
-}
+const SIGN: [u8; LANES] = {
+    let mut bytes = NO_SIGN;
+    bytes[SIGN_POSITION + REPEATED] = SIGN_VALUE;
+    bytes
+};
 
 /// The same for fingerprints, which have no sign.
-const NO_SIGN: [u32; LANES / 4] = [0; LANES / 4];
+const NO_SIGN: [u8; LANES] = [0; LANES];
 
 /// A text, and a copy of its last eight characters. In the copy of a key, the sign is set.
 #[derive(Clone, Copy)]
@@ -131,7 +128,9 @@ impl ClassText {
         target: Target,
         bytes: &Bytes,
     ) -> S::Vector64 {
-        simd.look_up(table, values(simd, target, bytes))
+        let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
+        let values = simd.or_bytes(simd.sextets(bytes, target.lead() as u32), simd.load_bytes(sign));
+        simd.look_up(table, values)
     }
 
     /// Makes a text of classes, without a sign.
@@ -165,24 +164,6 @@ impl ClassText {
         }
         window & u64::MAX >> (64 - 8 * count)
     }
-}
-
-/// Returns the values of the characters that show `bytes`, and a copy of the last eight. In the
-/// copy of a key, the sign is set.
-#[inline(always)]
-pub(super) fn values<S: Bytes64>(simd: S, target: Target, bytes: &Bytes) -> S::Vector64 {
-    let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
-    simd.or_bytes(simd.sextets(bytes, target.lead() as u32), sign)
-}
-
-/// Returns a mask of the bytes of [`values`] that are characters: those of the text, and those of a
-/// key's copy with the sign.
-pub(super) fn characters(target: Target) -> [u32; LANES / 4] {
-    let copied = BODY_LEN + 1..BODY_LEN + REPEATED;
-    let is_one = |at: &usize| *at < BODY_LEN || target == Target::Key && copied.contains(at);
-    std::array::from_fn(|word| {
-        (4 * word..4 * word + 4).filter(is_one).fold(0, |mask, at| mask | 0xff << (8 * (at % 4)))
-    })
 }
 
 /// Returns the classes of `count` characters of a literal from `from` on, up to 8. The result

@@ -125,9 +125,7 @@ fn last_rounds<S: Halves, const N: usize>(
         unroll!(at of 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => {
             for of in 0..N {
                 round(simd, &mut states[of], schedules[of][at], constants[at]);
-            }
-            for schedule in &mut schedules {
-                extend(simd, schedule, at);
+                extend(simd, &mut schedules[of], at);
             }
         });
     }
@@ -222,6 +220,7 @@ fn round<S: Halves>(simd: S, state: &mut [S::Word; 8], word: S::Word, constant: 
         state,
         input,
         [sum_a, sum_e],
+        const { S::LANES == 4 },
         #[inline(always)]
         |a, b| simd.add_u32(a, b),
         #[inline(always)]

@@ -145,6 +145,7 @@ fn round<S: Words>(simd: S, state: &mut [S::Word; 8], input: S::Word) {
         state,
         input,
         [sum_a, sum_e],
+        const { S::LANES >= 4 },
         #[inline(always)]
         |a, b| simd.add(a, b),
         #[inline(always)]
