@@ -229,10 +229,10 @@ fn signal(child: &Child, signal: Signal) {
 fn a_slow_command_does_not_stop_the_search() {
     let directory = TempDir::new().unwrap();
     let slow = "echo \"$VANITY_FINGERPRINT\" >> log; until [ -e go ]; do sleep 0.01; done";
-    let args = ["-q", "-t", "2", "-n", ENDLESS, "abc", "-d", "keys"];
+    let args = ["-q", "-t", "2", "-n", ENDLESS, "abcd", "-d", "keys"];
     let (child, mut stdout) = start(directory.path(), slow, &args);
     let mut lines = String::new();
-    while lines.lines().count() < 200 {
+    while lines.lines().count() < 40 {
         assert_ne!(stdout.read_line(&mut lines).unwrap(), 0, "{lines}");
     }
     assert!(log(directory.path()).lines().count() <= 1);

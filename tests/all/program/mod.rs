@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 #[cfg(unix)]
-use std::io::{PipeReader, PipeWriter, Write as _, pipe};
+use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -177,13 +177,19 @@ impl Drop for Running {
 /// Returns a pipe that takes no further byte until its reader reads.
 #[cfg(unix)]
 pub fn full_pipe() -> (PipeReader, PipeWriter) {
-    let (reader, mut writer) = pipe().unwrap();
+    let (reader, writer) = pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    fill(&writer);
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    (reader, writer)
+}
+
+/// Writes until a pipe takes no further byte. The writer must not wait for that.
+#[cfg(unix)]
+pub fn fill(mut writer: impl Write) {
     for size in [4096, 1] {
         while writer.write(&vec![b'\n'; size]).is_ok() {}
     }
-    rustix::io::ioctl_fionbio(&writer, false).unwrap();
-    (reader, writer)
 }
 
 /// Does the same work with every item at the same time, and returns the results in order. Runs that

@@ -1,6 +1,6 @@
 //! Searches the memory of a process for secrets that must be gone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
@@ -8,16 +8,22 @@ use std::os::unix::fs::FileExt as _;
 const CHUNK: usize = 1 << 20;
 const OVERLAP: usize = 128;
 
-/// Needles and chunks are masked with this byte, so that the search does not find its own copies.
+/// Needles are masked with this byte, so that the search does not find its own copies.
 const MASK: u8 = 0xa5;
+
+/// The search looks at three bytes in this many.
+const STRIDE: usize = 6;
 
 /// Bytes that should not be there, each with a name.
 #[derive(Default)]
 pub struct Needles {
-    /// The needles and their names, by the first two bytes.
-    by_start: Vec<Vec<(Vec<u8>, String)>>,
-    /// Whether a needle begins with three bytes.
-    begins: Vec<bool>,
+    /// The needles and their names.
+    needles: Vec<(Vec<u8>, String)>,
+    /// The three bytes at each of the first [`STRIDE`] places of a needle, with its number and the
+    /// place.
+    parts: BTreeMap<usize, Vec<(usize, usize)>>,
+    /// Whether three bytes are among `parts`.
+    are_parts: Vec<bool>,
 }
 
 /// Returns `bytes`, each masked with [`MASK`].
@@ -28,12 +34,14 @@ pub fn masked(bytes: &[u8]) -> Vec<u8> {
 impl Needles {
     /// Adds a needle, whose bytes are masked already.
     pub fn add(&mut self, masked: &[u8], name: String) {
-        assert!((8..OVERLAP).contains(&masked.len()));
-        self.by_start.resize_with(1 << 16, Vec::new);
-        let start = usize::from(masked[0]) << 8 | usize::from(masked[1]);
-        self.by_start[start].push((masked.to_vec(), name));
-        self.begins.resize(1 << 24, false);
-        self.begins[start << 8 | usize::from(masked[2])] = true;
+        assert!((STRIDE + 2..OVERLAP).contains(&masked.len()));
+        self.are_parts.resize(1 << 24, false);
+        for place in 0..STRIDE {
+            let part = three(masked, place);
+            self.parts.entry(part).or_default().push((self.needles.len(), place));
+            self.are_parts[part] = true;
+        }
+        self.needles.push((masked.to_vec(), name));
     }
 
     /// Adds both halves of a seed, which is masked already, and parts of its SHA-512, whose lower
@@ -73,7 +81,6 @@ impl Needles {
                 let len = (CHUNK + OVERLAP).min((to - start) as usize);
                 // A mapping can be gone by now.
                 let Ok(read) = memory.read_at(&mut chunk[..len], start) else { continue };
-                chunk[..read].iter_mut().for_each(|byte| *byte ^= MASK);
                 self.find_in(&chunk[..read], kind, &mut found);
             }
         }
@@ -81,24 +88,27 @@ impl Needles {
     }
 
     /// Adds the names of the needles in a chunk. The loop is a plain one, because the tests are not
-    /// optimized; most of the memory is zeros, which it leaves out.
+    /// optimized.
     fn find_in(&self, chunk: &[u8], kind: &str, found: &mut BTreeSet<String>) {
-        const ZEROS: [u8; 64] = [MASK; 64];
         let mut at = 0;
-        let mut three = 0;
-        while at < chunk.len() {
-            three = (three << 8 | chunk[at] as usize) & 0xff_ffff;
-            at += 1;
-            if self.begins[three] && at >= 3 {
-                for (needle, name) in &self.by_start[three >> 8] {
-                    if chunk[at - 3..].starts_with(needle) {
+        while at + 2 < chunk.len() {
+            let part = three(chunk, at) ^ three(&[MASK; 3], 0);
+            if self.are_parts[part] {
+                for (number, place) in &self.parts[&part] {
+                    let (needle, name) = &self.needles[*number];
+                    let start = at.checked_sub(*place);
+                    let bytes = start.and_then(|start| chunk.get(start..start + needle.len()));
+                    if bytes.is_some_and(|bytes| masked(bytes) == *needle) {
                         found.insert(format!("{name} in {kind}"));
                     }
                 }
-            } else if chunk[at - 1] == MASK && chunk[at..].starts_with(&ZEROS) {
-                at += ZEROS.len();
-                three = usize::from(MASK) << 16 | usize::from(MASK) << 8 | usize::from(MASK);
             }
+            at += STRIDE;
         }
     }
+}
+
+/// Returns three bytes as a number.
+fn three(bytes: &[u8], at: usize) -> usize {
+    usize::from(bytes[at]) << 16 | usize::from(bytes[at + 1]) << 8 | usize::from(bytes[at + 2])
 }
