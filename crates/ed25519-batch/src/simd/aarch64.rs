@@ -373,19 +373,14 @@ impl Bytes64 for Neon {
     }
 
     #[inline(always)]
-    fn and_bytes(self, a: [uint8x16_t; 4], b: [uint8x16_t; 4]) -> [uint8x16_t; 4] {
-        // SAFETY: the token was made by detection.
-        unsafe { [vandq_u8(a[0], b[0]), vandq_u8(a[1], b[1]), vandq_u8(a[2], b[2]), vandq_u8(a[3], b[3])] }
-    }
-
-    #[inline(always)]
     fn meets(self, a: [uint8x16_t; 4], mask: &[u32; 16]) -> bool {
         // SAFETY: the token was made by detection; the array has 64 bytes, and any alignment is
         // allowed.
         unsafe {
             let mask = vld1q_u8_x4(mask.as_ptr().cast());
-            let [a, b, c, d] = self.and_bytes(a, [mask.0, mask.1, mask.2, mask.3]);
-            vmaxvq_u8(vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d))) != 0
+            let first = vorrq_u8(vandq_u8(a[0], mask.0), vandq_u8(a[1], mask.1));
+            let second = vorrq_u8(vandq_u8(a[2], mask.2), vandq_u8(a[3], mask.3));
+            vmaxvq_u8(vorrq_u8(first, second)) != 0
         }
     }
 

@@ -281,11 +281,6 @@ impl Bytes64 for Scalar {
     }
 
     #[inline(always)]
-    fn and_bytes(self, a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
-        std::array::from_fn(|at| a[at] & b[at])
-    }
-
-    #[inline(always)]
     fn meets(self, a: [u32; 16], mask: &[u32; 16]) -> bool {
         a.iter().zip(mask).any(|(a, mask)| a & mask != 0)
     }

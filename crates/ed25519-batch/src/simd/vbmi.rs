@@ -25,7 +25,6 @@ impl Bytes64 for Avx512vbmi {
 
     as_base! {
         or_bytes(a: __m512i, b: __m512i) -> __m512i;
-        and_bytes(a: __m512i, b: __m512i) -> __m512i;
         meets(a: __m512i, mask: &[u32; 16]) -> bool;
         weigh_bytes(a: __m512i, weight: u8) -> __m512i;
         weigh_u16(a: __m512i, weight: u16) -> __m512i;

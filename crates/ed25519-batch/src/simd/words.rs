@@ -312,8 +312,6 @@ pub trait Bytes64: Words {
     /// Moves each half to the place of the half before it. The last half of the result has no
     /// meaning.
     fn next_u16(self, a: Self::Vector64) -> Self::Vector64;
-    /// Returns `a & b`.
-    fn and_bytes(self, a: Self::Vector64, b: Self::Vector64) -> Self::Vector64;
     /// Returns whether `a & mask` has a bit set.
     fn meets(self, a: Self::Vector64, mask: &[u32; 16]) -> bool;
     /// Returns a mask of the words in which at least one byte has its highest bit set.

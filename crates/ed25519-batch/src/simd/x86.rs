@@ -573,11 +573,6 @@ impl Bytes64 for Avx2 {
     }
 
     #[inline(always)]
-    fn and_bytes(self, a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
-        [self.and(a[0], b[0]), self.and(a[1], b[1])]
-    }
-
-    #[inline(always)]
     fn meets(self, [a, b]: [__m256i; 2], mask: &[u32; 16]) -> bool {
         let either =
             self.or(self.and(a, self.load_all_u32(mask)), self.and(b, self.load_all_u32(&mask[8..])));
@@ -744,11 +739,6 @@ impl Bytes64 for Avx512f {
             let next = _mm512_alignr_epi32::<1>(a, a);
             _mm512_or_si512(_mm512_srli_epi32::<16>(a), _mm512_slli_epi32::<16>(next))
         }
-    }
-
-    #[inline(always)]
-    fn and_bytes(self, a: __m512i, b: __m512i) -> __m512i {
-        self.and(a, b)
     }
 
     #[inline(always)]
