@@ -92,20 +92,79 @@ pub(super) fn candidates(
     keys: &[[u8; 32]],
     digests: &mut Vec<[u8; 32]>,
 ) -> Vec<usize> {
-    match matcher.target() {
-        Target::Key => matcher.candidates(keys),
-        Target::Fingerprint => {
-            let mut candidates = Vec::new();
-            for (part, keys) in keys.chunks(HASHED).enumerate() {
-                digests.resize(2 * keys.len(), [0; 32]);
-                let (plus, minus) = digests.split_at_mut(keys.len());
-                fingerprints(set, keys, [plus, minus]);
-                let matching = matcher.candidates(digests);
-                candidates.extend(matching.iter().map(|at| part * HASHED + at % keys.len()));
+    match (matcher.target(), matcher.fingerprint_filter()) {
+        (Target::Key, _) => matcher.candidates(keys),
+        (Target::Fingerprint, None) => by_fingerprint(set, matcher, keys, digests),
+        (Target::Fingerprint, Some(filter)) => {
+            let passing = filter.candidates(set, keys);
+            let some: Vec<[u8; 32]> = passing.iter().map(|at| keys[*at]).collect();
+            let matching = by_fingerprint(set, matcher, &some, digests);
+            matching.into_iter().map(|at| passing[at]).collect()
+        }
+    }
+}
+
+/// Does the same for keys whose fingerprints are searched.
+fn by_fingerprint(
+    set: InstructionSet,
+    matcher: &Matcher,
+    keys: &[[u8; 32]],
+    digests: &mut Vec<[u8; 32]>,
+) -> Vec<usize> {
+    let mut candidates = Vec::new();
+    for (part, keys) in keys.chunks(HASHED).enumerate() {
+        digests.resize(2 * keys.len(), [0; 32]);
+        let (plus, minus) = digests.split_at_mut(keys.len());
+        fingerprints(set, keys, [plus, minus]);
+        let matching = matcher.candidates(digests);
+        candidates.extend(matching.iter().map(|at| part * HASHED + at % keys.len()));
+    }
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates
+}
+
+#[cfg(test)]
+mod tests {
+    use ed25519_batch::simd::InstructionSet;
+
+    use super::*;
+    use crate::pattern::{Kind, MatchOptions, Pattern};
+
+    /// Searches six characters of each place of fingerprints with either sign. The matcher may find
+    /// them in the lanes that hash, or in bytes.
+    #[test]
+    fn a_part_of_any_fingerprint_is_found() {
+        let key = |number: u32| {
+            let mut key = [0; 32];
+            key[..4].copy_from_slice(&number.to_be_bytes());
+            key
+        };
+        let keys: Vec<[u8; 32]> = (0..700).map(key).collect();
+        let mut digests = [vec![[0; 32]; keys.len()], vec![[0; 32]; keys.len()]];
+        for (set, start) in
+            InstructionSet::every().into_iter().flat_map(|set| (0..38).map(move |at| (set, at)))
+        {
+            fingerprints(set, &keys, digests.each_mut().map(Vec::as_mut_slice));
+            let at = 18 * start;
+            let body = Target::Fingerprint.body(&digests[start % 2][at]);
+            let text = str::from_utf8(&body[start..start + 6]).unwrap();
+            let kinds: &[Kind] = match start {
+                0 => &[Kind::Anywhere, Kind::Prefix],
+                37 => &[Kind::Anywhere, Kind::Suffix],
+                _ => &[Kind::Anywhere],
+            };
+            for (kind, case_sensitive) in kinds.iter().flat_map(|kind| [(*kind, true), (*kind, false)]) {
+                let target = Target::Fingerprint;
+                let options = MatchOptions { kind, case_sensitive, target, ..MatchOptions::default() };
+                let patterns = [Pattern::new(text, options).unwrap()];
+                let matcher = Matcher::with_set(set, &patterns, [0]);
+                let expected: Vec<usize> = (0..keys.len())
+                    .filter(|at| digests.iter().any(|digests| matcher.is_match(&digests[*at])))
+                    .collect();
+                assert!(expected.contains(&at));
+                assert_eq!(candidates(set, &matcher, &keys, &mut Vec::new()), expected, "{text} at {start}");
             }
-            candidates.sort_unstable();
-            candidates.dedup();
-            candidates
         }
     }
 }

@@ -11,6 +11,7 @@ mod sha2_round;
 pub mod sha512;
 
 pub use chacha::ChaCha20;
+pub use sha256::{FingerprintFilter, MaskedBits};
 
 use crate::simd::{Halves as _, InstructionSet, with_set};
 

@@ -224,6 +224,7 @@ fn check_u32<S: Halves>(simd: S) {
         assert_eq!(halves(simd.splat_u32(left[0])), vec![left[0]; 2 * S::LANES]);
         assert_eq!(halves(simd.add_u32(a, b)), each(&|a, b| a.wrapping_add(b)));
         assert_eq!(halves(simd.sub_u32(a, b)), each(&|a, b| a.wrapping_sub(b)));
+        assert_eq!(halves(simd.min_u32(a, b)), each(&u32::min));
         assert_eq!(halves(simd.rotl_u32::<1>(a)), each(&|a, _| a.rotate_left(1)));
         assert_eq!(halves(simd.rotl_u32::<31>(a)), each(&|a, _| a.rotate_left(31)));
         assert_eq!(halves(simd.shr_u32::<0>(a)), each(&|a, _| a));

@@ -168,6 +168,8 @@ pub trait Halves: Words {
     fn add_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns the differences of the halves, modulo 2^32.
     fn sub_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Returns the smaller of each two halves, as numbers from 0 to 2^32 - 1.
+    fn min_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Rotates each half left by `N` bits, 1 to 31.
     fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each half right by `N` bits, 0 to 31, and fills with zeros.

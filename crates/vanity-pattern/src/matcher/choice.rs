@@ -15,6 +15,7 @@ use super::symbol_classes::SymbolClasses;
 use crate::odds::Place;
 use crate::syntax::Literal;
 use crate::wire::Target;
+use ed25519_batch::FingerprintFilter;
 use ed25519_batch::simd::InstructionSet;
 
 /// The exact look-ups at all places of a text, with both signs, for each number of characters that
@@ -64,6 +65,28 @@ pub(super) const MOST_WALKS: usize = 8;
 /// The most literals that are marked one by one in a pair bitmap. More of them would leave few
 /// bytes to reject, and each takes some microseconds.
 const MOST_LITERALS: usize = 4096;
+
+/// The most comparisons with a digest in the lanes that hash it. One literal that may be anywhere
+/// needs 37. With many more, the filters of bytes take less.
+const MOST_COMPARISONS: usize = 64;
+
+/// The largest share of digests that may pass in lanes. The others are hashed again.
+const MOST_DIGESTS: f64 = 0.004;
+
+/// Returns the filter of a list of `literals` alone that is tested in the lanes that hash
+/// fingerprints. `None` if it does not pay.
+pub(super) fn of_fingerprints<'a>(
+    set: InstructionSet,
+    literals: impl Iterator<Item = Literal<'a>> + Clone,
+) -> Option<FingerprintFilter> {
+    if !FingerprintFilter::is_fast(set) || literals.clone().nth(MOST_COMPARISONS).is_some() {
+        return None;
+    }
+    let needles: Vec<Needle> = literals.map(|literal| Needle::of(&literal)).collect();
+    let filter = FingerprintFilter::new(needles.iter().flat_map(Needle::bits_of_fingerprint));
+    let pays = filter.comparisons() <= MOST_COMPARISONS && filter.candidate_share() < MOST_DIGESTS;
+    pays.then_some(filter)
+}
 
 /// Chooses the filters of literals whose symbols are folded into `classes`: the prefilter, the
 /// four-grams, both or none. The exact test makes `look_ups` look-ups at each place, for at most

@@ -63,12 +63,14 @@ mod symbol_classes;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use self::choice::of_fingerprints;
 pub use self::device_filter::DeviceFilter;
 use self::dfa_scan::DfaScan;
 use self::expressions::Expressions;
 use self::literals::Literals;
 use crate::syntax::{Form, Pattern, PatternId};
 use crate::wire::{Bytes, Target};
+use ed25519_batch::FingerprintFilter;
 use ed25519_batch::simd::InstructionSet;
 
 /// A compiled list of patterns, all about the same [`Target`].
@@ -78,6 +80,7 @@ pub struct Matcher<'a> {
     target: Target,
     literals: Option<Literals<'a>>,
     expressions: Expressions,
+    in_lanes: Option<FingerprintFilter>,
 }
 
 impl<'a> Matcher<'a> {
@@ -123,11 +126,15 @@ impl<'a> Matcher<'a> {
                 Form::Regex(regex) => regexes.push((id, regex)),
             }
         }
+        let in_lanes = (target == Target::Fingerprint && regexes.is_empty())
+            .then(|| of_fingerprints(set, literals.iter().map(|id| patterns[*id].literal())))
+            .flatten();
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
             target,
             literals: (!literals.is_empty()).then(|| Literals::new(set, target, patterns, &literals)),
             expressions: Expressions::new(set, target, &regexes),
+            in_lanes,
         }
     }
 
@@ -163,6 +170,13 @@ impl<'a> Matcher<'a> {
         }
         self.expressions.write(&mut filter);
         filter
+    }
+
+    /// Returns the filter that every fingerprint passes that matches. It is tested in the lanes that
+    /// hash, so most fingerprints are never bytes. `None` if it does not pay.
+    #[must_use]
+    pub fn fingerprint_filter(&self) -> Option<&FingerprintFilter> {
+        self.in_lanes.as_ref()
     }
 
     /// Returns the indices of all elements of `batch` that match a pattern, in ascending order. The

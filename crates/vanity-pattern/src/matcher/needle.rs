@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use crate::odds::Place;
 use crate::syntax::Literal;
-use crate::wire::{BODY_LEN, Symbols};
+use crate::wire::{BODY_LEN, SYMBOL_BITS, Symbols, Target};
+use ed25519_batch::MaskedBits;
 
 /// Characters to search for: the symbols of each, and the positions where the first may be.
 #[derive(Clone)]
@@ -25,6 +26,27 @@ impl Needle {
             Place::Anywhere => 0..=last,
         };
         Self { symbols, starts }
+    }
+
+    /// Returns the bits that all texts of a fingerprint have that show the needle, for each position
+    /// where it may begin. Characters beyond two words of the digest do not count.
+    pub(super) fn bits_of_fingerprint(&self) -> impl Iterator<Item = MaskedBits> {
+        self.starts.clone().map(|start| {
+            let first = (SYMBOL_BITS * start / 32).min(6);
+            let mut bits = MaskedBits { first, mask: 0, value: 0 };
+            for (symbols, position) in self.symbols.iter().zip(start..) {
+                let symbols = symbols.and(Target::Fingerprint.symbols(position));
+                let values = || (0..64).filter(|value| symbols.has(*value));
+                let ones = values().fold(0x3f, |ones, value| ones & value);
+                let zeros = values().fold(0x3f, |zeros, value| zeros & !value);
+                // The bits after those of the character, which are 0 if it ends beyond the words.
+                let end = SYMBOL_BITS * (position + 1) - 32 * first;
+                let place = |bits: u8| (u128::from(bits) << 64 >> end) as u64;
+                bits.mask |= place(ones | zeros);
+                bits.value |= place(ones);
+            }
+            bits
+        })
     }
 
     /// Widens the needle, so that a text that shows either shows the needle: as long as the shorter

@@ -17,10 +17,13 @@
 
 mod arrays;
 mod block;
+mod filter;
 #[cfg(target_arch = "x86_64")]
 mod instructions;
 
 use self::block::{BLOCK, SIGN};
+use self::filter::Tested;
+pub use self::filter::{FingerprintFilter, MaskedBits};
 use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
 use crate::hash::sha2_round;
 use crate::simd::{Halves, unroll};
@@ -59,26 +62,57 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
         set.copy_from_slice(&all_set[..keys.len()]);
         return;
     }
+    each_vector(simd, keys, Use::Write([clear, set]));
+}
+
+/// Returns whether the lanes of these vectors hash.
+fn hashes_in_lanes<S: Halves>(simd: S) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if simd.sha256().is_some() {
+        return false;
+    }
+    let _ = simd;
+    S::LANES > 1
+}
+
+/// What the digests of a vector are for.
+enum Use<'a> {
+    /// Writes them, as [`of_both_signs`] does.
+    Write([&'a mut [[u8; 32]]; 2]),
+    /// Tests them with a filter.
+    Test(&'a FingerprintFilter, &'a mut Tested),
+}
+
+/// Hashes at least 2 `S::LANES` keys. The last vector may begin with keys that are hashed already.
+fn each_vector<S: Halves>(simd: S, keys: &[[u8; 32]], mut used: Use) {
+    let vector = 2 * S::LANES;
     simd.run(
         #[inline(always)]
         || {
             let (mut first, last) = (0, keys.len() - vector);
             loop {
                 let places = first..first + vector;
-                hash_vector(simd, &keys[places.clone()], [&mut clear[places.clone()], &mut set[places]]);
+                let words = hash_vector(simd, &keys[places.clone()]);
+                match &mut used {
+                    Use::Write([clear, set]) => {
+                        write(simd, &words[0], &mut clear[places.clone()]);
+                        write(simd, &words[1], &mut set[places]);
+                    }
+                    Use::Test(filter, tested) => filter.test(simd, &words, first.div_ceil(vector), tested),
+                }
                 if first == last {
                     break;
                 }
-                // The last vector may begin with keys that are hashed already.
                 first = last.min(first + vector);
             }
         },
     );
 }
 
-/// Does [`of_both_signs`] for 2 `S::LANES` keys.
+/// Returns the words of the digests of 2 `S::LANES` keys, with the sign 0 and with the sign 1, in
+/// the halves that [`blocks`] says.
 #[inline(always)]
-fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [[S::Word; 8]; 2] {
     let clear = blocks(simd, keys);
     let mut set = clear;
     set[12] = simd.or(clear[12], simd.splat_u32(SIGN));
@@ -94,14 +128,13 @@ fn hash_vector<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]];
     let schedules = [next_words(simd, clear), next_words(simd, set)];
     let blocks = [clear, set];
     if const { sha2_round::takes_turns::<S>() } {
-        let states = last_rounds(simd, common, blocks, schedules);
-        write(simd, &states[0], digests[0]);
-        write(simd, &states[1], digests[1]);
+        last_rounds(simd, common, blocks, schedules)
     } else {
+        let mut states = [common; 2];
         for of in 0..2 {
-            let [state] = last_rounds(simd, common, [blocks[of]], [schedules[of]]);
-            write(simd, &state, &mut *digests[of]);
+            [states[of]] = last_rounds(simd, common, [blocks[of]], [schedules[of]]);
         }
+        states
     }
 }
 

@@ -62,3 +62,59 @@ fn every_half_of_a_lane_hashes() {
 fn a_wrong_number_of_digests_panics() {
     of_both_signs(crate::simd::Scalar::plain(), &[[0; 32]; 2], [&mut [[0; 32]; 2], &mut [[0; 32]]]);
 }
+
+/// Returns bits of a digest that a filter may ask for: those of a random mask.
+fn masked(random: &mut impl rand_core::Rng, digest: &[u8; 32], ones: u32) -> MaskedBits {
+    let first = random.next_u32() as usize % 7;
+    let value = u64::from_be_bytes(*digest[4 * first..].first_chunk().unwrap());
+    let mut mask = 0_u64;
+    while mask.count_ones() < ones {
+        mask |= 1 << (random.next_u32() % 64);
+    }
+    MaskedBits { first, mask, value }
+}
+
+fn check_filter<S: Halves>(simd: S) {
+    let mut random = rand_chacha::ChaCha20Rng::from_seed([8; 32]);
+    let mut keys = vec![[0; 32]; 500];
+    random.fill_bytes(keys.as_flattened_mut());
+    let digests = digests(simd, &keys);
+    let has = |digest: &[u8; 32], bits: &MaskedBits| {
+        let words = u64::from_be_bytes(*digest[4 * bits.first..].first_chunk().unwrap());
+        (words ^ bits.value) & bits.mask == 0
+    };
+    let (mut by_chance, mut expected_by_chance) = (0, 0.0);
+    for number in 0..60 {
+        // The first filter lets nothing pass, and the second everything.
+        let bits: Vec<MaskedBits> = (0..number)
+            .map(|_| {
+                let digest = digests[random.next_u32() as usize % 2][random.next_u32() as usize % 500];
+                masked(&mut random, &digest, if number == 1 { 0 } else { 12 + number / 2 })
+            })
+            .collect();
+        let filter = FingerprintFilter::new(bits.iter().copied());
+        let passes = |at: usize| digests.iter().any(|digests| filter.passes(&digests[at]));
+        let shows = |at: usize| digests.iter().any(|digests| bits.iter().any(|bits| has(&digests[at], bits)));
+        for count in [0, 1, 2 * S::LANES - 1, 2 * S::LANES, 2 * S::LANES + 1, 500] {
+            let expected: Vec<usize> = (0..count).filter(|at| passes(*at)).collect();
+            assert_eq!(filter.candidates_by(simd, &keys[..count]), expected, "{count} keys");
+            assert!((0..count).all(|at| passes(at) || !shows(at)), "a digest is rejected");
+        }
+        if number > 1 {
+            by_chance += (0..500).filter(|at| passes(*at) && !shows(*at)).count();
+            expected_by_chance += 2.0 * 500.0 * filter.candidate_share();
+        }
+    }
+    assert!((by_chance as f64) < 1.5 * expected_by_chance, "{by_chance} instead of {expected_by_chance}");
+}
+
+#[test]
+fn a_filter_rejects_no_digest_that_has_the_bits() {
+    crate::simd::on_every_set!(check_filter);
+}
+
+#[test]
+#[should_panic(expected = "two words of a digest")]
+fn bits_beyond_the_digest_are_refused() {
+    let _ = FingerprintFilter::new([MaskedBits { first: 7, mask: 1, value: 1 }]);
+}

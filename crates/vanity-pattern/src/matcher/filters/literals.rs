@@ -14,6 +14,7 @@ use super::super::symbol_classes::{ClassText, SymbolClasses, UNUSED};
 use super::*;
 use crate::syntax::Literal;
 use crate::wire::Symbols;
+use ed25519_batch::FingerprintFilter;
 use ed25519_batch::simd::{InstructionSet, Scalar, with_set};
 
 /// Returns the values that a typed character stands for, by the definition of the options.
@@ -156,6 +157,10 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     let mut candidates = Vec::new();
     SequenceFilter::of(target, set, tables(&needles)).candidates(&batch, &mut |at| candidates.push(at));
     assert!(candidates.into_iter().eq(0..all.len()), "a text is rejected by its sequences");
+    if target == Target::Fingerprint {
+        let filter = FingerprintFilter::new(needles.iter().flat_map(Needle::bits_of_fingerprint));
+        assert!(batch.iter().all(|digest| filter.passes(digest)), "a fingerprint is rejected in lanes");
+    }
     let texts: Vec<Values> = all.iter().map(|(values, _)| *values).collect();
     assert_all_found(patterns, &texts, target);
     all.len()
