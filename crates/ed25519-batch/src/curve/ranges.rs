@@ -1,20 +1,16 @@
-//! Ranges from a seed to a table entry: the hash, the digits, and the sign of y.
+//! Ranges from a digest to a table entry: the scalar, the digits, and the sign of y.
 
 use super::addition::negate_y;
 use super::field::Portable;
 use super::table::Table;
 use crate::hash::sha512;
+use crate::simd::CacheLine;
 use crate::simd::model::interval::Interval;
 use crate::simd::model::ranges::{Ranges, Sums};
-use crate::simd::{CacheLine, Words};
 
-/// Returns the scalars of all seeds. The sums of the hash are modulo 2^64, as the standard says.
+/// Returns the scalars of all digests.
 fn scalars() -> [Interval; 4] {
-    const LANES: usize = <Ranges<true> as Words>::LANES;
-    let mut scalars = [Interval::any(); 4];
-    let all = std::slice::from_mut(&mut scalars);
-    sha512::scalars(Ranges::<true>(Sums::Wrapping), &[[0; 32]; LANES], all);
-    scalars
+    sha512::clamped(Ranges::<true>(Sums::Wrapping), [Interval::any(); 4])
 }
 
 #[test]

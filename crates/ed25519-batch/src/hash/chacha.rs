@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_lane_has_the_stream_of_its_block() {
-        crate::simd::on_every_set!(check);
+        crate::simd::on_every_common_set!(check);
     }
 
     #[test]

@@ -66,6 +66,6 @@ pub(crate) mod model;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
-pub(crate) use tests::on_every_set;
+pub(crate) use tests::{on_every_common_set, on_every_set};
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use x86::compiled_splits;

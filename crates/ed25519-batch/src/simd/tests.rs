@@ -19,18 +19,32 @@ pub(crate) fn on<T>(token: Result<T, Missing>, check: impl FnOnce(T)) {
 /// missing ones.
 macro_rules! on_every_set {
     ($check:ident) => {{
+        $crate::simd::tests::on_every_common_set!($check);
+        #[cfg(target_arch = "x86_64")]
+        {
+            use $crate::simd::tests::on;
+            use $crate::simd::{Avx512ifma, AvxIfma};
+            on(AvxIfma::detect(), $check);
+            on(Avx512ifma::detect(), $check);
+        }
+    }};
+}
+pub(crate) use on_every_set;
+
+/// Runs a check, generic in [`Halves`], with every set that is [`Halves::Common`]. The code that
+/// hashes is compiled for these alone.
+macro_rules! on_every_common_set {
+    ($check:ident) => {{
         use $crate::simd::Scalar;
         $check(Scalar::plain());
         $check(Scalar::detect());
         #[cfg(target_arch = "x86_64")]
         {
             use $crate::simd::tests::on;
-            use $crate::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
+            use $crate::simd::{Avx2, Avx512f};
             on(Avx2::detect(), $check);
             on(Avx2::detect().map(Avx2::without_sha256), $check);
-            on(AvxIfma::detect(), $check);
             on(Avx512f::detect(), $check);
-            on(Avx512ifma::detect(), $check);
         }
         #[cfg(target_arch = "aarch64")]
         {
@@ -41,7 +55,7 @@ macro_rules! on_every_set {
         }
     }};
 }
-pub(crate) use on_every_set;
+pub(crate) use on_every_common_set;
 
 /// Runs a check, generic in [`Madd52`], with every instruction set of the processor that has 52-bit
 /// products, and with those that emulate them. Names the missing ones.

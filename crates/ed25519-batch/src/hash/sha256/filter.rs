@@ -154,7 +154,7 @@ impl FingerprintFilter {
         let part = VECTORS * 2 * S::LANES;
         for (number, keys) in keys.chunks(part).enumerate() {
             let add = |at: usize| candidates.push(number * part + at);
-            if hashes_in_lanes(simd) && keys.len() >= 2 * S::LANES {
+            if const { S::LANES > 1 } && hashes_in_lanes(simd) && keys.len() >= 2 * S::LANES {
                 self.in_lanes(simd, keys, add);
             } else {
                 self.in_bytes(simd, keys, add);

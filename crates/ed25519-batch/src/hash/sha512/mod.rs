@@ -75,7 +75,7 @@ fn message<S: Words>(simd: S, seeds: &[[u8; 32]]) -> [S::Word; 4] {
 
 /// Returns the scalars of digests.
 #[inline(always)]
-fn clamped<S: Words>(simd: S, digest: [S::Word; 4]) -> [S::Word; 4] {
+pub(crate) fn clamped<S: Words>(simd: S, digest: [S::Word; 4]) -> [S::Word; 4] {
     let [a, b, c, d] = swap_bytes_of_each(simd, digest);
     let low = simd.and(a, simd.splat(!7));
     let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));

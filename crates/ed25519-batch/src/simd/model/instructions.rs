@@ -112,19 +112,16 @@ fn same_lanes(name: &str, lanes: &[u64], operands: &[[u64; 8]; 3], model: &dyn F
     }
 }
 
-/// Compares shifts by all numbers of bits, `BITS` and more.
-fn shifts<S: Words, const N: u32>(simd: S, a: S::Word, all: &[[u64; 8]; 3]) {
-    same(simd, "shl", simd.shl::<N>(a), all, |[a, ..]| a << N);
-    same(simd, "shr", simd.shr::<N>(a), all, |[a, ..]| a >> N);
-    if N > 0 {
-        // The method refuses 0.
-        same(simd, "rotr", simd.rotr::<N>(a), all, |[a, ..]| a.rotate_right(N));
-    }
+/// Returns `a`, shifted left, shifted right and rotated right by `N` bits.
+fn shifts<S: Words, const N: u32>(simd: S, a: S::Word) -> [S::Word; 3] {
+    // The rotation refuses 0.
+    [simd.shl::<N>(a), simd.shr::<N>(a), if N > 0 { simd.rotr::<N>(a) } else { a }]
 }
 
-macro_rules! every_shift {
-    ($simd:expr, $a:expr, $all:expr, $at:expr; $($n:literal)*) => {
-        match $at { $($n => shifts::<_, $n>($simd, $a, $all),)* _ => unreachable!() }
+/// Evaluates [`shifts`] by one of the numbers of bits.
+macro_rules! shifts_by {
+    ($simd:expr, $a:expr, $bits:expr; $($n:literal)*) => {
+        match $bits { $($n => shifts::<_, $n>($simd, $a),)* _ => unreachable!() }
     };
 }
 
@@ -150,9 +147,13 @@ fn check_words<S: Words>(simd: S) {
         let bits = round % 66;
         same(simd, "shl_by", simd.shl_by(a, bits), all, |[a, ..]| if bits < 64 { a << bits } else { 0 });
         same(simd, "shr_by", simd.shr_by(a, bits), all, |[a, ..]| if bits < 64 { a >> bits } else { 0 });
-        every_shift!(simd, a, all, round % 64;
+        let bits = round % 64;
+        let [up, down, around] = shifts_by!(simd, a, bits;
             0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
             32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63);
+        same(simd, "shl", up, all, |[a, ..]| a << bits);
+        same(simd, "shr", down, all, |[a, ..]| a >> bits);
+        same(simd, "rotr", around, all, |[a, ..]| a.rotate_right(bits));
         same(simd, "splat", simd.splat(all[0][0]), all, |_| all[0][0]);
         let mut halves = [0; 8];
         simd.store_u32(a, &mut halves);

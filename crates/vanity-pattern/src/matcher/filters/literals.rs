@@ -157,7 +157,8 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     let mut candidates = Vec::new();
     SequenceFilter::of(target, set, tables(&needles)).candidates(&batch, &mut |at| candidates.push(at));
     assert!(candidates.into_iter().eq(0..all.len()), "a text is rejected by its sequences");
-    if target == Target::Fingerprint {
+    // A longer list has none.
+    if target == Target::Fingerprint && needles.len() <= 64 {
         let filter = FingerprintFilter::new(needles.iter().flat_map(Needle::bits_of_fingerprint));
         assert!(batch.iter().all(|digest| filter.passes(digest)), "a fingerprint is rejected in lanes");
     }
