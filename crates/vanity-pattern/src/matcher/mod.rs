@@ -3,7 +3,8 @@
 //! A test takes a batch and calls back with its *candidates*, by their indices, in ascending order.
 //! It may let any element pass, but it never rejects bytes that show a pattern. The sign of x, the
 //! highest bit of a key, must be 0. A test lets the key pass if it shows a pattern with either
-//! sign. The candidates of one test are the batch of the next.
+//! sign. The candidates of one test are the batch of the next. Fingerprints that show no literal
+//! are rejected where they are hashed, if [`Matcher::fingerprint_filter`] pays.
 //!
 //! ```text
 //!                  batch of 32-byte keys or fingerprints
