@@ -28,7 +28,7 @@
 use super::needle::Needle;
 use super::prefilter::EachCandidate;
 use crate::wire::{BODY_LEN, Bytes, SIGN_POSITION, SIGN_VALUE, Target};
-use ed25519_batch::simd::{Bytes64, InstructionSet, OVERLAPPING, Words as _, with_set};
+use ed25519_batch::simd::{Bytes64, InstructionSet, OVERLAPPING, Scalar, with_set};
 
 /// The number of buckets: bits of a byte.
 const BUCKETS: usize = 8;
@@ -88,7 +88,16 @@ impl SequenceFilter {
 
     /// Calls `each` with every candidate.
     pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
-        with_set!(self.set, simd => simd.run(
+        with_set!(self.set, simd => self.candidates_on(simd, batch, each));
+    }
+
+    /// Does the same. It is compiled for the sets that look up at once, and for tests by one lane.
+    fn candidates_on<S: Bytes64>(&self, simd: S, batch: &[Bytes], each: EachCandidate) {
+        if const { S::LANES > 1 && !S::LOOKS_UP_AT_ONCE } {
+            self.candidates_on(Scalar::plain(), batch, each);
+            return;
+        }
+        simd.run(
             #[inline(always)]
             || match self.target {
                 Target::Key => self.candidates_by(
@@ -105,8 +114,8 @@ impl SequenceFilter {
                     #[inline(always)]
                     |bytes| values_of_fingerprint(simd, bytes),
                 ),
-            }
-        ));
+            },
+        );
     }
 
     /// Does the same. `values` returns the values of a text's characters.
