@@ -66,9 +66,9 @@ pub(super) const MOST_WALKS: usize = 8;
 /// bytes to reject, and each takes some microseconds.
 const MOST_LITERALS: usize = 4096;
 
-/// The most comparisons with a digest in the lanes that hash it. One literal that may be anywhere
-/// needs 37. With many more, the filters of bytes take less.
-const MOST_COMPARISONS: usize = 64;
+/// The most comparisons with a digest in the lanes that hash it. Six characters that may be anywhere
+/// need 38. With many more, the filters of bytes take less.
+pub(super) const MOST_COMPARISONS: usize = 64;
 
 /// The largest share of digests that may pass in lanes. The others are hashed again.
 const MOST_DIGESTS: f64 = 0.004;

@@ -6,6 +6,7 @@
 //! all characters that share a four-gram with a short literal. Elsewhere is a symbol of no literal:
 //! it is marked nowhere, so a text does not pass because of it.
 
+use super::super::choice::MOST_COMPARISONS;
 use super::super::four_gram_filter::FourGramFilter;
 use super::super::literals::Literals;
 use super::super::needle::{Needle, Positions};
@@ -158,7 +159,7 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     SequenceFilter::of(target, set, tables(&needles)).candidates(&batch, &mut |at| candidates.push(at));
     assert!(candidates.into_iter().eq(0..all.len()), "a text is rejected by its sequences");
     // A longer list has none.
-    if target == Target::Fingerprint && needles.len() <= 64 {
+    if target == Target::Fingerprint && needles.len() <= MOST_COMPARISONS {
         let filter = FingerprintFilter::new(needles.iter().flat_map(Needle::bits_of_fingerprint));
         assert!(batch.iter().all(|digest| filter.passes(digest)), "a fingerprint is rejected in lanes");
     }
