@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the tests of each claim that people rely on, with real tools and with the claimed counts, and prints a table.
-# usage: proof.sh [LINE...]           all tests, in more than an hour; needs nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
+# usage: proof.sh [LINE...]           all tests, in hours; needs nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
 #        proof.sh --short [LINE...]   tests that `cargo test` does not run in this way, in minutes
 #        proof.sh --list              runs nothing, and prints what the full form runs: the table in docs/PROOF.md
-# With numbers of lines, both forms run only these lines. The full form tests the release build, and without numbers it
-# writes its table to target/proof-results.txt. Tests of number ranges run in the checked build as well.
+# With numbers of lines, both forms run only these lines. The full form tests the release build, and enters its rows in
+# target/proof-results.txt, beside those of other lines of the same commit. Tests of number ranges run in the checked
+# build as well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -15,7 +16,7 @@ case ${1-} in
 esac
 lines=" $* "
 for line; do
-    [[ -z $list && $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
+    [[ -z $list && $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
 done
 
 if [ "$list" ]; then unset CARGO_TARGET_DIR; fi
@@ -52,6 +53,9 @@ wanted() { [ "$lines" = '  ' ] || [[ $lines = *" $1 "* ]]; }
 # enter CELL...: adds a row to the table, and prints it.
 enter() { { printf '|'; printf ' %s |' "$@"; echo; } | if [ "$list" ]; then cat >> "$rows"; else tee -a "$rows"; fi; }
 
+# took START: prints the time since START, and the day.
+took() { printf '%s s on %s' "$((SECONDS - $1))" "$(date -u +%Y-%m-%d)"; }
+
 # shown NUMBER WHAT COUNT COMMAND...: runs the command. It must run at least one test, and all must pass. The row
 # says NOT RUN if a test did not find something that it needs.
 shown() {
@@ -73,7 +77,7 @@ shown() {
         fi
         if [ "$passed" = 0 ]; then result="**FAILED**: no test ran"; failures=$((failures + 1)); fi
     fi
-    enter "$number" "$what" "$count" "$result" "$((SECONDS - start)) s"
+    enter "$number" "$what" "$count" "$result" "$(took "$start")"
 }
 
 # more NUMBER WHAT COUNT COMMAND...: the same for tests that `cargo test` runs in the same way. The short form runs
@@ -87,28 +91,32 @@ absent() {
     gaps=$((gaps + 1))
 }
 
-# beside NUMBER NAME COMMAND...: starts a command in the background. It ends if this script is interrupted.
-declare -A hour
-beside() {
-    local name=$2
-    wanted "$1" || return 0
-    shift 2
-    if [ "$list" ]; then hour[$name]="\`$(shortened "$@")\`"; return; fi
-    nice "$@" > "$logs/$name.log" 2>&1 &
-    hour[$name]=$!
+# hour NUMBER WHAT NAME COUNT COMMAND...: starts a command that takes an hour, as soon as a processor has no other such
+# command. COUNT is an awk program that prints the count from its log.
+hours=()
+hour() {
+    local number=$1 what=$2 name=$3 count=$4
+    wanted "$number" || return 0
+    shift 4
+    if [ "$list" ]; then enter "$number" "$what" - "\`$(shortened "$@")\`"; return; fi
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    { start=$SECONDS; "$@" || touch "$logs/$name.failed"; took "$start" > "$logs/$name.time"; } > "$logs/$name.log" 2>&1 &
+    hours+=("$number" "$what" "$name" "$count")
+}
+
+# enter_hours: waits for these commands, and enters their rows.
+enter_hours() {
+    wait
+    set -- ${hours[@]+"${hours[@]}"}
+    while [ $# != 0 ]; do
+        local result=passed count
+        if [ -e "$logs/$3.failed" ]; then result="**FAILED**: $logs/$3.log"; failures=$((failures + 1)); fi
+        count=$(awk "$4" "$logs/$3.log")
+        enter "$1" "$2" "${count:-none}" "$result" "$(cat "$logs/$3.time")"
+        shift 4
+    done
 }
 trap 'trap - TERM; kill 0' INT TERM
-
-# awaited NUMBER WHAT NAME COUNT: waits for a command in the background, which must succeed. COUNT is an awk program
-# that prints the count from its log.
-awaited() {
-    local result=passed count
-    wanted "$1" || return 0
-    if [ "$list" ]; then enter "$1" "$2" '-' "${hour[$3]}"; return; fi
-    if ! wait "${hour[$3]}"; then result="**FAILED**: $logs/$3.log"; failures=$((failures + 1)); fi
-    count=$(awk "$4" "$logs/$3.log")
-    enter "$1" "$2" "${count:-none}" "$result" 'in the background'
-}
 
 # new_machine: runs the README's first commands and its PEM example in a fresh clone. CARGO_HOME is empty but for
 # the settings of cargo's registries.
@@ -171,24 +179,6 @@ if [ "$list" ]; then
     printf '| line | what is shown | count | command |\n| --- | --- | --- | --- |\n'
 else
     printf '| line | what is shown | count | result | time |\n| --- | --- | --- | --- | --- |\n' | tee "$rows"
-fi
-
-# Tests that take an hour run in the background, at low priority. Fuzzing begins with the inputs in fuzz/corpus.
-targets=$(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml)
-if [ "$fuzz" ]; then
-    for target in $targets; do
-        corpora=("$logs/corpus/$target")
-        if [ ! "$list" ]; then mkdir -p "${corpora[0]}"; fi
-        if [ -d "fuzz/corpus/$target" ]; then corpora+=("fuzz/corpus/$target"); fi
-        beside 5 "$target" cargo +nightly fuzz run -s none "$target" "${corpora[@]}" -- -len_control=0 -max_len=1000 -max_total_time=3600
-    done
-fi
-if [ "$full" ]; then
-    beside 9 soak env VANITY_SOAK=3600 cargo test --release --test all -- --nocapture soak::
-fi
-if [ "$miri" ]; then
-    beside 4 miri env -u VANITY_REQUIRE MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
-        cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 fi
 
 more 1 'the vectors of RFC 8032 and NIST, in every lane and with every engine' 'all' unit key:: sha512 chacha self_test
@@ -299,22 +289,31 @@ more 36 'slow calls and locks of other processes: nothing overtakes, nothing is 
 more 37 'a process that is stopped, signals that were ignored: rates, times and statuses stay true' all tests blocked time_in signals_that
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
-for target in $targets; do
+# Fuzzing begins with the inputs in fuzz/corpus.
+for target in $(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml); do
     if [ "$fuzz" ]; then
-        awaited 5 "fuzzing: $target" "$target" \
-            '/^Done [0-9]* runs in [0-9]* second/ { printf "%d executions, %d s, %d a second", $2, $5, $2 / $5 }'
+        corpora=("$logs/corpus/$target")
+        if [ ! "$list" ]; then mkdir -p "${corpora[0]}"; fi
+        if [ -d "fuzz/corpus/$target" ]; then corpora+=("fuzz/corpus/$target"); fi
+        hour 5 "fuzzing: $target" "$target" \
+            '/^Done [0-9]* runs in [0-9]* second/ { printf "%d executions, %d s, %d a second", $2, $5, $2 / $5 }' \
+            cargo +nightly fuzz run -s none "$target" "${corpora[@]}" -- -len_control=0 -max_len=1000 -max_total_time=3600
     elif [ "$full" ]; then
         absent 5 "fuzzing: $target" 'no cargo-fuzz, or no nightly Rust'
     fi
 done
 if [ "$miri" ]; then
-    awaited 4 'the portable engine'"'"'s parts under Miri' miri '/^test result: ok/ { print $4 " tests with small counts" }'
+    hour 4 'the portable engine'"'"'s parts under Miri' miri '/^test result: ok/ { print $4 " tests with small counts" }' \
+        env -u VANITY_REQUIRE MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
+        cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd::
 elif [ "$full" ]; then
     absent 4 'the portable engine'"'"'s parts under Miri' 'no Miri for nightly Rust'
 fi
 if [ "$full" ]; then
-    awaited 9 'in a long search every key is right, and memory does not grow' soak '/ keys right, / { sub(/^test .* \.\.\. /, ""); print }'
+    hour 9 'in a long search every key is right, and memory does not grow' soak '/ keys right, / { sub(/^test .* \.\.\. /, ""); print }' \
+        env VANITY_SOAK=3600 cargo test --release --test all -- --nocapture soak::
 fi
+enter_hours
 
 # Timed tests run last, when nothing else runs.
 more 16 'SIGINT, SIGTERM and SIGHUP end a search within a second and keep what was found' all with VANITY_TIMED=1 tests files a_signal a_hangup
@@ -328,15 +327,19 @@ fi
 # sorted: prints the rows in the order of the lines.
 sorted() { sort -t'|' -k2,2n -s; }
 if [ "$list" ]; then sorted < "$rows"; exit; fi
-if [ "$full" ] && [ "$lines" = '  ' ]; then
+if [ "$full" ]; then
+    results=$target/proof-results.txt
     changed=$([ -z "$(git status --porcelain)" ] || printf ' with changes')
-    {
-        printf 'commit %s%s\n' "$(git rev-parse HEAD)" "$changed"
-        printf '%s, %s, %s threads, instruction sets tested: portable%s, %s\n\n' "$(date -u +%Y-%m-%d)" \
-            "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "${sets:+, ${sets//,/, }}" "$(rustc --version)"
-        head -2 "$rows"
-        tail -n +3 "$rows" | sorted
-    } > "$target/proof-results.txt"
+    about=$(printf 'commit %s%s\n%s, %s threads, instruction sets tested: portable%s, %s' "$(git rev-parse HEAD)" "$changed" \
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "${sets:+, ${sets//,/, }}" "$(rustc --version)")
+    if [ ! "$changed" ] && [ "$lines" != '  ' ] && [ "$(head -2 "$results" 2>/dev/null)" = "$about" ]; then
+        # Rows of other lines stay.
+        awk -F'|' -v lines="$lines" 'NR > 5 { line = $2; gsub(/ /, "", line); if (!index(lines, " " line " ")) print }' "$results" > "$logs/kept"
+    fi
+    { printf '%s\n\n' "$about"; head -2 "$rows"; { tail -n +3 "$rows"; cat "$logs/kept" 2>/dev/null; } | sorted; } > "$logs/results"
+    mv "$logs/results" "$results"
+    missing=$(comm -23 <("$0" --list | cut -d'|' -f2 | sort -u) <(cut -d'|' -f2 "$results" | sort -u) | grep '[0-9-] ' | sort -n | paste -sd' ')
+    if [ "$missing" ]; then echo; echo "lines that $results does not have:$missing"; fi
 fi
 echo
 if [ "$gaps" != 0 ]; then echo "$gaps rows say NOT RUN"; fi
