@@ -190,6 +190,19 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn a_log_with_lines_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::TempDir::new().unwrap();
+        let lines = lines(&directory);
+        std::fs::write(lines.path(), "a\n").unwrap();
+        std::fs::set_permissions(lines.path(), std::fs::Permissions::from_mode(0o400)).unwrap();
+        // Only root can open it for appending.
+        drop(hold(&lines));
+        assert_eq!(std::fs::metadata(lines.path()).unwrap().permissions().mode() & 0o777, 0o400);
+    }
+
+    #[test]
     fn processes_do_not_mix_their_lines() {
         let directory = tempfile::TempDir::new().unwrap();
         let lines = lines(&directory);

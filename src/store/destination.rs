@@ -271,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_is_tried_with_enough_bytes_for_a_pair() {
+        let (seed, public) = key();
+        for text in [0, 1, 100, 10_000] {
+            let comment = "x".repeat(text);
+            let demands = Demands { text, allow_exposed: false };
+            let [private, public_line, ledger_line] = demands.with_ledger();
+            assert_eq!(demands.of_pair(), [private, public_line]);
+            assert!(public.line(&comment).len() < public_line);
+            // It has the pattern, and the names of both files.
+            assert!(ledger_line > 2 * text);
+            for format in [Format::Openssh, Format::Pkcs8, Format::Ppk] {
+                let written = seed.private_text(format, &comment, None).unwrap().len();
+                // An encrypted key has a salt and the parameters of its cipher, too.
+                assert!(written + 256 < private, "{format:?}, {text} bytes: {written} bytes");
+            }
+        }
+    }
+
+    #[test]
     fn a_stream_keeps_nothing() {
         let (seed, public) = key();
         Destination::Stream.prepare(Demands::default()).unwrap();
@@ -322,6 +341,13 @@ mod tests {
         assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
         let error = Destination::Directory("/proc".into()).prepare(Demands::default()).unwrap_err();
         assert!(error.to_string().starts_with("cannot create files in '/proc': "), "{error}");
+    }
+
+    #[test]
+    fn a_missing_directory_of_ssh_is_made_for_the_owner_alone() {
+        let of_ssh = std::env::home_dir().unwrap().join(".ssh");
+        let hint = StoreError::NoDirectory(of_ssh).hint().unwrap();
+        assert!(hint.starts_with("create it first: mkdir -m 700 "), "{hint}");
     }
 
     #[test]

@@ -46,7 +46,13 @@ fn is_without_locks(error: &io::Error) -> bool {
 #[cfg(target_os = "linux")]
 pub(super) fn holder(file: &File) -> Option<u32> {
     let inode = std::os::unix::fs::MetadataExt::ino(&file.metadata().ok()?);
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    holder_in(&std::fs::read_to_string("/proc/locks").ok()?, inode)
+}
+
+/// Returns the process that has locked a file, by the lines of `/proc/locks`. They have 0 for a
+/// process of another namespace, such as that of a container.
+#[cfg(target_os = "linux")]
+fn holder_in(locks: &str, inode: u64) -> Option<u32> {
     // `1: FLOCK  ADVISORY  WRITE 123 08:01:456 0 EOF`. A process that waits has `->` before `FLOCK`.
     locks.lines().find_map(|line| {
         let [_, "FLOCK", _, _, process, place, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
@@ -96,12 +102,28 @@ mod tests {
         let tries = Cell::new(0);
         let third = || {
             tries.set(tries.get() + 1);
-            if tries.get() < 3 { Err(TryLockError::WouldBlock) } else { Ok(()) }
+            match tries.get() {
+                1 => Err(TryLockError::WouldBlock),
+                2 => Err(TryLockError::Error(Errno::INTR.into())),
+                _ => Ok(()),
+            }
         };
         assert!(lock_in_time(MOMENT, third).unwrap());
         assert_eq!(tries.get(), 3);
         let failing = |errno: Errno| lock_in_time(MOMENT, move || Err(TryLockError::Error(errno.into())));
         assert!(failing(Errno::NOLCK).unwrap());
         assert!(failing(Errno::IO).is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_a_process_that_has_the_lock_and_a_number_here_is_its_holder() {
+        let locks = "1: FLOCK  ADVISORY  WRITE 7 08:01:455 0 EOF\n\
+            2: POSIX  ADVISORY  WRITE 8 08:01:456 0 EOF\n\
+            3: FLOCK  ADVISORY  WRITE 0 08:01:457 0 EOF\n\
+            4: FLOCK  ADVISORY  WRITE 9 08:01:456 0 EOF\n\
+            4: -> FLOCK  ADVISORY  WRITE 10 08:01:456 0 EOF\n";
+        let holders = [455, 456, 457, 458].map(|inode| holder_in(locks, inode));
+        assert_eq!(holders, [Some(7), Some(9), None, None]);
     }
 }

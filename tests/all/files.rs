@@ -29,6 +29,8 @@ fn modes_do_not_depend_on_the_umask() {
         };
         in_shell("-d", &keys);
         assert_eq!(mode(&keys), 0o700, "umask {umask}");
+        let bits = u32::from_str_radix(umask, 8).unwrap();
+        assert_eq!(mode(&keys.join(program::LEDGER)), 0o644 & !bits | 0o600, "umask {umask}");
         in_shell("-o", &keys.join("id_x"));
         in_shell("-o", &keys.join("key.pem"));
         let privates = privates(&keys);
@@ -189,11 +191,13 @@ fn a_directory_that_can_be_written_and_not_read_is_named() {
     let directory = TempDir::new().unwrap();
     let keys = directory.path().join("keys");
     fs::create_dir(&keys).unwrap();
-    for (path, mode) in [(directory.path(), 0o711), (&keys, 0o733)] {
+    let closed = directory.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    for (path, mode) in [(directory.path(), 0o711), (&keys, 0o733), (&closed, 0o500)] {
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
     }
     let is_root = rustix::process::geteuid().is_root();
-    for args in [["-o", "id_x"], ["-d", "."]] {
+    for args in [["-o", "id_x"], ["-d", "."], ["-d", "../closed"]] {
         let mut search = command(&setpriv);
         if is_root {
             search.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
@@ -204,8 +208,9 @@ fn a_directory_that_can_be_written_and_not_read_is_named() {
             return;
         }
         assert_eq!(ran.status, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains("can be written but not read"), "{ran:?}");
-        assert!(ran.stderr.contains("\nhint: run chmod u+r "), "{ran:?}");
+        let is_closed = args[1] == "../closed";
+        assert_eq!(ran.stderr.contains("can be written but not read"), !is_closed, "{ran:?}");
+        assert_eq!(ran.stderr.contains("\nhint: run chmod u+r "), !is_closed, "{ran:?}");
     }
 }
 
