@@ -16,7 +16,7 @@ case ${1-} in
 esac
 lines=" $* "
 for line; do
-    [[ -z $list && $line =~ ^[1-9][0-9]?$ ]] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
+    [[ -z $list && $line =~ ^([1-9][0-9]?|-)$ ]] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
 done
 
 if [ "$list" ]; then unset CARGO_TARGET_DIR; fi
@@ -290,16 +290,16 @@ more 37 'a process that is stopped, signals that were ignored: rates, times and 
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
 # Fuzzing begins with the inputs in fuzz/corpus.
-for target in $(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml); do
+for fuzzed in $(sed -n 's/^path = "fuzz_targets\/\(.*\)\.rs"/\1/p' fuzz/Cargo.toml); do
     if [ "$fuzz" ]; then
-        corpora=("$logs/corpus/$target")
+        corpora=("$logs/corpus/$fuzzed")
         if [ ! "$list" ]; then mkdir -p "${corpora[0]}"; fi
-        if [ -d "fuzz/corpus/$target" ]; then corpora+=("fuzz/corpus/$target"); fi
-        hour 5 "fuzzing: $target" "$target" \
+        if [ -d "fuzz/corpus/$fuzzed" ]; then corpora+=("fuzz/corpus/$fuzzed"); fi
+        hour 5 "fuzzing: $fuzzed" "$fuzzed" \
             '/^Done [0-9]* runs in [0-9]* second/ { printf "%d executions, %d s, %d a second", $2, $5, $2 / $5 }' \
-            cargo +nightly fuzz run -s none "$target" "${corpora[@]}" -- -len_control=0 -max_len=1000 -max_total_time=3600
+            cargo +nightly fuzz run -s none "$fuzzed" "${corpora[@]}" -- -len_control=0 -max_len=1000 -max_total_time=3600
     elif [ "$full" ]; then
-        absent 5 "fuzzing: $target" 'no cargo-fuzz, or no nightly Rust'
+        absent 5 "fuzzing: $fuzzed" 'no cargo-fuzz, or no nightly Rust'
     fi
 done
 if [ "$miri" ]; then
@@ -338,7 +338,7 @@ if [ "$full" ]; then
     fi
     { printf '%s\n\n' "$about"; head -2 "$rows"; { tail -n +3 "$rows"; cat "$logs/kept" 2>/dev/null; } | sorted; } > "$logs/results"
     mv "$logs/results" "$results"
-    missing=$(comm -23 <("$0" --list | cut -d'|' -f2 | sort -u) <(cut -d'|' -f2 "$results" | sort -u) | grep '[0-9-] ' | sort -n | paste -sd' ')
+    missing=$(comm -23 <(./proof.sh --list | cut -d'|' -f2 | sort -u) <(cut -d'|' -f2 "$results" | sort -u) | sort -n | paste -sd' ' | tr -s ' ')
     if [ "$missing" ]; then echo; echo "lines that $results does not have:$missing"; fi
 fi
 echo
