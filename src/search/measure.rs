@@ -221,8 +221,8 @@ impl Observer for WarmUp {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::*;
     use crate::engine::{self, Hit, SeedSource, Worker};
@@ -238,6 +238,7 @@ mod tests {
         assert_eq!(measured[0].engine, "reference");
         assert_eq!(measured[0].ratio, Spread { min: 1.0, median: 1.0, max: 1.0 });
         assert!(measured[0].rate.min > 0.0 && measured[0].rate.min <= measured[0].rate.max);
+        assert_eq!(measured[0].one_thread, None, "a single thread is not measured again");
 
         stop.request(Signal::Terminate);
         let stopped = measure.compare(&engines, Duration::from_secs(60));
@@ -286,6 +287,47 @@ mod tests {
         assert_eq!(measure.fastest(vec![reference(), idle()]).unwrap().name(), "reference");
         assert_eq!(measure.fastest(vec![idle(), reference()]).unwrap().name(), "reference");
         assert_eq!(measure.fastest(vec![idle()]).unwrap().name(), "late");
+    }
+
+    /// An engine that has settled after three searches.
+    struct Slow(Box<dyn Engine>, AtomicUsize);
+
+    impl Engine for Slow {
+        fn name(&self) -> &'static str {
+            "slow"
+        }
+
+        fn worker(&self) -> Box<dyn Worker + '_> {
+            self.1.fetch_add(1, Relaxed);
+            self.0.worker()
+        }
+
+        fn is_settled(&self) -> bool {
+            self.1.load(Relaxed) >= 3
+        }
+    }
+
+    #[test]
+    fn an_engine_settles_before_it_is_measured() {
+        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
+        let stop = Stop::new();
+        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
+        let reference = engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
+        let slow = Slow(reference, AtomicUsize::new(0));
+        measure.settle(&slow).unwrap();
+        assert_eq!(slow.1.load(Relaxed), 3);
+        measure.settle(&slow).unwrap();
+        assert_eq!(slow.1.into_inner(), 3, "it has settled already");
+    }
+
+    #[test]
+    fn a_warm_up_ends_with_the_first_progress_after_it() {
+        let seconds = Duration::from_secs;
+        let mut warm = WarmUp { length: seconds(2), end: Progress::NONE };
+        for elapsed in [1, 2, 3] {
+            warm.progress(&Progress { attempts: 0, elapsed: seconds(elapsed) }).unwrap();
+        }
+        assert_eq!(warm.end.elapsed, seconds(2));
     }
 
     #[test]

@@ -157,6 +157,21 @@ impl Remaining {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pattern::MatchOptions;
+
+    #[test]
+    fn the_expected_attempts_are_those_of_the_pattern_that_decides() {
+        let patterns = ["abc", "abcd"].map(|text| Pattern::new(text, MatchOptions::default()).unwrap());
+        let [short, long] = [&patterns[0], &patterns[1]].map(|pattern| pattern.odds().expected_attempts());
+        for (quota, attempts) in [
+            (Quota::Each(3), 3.0 * long),
+            (Quota::Any(3), 3.0 * short),
+            (Quota::Left(vec![3, 2]), 2.0 * long),
+            (Quota::Left(vec![3, 0]), 3.0 * short),
+        ] {
+            assert_eq!(quota.expected_attempts(&patterns), attempts);
+        }
+    }
 
     #[test]
     fn each_pattern_gets_its_own_count() {

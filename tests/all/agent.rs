@@ -399,8 +399,12 @@ fn a_key_that_nothing_takes_is_reported_as_lost() {
             Reply::Close
         })
     });
-    let ran = run(&mut place.program(&["--agent", "-q", "ab"]));
+    let home = place.directory.path().join("gone");
+    let ran = run(place.program(&["--agent", "-q", "ab"]).env("HOME", &home));
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+    for tried in ["./", home.to_str().unwrap()] {
+        assert!(ran.stderr.contains(&format!(", and cannot write '{tried}")), "{}", ran.stderr);
+    }
     assert!(ran.stderr.starts_with("error: the agent closed the connection, and cannot "), "{}", ran.stderr);
     assert!(ran.stderr.contains("\nhint: the key that was just found is lost; "), "{}", ran.stderr);
 }

@@ -125,6 +125,18 @@ fn encrypted_keys_count_without_a_passphrase_and_a_note_says_so() {
 }
 
 #[test]
+fn a_sound_directory_causes_one_line_for_each_pattern_that_has_keys() {
+    let place = Place::new();
+    place.find(&["Ab"]);
+    // The largest number of threads causes no line either.
+    let most = vanity_ed25519::search::max_threads().to_string();
+    let ran = succeed(&mut place.command(&["-t", &most, "-n", "2", "Ab", "Ba"]));
+    let lines: Vec<&str> = ran.stderr.lines().take_while(|line| !line.starts_with("found ")).collect();
+    let expected = ["'Ab' already has 1 of 2 keys", "Ab: 1 in 24.3", "Ba: 1 in 24.3", "any of 2: 1 in 12.7"];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn encrypted_pkcs8_is_opened_if_a_passphrase_is_given() {
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
@@ -161,6 +173,7 @@ fn a_typed_passphrase_opens_existing_keys() {
     assert_eq!(status, Some(0), "{shown}");
     assert_eq!(shown.matches(PROMPT).count(), 1, "{shown}");
     assert!(shown.contains("'Ab' already has 1 of 2 keys"), "{shown}");
+    assert!(!shown.contains("cannot be checked"), "{shown}");
     assert_eq!(place.find(&[&pkcs8[..], &["-n", "2"]].concat()).1.len(), 0);
 }
 

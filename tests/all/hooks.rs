@@ -4,9 +4,9 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -294,23 +294,27 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
     }
 }
 
-/// A terminal sends Ctrl-C to the command, too. It ends, and no other begins.
+/// A terminal sends Ctrl-C to the command, too. It ends, and no other begins, not even if our own signal
+/// comes a little later.
 #[test]
 fn ctrl_c_in_a_terminal_ends_the_command_that_runs() {
     let directory = TempDir::new().unwrap();
-    let slow = "echo \"$VANITY_PATTERN\" >> log; exec sleep 600";
+    let slow = "echo $$ >> log; exec sleep 600";
     let mut search = search(directory.path(), slow, &["-t", "1", "-n", "15", "ab", "-d", "keys"]);
-    let mut child = program::start(search.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()));
+    let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while line != "waiting for 15 commands; Ctrl-C ends the waiting\n" {
         line.clear();
         assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
     }
-    while log(directory.path()).is_empty() {
+    while !log(directory.path()).ends_with('\n') {
         std::thread::yield_now();
     }
-    rustix::process::kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    let process = log(directory.path());
+    kill_process(Pid::from_raw(process.trim_end().parse().unwrap()).unwrap(), Signal::INT).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    signal(&child, Signal::INT);
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -322,7 +326,17 @@ fn ctrl_c_in_a_terminal_ends_the_command_that_runs() {
              error: did not run 14 commands, for {quoted}, 4 more\n"
         )
     );
-    assert_eq!(log(directory.path()), "ab\n");
+    assert_eq!(log(directory.path()), process, "no other has begun");
+}
+
+#[test]
+fn a_command_that_fails_is_reported_while_the_search_goes_on() {
+    let directory = TempDir::new().unwrap();
+    let mut search = search(directory.path(), "exit 3", &["-q", "-d", "keys", "ab", NEVER]);
+    let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "error: the command for 'ab' failed: exit status: 3\n");
 }
 
 /// A command begins like a program that a shell starts: no signal is blocked, and SIGPIPE ends it.
@@ -373,10 +387,10 @@ fn a_command_whose_data_is_too_long_is_refused_before_the_search() {
 #[test]
 fn beside_objects_the_output_of_a_command_has_a_prefix() {
     let directory = TempDir::new().unwrap();
-    let command = "echo '{1'; echo '{2' >&2; printf '{3'; (sleep 60 &) ";
+    let command = "echo '{1'; echo '{2' >&2; printf '{3'; (sleep 0.1; printf '{4'; sleep 60) & ";
     let args = ["-q", "--progress", "json", "-o", "id_x", "ab"];
     let ran = succeed(&mut search(directory.path(), command, &args));
     let lines: Vec<&str> =
         ran.stderr.lines().filter(|line| !line.starts_with("{\"type\":\"progress\"")).collect();
-    assert_eq!(lines, ["command: {1", "command: {2", "command: {3"]);
+    assert_eq!(lines, ["command: {1", "command: {2", "command: {3{4"]);
 }

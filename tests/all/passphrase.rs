@@ -203,8 +203,9 @@ fn a_passphrase_can_come_through_a_pipe() {
         "printf 'correct horse\\n' | \"$0\" \"$@\" --passphrase-file -",
         "\"$0\" \"$@\" --passphrase-file <(printf 'correct horse\\n')",
         "\"$0\" \"$@\" --passphrase-file /dev/fd/3 3<<<'correct horse'",
-        // This writer is slow, and goes on after the passphrase.
-        "(printf 'correct '; sleep 0.2; printf 'horse\\n'; sleep 0.2) | \"$0\" \"$@\" --passphrase-file -",
+        // This writer is slow, and stays until the key is there.
+        "(printf 'correct '; sleep 0.2; printf 'horse\\n'; until [ -e \"${!#}\" ]; do sleep 0.05; done) | \
+         \"$0\" \"$@\" --passphrase-file -",
     ]
     .into_iter()
     .enumerate()

@@ -668,6 +668,8 @@ fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
             while !stop.is_noticed() {
                 std::thread::yield_now();
             }
+            // Less than the time that is left to finds, and more than the preparer waits at once.
+            std::thread::sleep(GRACE / 4);
             drop(guard);
             runs.join().unwrap()
         });
