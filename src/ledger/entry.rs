@@ -230,7 +230,15 @@ mod tests {
                     \"also\":[{\"pattern\":\"b\",\"kind\":\"word\"}]}\n";
         assert_eq!(entry.lines(), line);
         let more = line.replace("\"leet\"", "\"new\":{\"a\":[1]},\"leet\"");
-        assert_eq!(Entry::read(more.trim_end().as_bytes()), Some(entry), "a field of a later version");
+        assert_eq!(
+            Entry::read(more.trim_end().as_bytes()),
+            Some(entry.clone()),
+            "a field of a later version"
+        );
+        // One pattern alone has no list of others.
+        let single = Entry { patterns: vec![entry.patterns[0].clone()], ..entry };
+        let (start, _) = line.split_once(",\"also\"").unwrap();
+        assert_eq!(single.lines(), format!("{start}}}\n"));
     }
 
     #[test]

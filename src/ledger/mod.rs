@@ -373,3 +373,28 @@ impl<'a> Requests<'a> {
         entry.patterns.iter().filter_map(id).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_missing_unless_the_file_and_the_key_are_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let entry = |file: &str, key: &str| {
+            let line = format!(
+                "{{\"pattern\":\"a\",\"kind\":\"word\",\"case_sensitive\":false,\"leet\":false,\"in\":\"key\",\
+                 \"public_key\":\"ssh-ed25519 {key}\",\"fingerprint\":\"SHA256:{key}\",\"file\":\"{file}\",\
+                 \"time\":\"2027-01-15T08:00:00Z\"}}"
+            );
+            Entry::read(line.as_bytes()).unwrap()
+        };
+        let ledger = Ledger::new(directory.path());
+        let mut held = ledger.hold_at_once().unwrap().unwrap();
+        Ledger::append(&mut held, &[entry("a", "x")]).unwrap();
+        let entries = vec![entry("a", "x"), entry("a", "y"), entry("b", "x")];
+        Ledger::append_missing(&mut held, entries.clone()).unwrap();
+        let lines = held.read(entry::LONGEST).unwrap().map(|line| Entry::read(&line.unwrap()).unwrap());
+        assert!(lines.eq(entries));
+    }
+}

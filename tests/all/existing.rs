@@ -165,16 +165,21 @@ fn a_typed_passphrase_opens_existing_keys() {
     let place = Place::new();
     let pkcs8 = ["--passphrase-file", "pw", "--format", "pkcs8", "Ab"];
     place.find(&pkcs8);
-    let line = "exec \"$P\" -d keys --passphrase --format pkcs8 -n 2 Ab";
+    // This key needs no passphrase to count, and the ledger does not have it.
+    let ledger = fs::read(place.keys().join(LEDGER)).unwrap();
+    place.find(&[&ENCRYPT[..], &["-n", "2", "Ab"]].concat());
+    fs::write(place.keys().join(LEDGER), ledger).unwrap();
+    let line = "exec \"$P\" -d keys --passphrase --format pkcs8 -n 3 Ab";
     let mut typist = Typist::start(&script, place.outer.path(), line);
     typist.answer(PROMPT, "secret\n");
     typist.answer(AGAIN, "secret\n");
     let (status, shown) = typist.end();
     assert_eq!(status, Some(0), "{shown}");
     assert_eq!(shown.matches(PROMPT).count(), 1, "{shown}");
-    assert!(shown.contains("'Ab' already has 1 of 2 keys"), "{shown}");
+    assert!(shown.contains("'Ab' already has 2 of 3 keys"), "{shown}");
+    assert!(shown.contains("1 key was missing from "), "{shown}");
     assert!(!shown.contains("cannot be checked"), "{shown}");
-    assert_eq!(place.find(&[&pkcs8[..], &["-n", "2"]].concat()).1.len(), 0);
+    assert_eq!(place.find(&[&pkcs8[..], &["-n", "3"]].concat()).1.len(), 0);
 }
 
 #[test]

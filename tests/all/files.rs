@@ -407,5 +407,7 @@ fn a_directory_that_vanishes_ends_the_search_with_an_error() {
     assert_eq!(ended.status, Some(1), "{stderr}");
     assert!(stderr.contains("error: ") && stderr.contains(&*keys.to_string_lossy()), "{stderr}");
     assert!(!stderr.contains("panicked") && !stderr.contains("keys tried"), "{stderr}");
+    let first = stderr.lines().find(|line| line.starts_with("error: ")).unwrap();
+    assert_eq!(stderr.matches(first).count(), 1, "{stderr}");
     assert_eq!(names(directory.path()), ["moved"]);
 }

@@ -173,6 +173,8 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
         ("kill -9 $$", "signal: 9 (SIGKILL)"),
         ("no-such-program", "exit status: 127"),
         ("if", "exit status: 2"),
+        // No signal of our own follows.
+        ("sleep 0.2; kill -INT $$", "signal: 2 (SIGINT)"),
     ]
     .into_iter()
     .enumerate()

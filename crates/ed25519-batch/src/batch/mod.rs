@@ -222,6 +222,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_worker_uses_the_table_of_its_turn_and_no_other() {
+        let field = Portable(Scalar::plain());
+        let back_end = fixed(field, Table::new(field, 28), 64);
+        assert!(back_end.is_settled() && !back_end.take_wrong_table());
+        let mut worker = back_end.batch_worker();
+        let turn = Turn::of(128, Arc::new(Table::new(field, 21)));
+        worker.buffers.change(&turn);
+        assert_eq!((worker.buffers.seeds.len(), worker.buffers.keys.len()), (128, 128));
+        assert_eq!(Arc::strong_count(&turn.table), 2, "the worker holds it, too");
+    }
+
+    #[test]
+    fn a_wrong_table_is_reported() {
+        let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_keys(1e18) };
+        let is_first = |_, table: &Arc<Table>| table.layout().len() >= 28;
+        let field = Portable(Scalar::detect());
+        let back_end = BackEnd { field, tuner: Tuner::new(field, Sizes::new(sizing), is_first) };
+        assert!(!back_end.is_settled() && !back_end.take_wrong_table());
+        let mut worker = back_end.batch_worker();
+        while !back_end.take_wrong_table() {
+            worker.batch(&mut |_| {}, &mut |_, _| {});
+        }
+    }
+
     /// Derives the keys of a batch, with the sign of x cleared.
     type Derive = Box<dyn FnMut(&[[u8; 32]]) -> Vec<[u8; 32]>>;
 
