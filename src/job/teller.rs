@@ -261,3 +261,134 @@ impl Drop for Close<'_> {
         self.0.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reporter whose reader may be slow or gone.
+    struct Report<'a> {
+        /// Whether the telling of something has begun.
+        has_begun: &'a AtomicBool,
+        /// Returns once the reader has read.
+        reads: &'a (dyn Fn() + Sync),
+        /// The number of results.
+        results: usize,
+    }
+
+    impl Report<'_> {
+        fn read(&self) {
+            self.has_begun.store(true, Relaxed);
+            (self.reads)();
+        }
+
+        fn result(&mut self) -> io::Result<()> {
+            self.results += 1;
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    impl Reporter for Report<'_> {
+        fn odds(&mut self) {}
+        fn rate(&mut self, _: Rate, _: &dyn Fn() -> bool) -> io::Result<()> {
+            self.result()
+        }
+        fn nothing_missing(&mut self) -> io::Result<()> {
+            self.result()
+        }
+        fn found(&mut self, _: &PublicFind, _: Delivered, _: Option<&Added>) -> io::Result<()> {
+            self.result()
+        }
+        fn progress(&mut self, _: &Progress) {
+            self.read();
+        }
+        fn notice(&mut self, _: &Notice) {
+            self.read();
+        }
+        fn failure(&mut self, _: &str) {}
+        fn show(&mut self, _: &str) {}
+        fn summary(&mut self, _: &Summary) -> io::Result<()> {
+            self.result()
+        }
+    }
+
+    /// Runs `test` beside a thread that tells. Returns the number of results.
+    fn with_reader(reads: &(dyn Fn() + Sync), test: impl FnOnce(&Teller, &dyn Fn())) -> usize {
+        let (teller, has_begun) = (Teller::default(), AtomicBool::new(false));
+        let mut report = Report { has_begun: &has_begun, reads, results: 0 };
+        std::thread::scope(|scope| {
+            let _close = Close(&teller);
+            scope.spawn(|| teller.listen(&mut report));
+            test(&teller, &|| {
+                while !has_begun.load(Relaxed) {
+                    std::thread::yield_now();
+                }
+            });
+        });
+        report.results
+    }
+
+    #[test]
+    fn what_is_being_told_is_not_told_yet() {
+        let tell: [&dyn Fn(&Teller); 2] =
+            [&|teller| teller.notice(Notice::info("text")), &|teller| teller.progress(&Progress::NONE)];
+        for tell in tell {
+            let has_read = AtomicBool::new(false);
+            let reads = || {
+                while !has_read.load(Relaxed) {
+                    std::thread::yield_now();
+                }
+            };
+            with_reader(&reads, |teller, await_beginning| {
+                tell(teller);
+                await_beginning();
+                let told = teller.wait(&Stop::new(), Some(Duration::ZERO));
+                has_read.store(true, Relaxed);
+                assert!(matches!(told, Told::NotInTime(None)));
+                assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
+            });
+        }
+    }
+
+    #[test]
+    fn after_a_signal_a_reader_has_a_moment() {
+        let stop = Stop::new();
+        let reads = || {
+            while !stop.is_signalled() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(GRACE / 8);
+        };
+        with_reader(&reads, |teller, await_beginning| {
+            teller.notice(Notice::info("text"));
+            await_beginning();
+            stop.request(Signal::Interrupt);
+            assert!(matches!(teller.wait(&stop, None), Told::All));
+        });
+    }
+
+    #[test]
+    fn after_a_failed_write_there_are_no_results() {
+        let results = with_reader(&|| {}, |teller, _| {
+            teller.tell(Event::NothingMissing);
+            teller.tell(Event::NothingMissing);
+            assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
+            assert!(matches!(teller.check(), Err(JobError::Stdout(..))) && teller.check().is_ok());
+        });
+        assert_eq!(results, 1);
+    }
+
+    #[test]
+    fn untold_keys_are_counted_by_their_places() {
+        let file = PathBuf::from("id");
+        let places = [
+            KeyPlace::Agent,
+            KeyPlace::File(file.clone()),
+            KeyPlace::Stdout,
+            KeyPlace::Agent,
+            KeyPlace::Stdout,
+        ];
+        let untold = Untold::of(places);
+        assert_eq!((untold.files, untold.in_agent, untold.lost), (vec![file], 2, 2));
+    }
+}
