@@ -221,6 +221,68 @@ mod tests {
         assert_eq!(judge(Duel::new(1000, 1000, 3), constant(300.0, 200.0)), (true, 3), "not sooner");
     }
 
+    /// Returns the verdict after this number of pairs, if the turns and the batches of the challenger
+    /// have these differences.
+    fn verdict(pairs: usize, of_turns: f64, of_batches: f64) -> Option<bool> {
+        let turns = [vec![0.0; pairs + 1], vec![of_turns; pairs]];
+        Duel { turns, batches: [vec![0.0], vec![of_batches]], ..Duel::new(1000, 1000, 1) }.verdict()
+    }
+
+    #[test]
+    fn turns_and_batches_must_agree_and_more_pairs_show_smaller_differences() {
+        for (pairs, loses, wins) in [
+            (1, 0.08, -0.15),
+            (2, 0.02, -0.08),
+            (3, -0.005, -0.05),
+            (4, -0.01, -0.025),
+            (5, -0.01, -0.025),
+            (6, -0.01, -0.015),
+            (7, -0.01, -0.015),
+        ] {
+            for (bound, beyond) in [(loses, Some(false)), (wins, Some(true))] {
+                let step = if beyond == Some(true) { -0.001 } else { 0.001 };
+                assert_eq!(verdict(pairs, bound + step, bound + step), beyond, "{pairs}");
+                assert_eq!(verdict(pairs, bound + step, bound - step), None, "{pairs}");
+                assert_eq!(verdict(pairs, bound - step, bound + step), None, "{pairs}");
+            }
+        }
+        assert_eq!(verdict(MOST_PAIRS, -0.011, -0.011), Some(true));
+        assert_eq!(verdict(MOST_PAIRS, -0.011, -0.009), Some(false));
+        // A turn of the challenger is compared with the turns before and after it.
+        let turns = [vec![0.0, 0.4], vec![0.0]];
+        let slower = Duel { turns, batches: [vec![0.0], vec![-0.2]], ..Duel::new(1000, 1000, 1) };
+        assert_eq!(slower.verdict(), Some(true));
+    }
+
+    #[test]
+    fn a_turn_ends_after_its_time_and_counts_its_own_batches() {
+        // The batches of a turn, if each takes this time in milliseconds.
+        for (time, batches) in [(1, 10), (4, 3), (20, 3)] {
+            // No table is read, so every batch counts.
+            let mut duel = Duel::new(0, 0, 1);
+            let mut figures = Vec::new();
+            // In each turn a key takes longer than in the one before.
+            for keys in [1000, 995, 990] {
+                let time = Duration::from_millis(time);
+                let batch = Timing { keys, time, yardstick: TIME };
+                let next: Vec<Next> =
+                    (1..=batches).map(|number| duel.count(batch, 0, number * time)).collect();
+                let (last, before) = next.split_last().unwrap();
+                assert!(before.iter().all(|next| *next == Next::Continue) && *last != Next::Continue);
+                figures.push(batch.cost());
+            }
+            assert_eq!(duel.turns, [vec![figures[0], figures[2]], vec![figures[1]]]);
+        }
+    }
+
+    #[test]
+    fn a_fast_batch_counts_and_not_the_fastest() {
+        for (figures, place) in [(1, 0), (2, 0), (4, 1), (10, 3)] {
+            let figures: Vec<f64> = (0..figures).rev().map(f64::from).collect();
+            assert_eq!(fast(&figures), f64::from(place));
+        }
+    }
+
     #[test]
     fn interrupted_batches_do_not_count() {
         let mut alike = constant(300.0, 280.0);

@@ -261,6 +261,7 @@ fn challengers_take_two_percent_of_the_time() {
             [simulation.choice.share_spent(); 4]
         });
         for (name, shares) in shares {
+            assert!(shares.iter().all(|[share, ..]| *share > 0.0), "{name}: none challenges");
             assert_most(&name, shares.iter().map(|[share, ..]| *share), 0.02, 1.0);
         }
     }
