@@ -351,6 +351,15 @@ mod tests {
     }
 
     #[test]
+    fn a_broken_link_is_named_as_one() {
+        let outer = TempDir::new().unwrap();
+        let link = outer.path().join("link");
+        symlink("gone", &link).unwrap();
+        let hint = StoreError::NoDirectory(link).hint().unwrap();
+        assert!(hint.starts_with("it is a broken link: "), "{hint}");
+    }
+
+    #[test]
     fn a_directory_is_made_for_the_owner_alone_but_its_parents_are_not() {
         let directory = TempDir::new().unwrap();
         let path = |name: &str| directory.path().join(name);

@@ -174,6 +174,27 @@ fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
     Some(missed)
 }
 
+/// A disk may refuse to make a name durable. A file system that has no such call is another matter.
+#[test]
+fn a_directory_that_cannot_be_synced_is_an_error() {
+    let Some(strace) = strace() else { return };
+    let search = |error: &str, call: usize| {
+        let directory = TempDir::new().unwrap();
+        let inject = format!("inject=fsync:error={error}:when={call}");
+        run(command(&strace)
+            .args(["-f", "-qq", "-e", "trace=fsync", "-e", &inject, "-o", "/dev/null"])
+            .args([executable(), "-t", "1", "ab", "-o"])
+            .arg(directory.path().join("id_x")))
+    };
+    let is_named = |call: &usize| {
+        let ran = search("EIO", *call);
+        ran.status == Some(1) && ran.stderr.contains("error: cannot sync the directory '")
+    };
+    let call = (1..10).find(is_named).unwrap();
+    let ran = search("EINVAL", call);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+}
+
 #[test]
 fn without_randomness_no_key_is_made() {
     let check = |private: &Path| drop(check_pair(private));

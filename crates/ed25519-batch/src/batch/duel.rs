@@ -281,6 +281,7 @@ mod tests {
             let figures: Vec<f64> = (0..figures).rev().map(f64::from).collect();
             assert_eq!(fast(&figures), f64::from(place));
         }
+        assert_eq!([median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0])], [2.0, 2.5]);
     }
 
     #[test]

@@ -304,6 +304,18 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_counts_if_its_time_is_due() {
+        let tuner = tuner(|_, _| true);
+        std::thread::sleep(Duration::from_millis(2));
+        for (due, is_due) in [(0, true), (1, true), (u64::MAX, false)] {
+            tuner.due.store(due, Relaxed);
+            assert_eq!(tuner.is_due(), is_due, "{due}");
+        }
+        // 0 says that every batch counts.
+        assert_eq!([0, 999, 2_500_000].map(|time| milliseconds(Duration::from_micros(time))), [1, 1, 2500]);
+    }
+
+    #[test]
     fn a_table_that_computes_wrong_keys_is_never_used() {
         let tuner = tuner(|_, table| table.layout().len() >= 28);
         let turns = work(&tuner);
