@@ -264,6 +264,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sizes::Size;
     use super::*;
     use crate::Sizing;
     use crate::curve::Portable;
@@ -301,6 +302,34 @@ mod tests {
         assert!(turns.len() > 4 && !tuner.take_wrong_table());
         assert_eq!((windows(&tuner.turn()), tuner.best().0), (21, 21), "the largest within the limit");
         assert!(tuner.due.load(Relaxed) > 0, "it rests");
+    }
+
+    #[test]
+    fn only_tables_that_leave_no_room_are_dropped() {
+        let field = Portable(Scalar::plain());
+        let each = [63, 60, 58, 55].map(Size::of);
+        let bytes = each.map(|size| size.bytes);
+        // The best table is the first, and the third is wanted.
+        for (most_together, left) in [
+            (bytes.iter().sum(), [true, true, false, true]),
+            (bytes.iter().sum::<usize>() - 1, [true, false, false, true]),
+            (bytes[0] + bytes[2] + bytes[3] - 1, [true, false, false, false]),
+        ] {
+            let sizes = Sizes { each: each.to_vec(), first: 0, most_together, keys: 64 };
+            let tuner = Tuner::new(field, sizes, |_, _| true);
+            let mut state = tuner.lock();
+            for at in [1, 3] {
+                state.tables[at] = Some(Arc::new(Table::new(field, each[at].windows)));
+            }
+            let batch = Timing { keys: 64, time: Duration::ZERO, yardstick: Duration::ZERO };
+            state.starting = 2;
+            assert!(matches!(state.take_builder(2), Ok(None)), "not at the start of a search");
+            assert_eq!([0; 2].map(|_| state.count(batch, Duration::ZERO)), [false, true]);
+            assert!(matches!(state.take_builder(2), Ok(Some(_))));
+            assert!(matches!(state.take_builder(2), Ok(None)), "another worker has it");
+            let is_left: Vec<bool> = state.tables.iter().map(Option::is_some).collect();
+            assert_eq!(is_left, left);
+        }
     }
 
     #[test]
