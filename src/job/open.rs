@@ -146,3 +146,18 @@ pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -
 fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
     patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_names_the_threads_if_there_are_fewer_than_wanted() {
+        let most = max_threads();
+        for (wanted, notices) in [(NonZeroUsize::MIN, 0), (most, 0), (most.saturating_add(1), 1)] {
+            let mut said = Vec::new();
+            assert_eq!(usable_threads(wanted, &mut said), wanted.min(most));
+            assert_eq!(said.len(), notices, "{wanted}");
+        }
+    }
+}

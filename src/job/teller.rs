@@ -379,6 +379,16 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_for_a_reporter_that_is_gone() {
+        let (teller, has_begun) = (Teller::default(), AtomicBool::new(false));
+        let mut report = Report { has_begun: &has_begun, reads: &|| panic!("expected"), results: 0 };
+        teller.notice(Notice::info("text"));
+        std::thread::scope(|scope| scope.spawn(|| teller.listen(&mut report)).join().unwrap_err());
+        teller.notice(Notice::info("more"));
+        assert!(matches!(teller.wait(&Stop::new(), Some(Duration::ZERO)), Told::All));
+    }
+
+    #[test]
     fn untold_keys_are_counted_by_their_places() {
         let file = PathBuf::from("id");
         let places = [
