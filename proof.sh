@@ -241,7 +241,7 @@ more 12 'no secret in the environment, the arguments and the open files of a com
     tests hooks a_command_never without_files
 more 13 'existing files are refused and stay as they are' all unit unusable_files taken_name
 more 13 'existing files, and places that take no files, are refused before a search' all tests files existing_files a_directory_that_takes a_file_size_limit
-more 14 'a key is durable before it is reported, by the order of system calls' all tests observed a_key_is_durable keys_that_are_kept
+more 14 'a key is durable before it is reported, by the order of system calls' all tests observed keys_are_durable a_directory_that_cannot
 keys=$(of 1000 10000) kills=$(of 20 200)
 more 15 'kill -9 at random moments of a batch loses no reported key' "$kills kills, $keys keys" \
     with VANITY_KEYS="$keys" VANITY_KILLS="$kills" tests batch kills
