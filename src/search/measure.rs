@@ -228,12 +228,23 @@ mod tests {
     use crate::engine::{self, Hit, SeedSource, Worker};
     use crate::pattern::{MatchOptions, Matcher};
 
+    fn patterns() -> [Pattern; 1] {
+        [Pattern::new("vanity", MatchOptions::default()).unwrap()]
+    }
+
+    fn one_thread<'a>(patterns: &'a [Pattern], stop: &'a Stop) -> Measure<'a> {
+        Measure { patterns, threads: NonZeroUsize::MIN, stop }
+    }
+
+    fn reference() -> Box<dyn Engine> {
+        engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()
+    }
+
     #[test]
     fn the_baseline_measured_against_itself_is_one() {
-        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
-        let stop = Stop::new();
-        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-        let engines = [engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()];
+        let (patterns, stop) = (patterns(), Stop::new());
+        let measure = one_thread(&patterns, &stop);
+        let engines = [reference()];
         let measured = measure.compare(&engines, Duration::from_millis(100)).unwrap();
         assert_eq!(measured[0].engine, "reference");
         assert_eq!(measured[0].ratio, Spread { min: 1.0, median: 1.0, max: 1.0 });
@@ -268,21 +279,17 @@ mod tests {
 
     #[test]
     fn no_attempts_give_no_rate() {
-        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
-        let stop = Stop::new();
-        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-        let reference = engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
-        let late = Late(reference, AtomicBool::new(true));
+        let (patterns, stop) = (patterns(), Stop::new());
+        let measure = one_thread(&patterns, &stop);
+        let late = Late(reference(), AtomicBool::new(true));
         assert!(measure.rate(&late, Duration::from_millis(50)).unwrap() > 0.0);
         assert!(!late.1.into_inner());
     }
 
     #[test]
     fn an_engine_that_tries_nothing_is_not_the_fastest() {
-        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
-        let stop = Stop::new();
-        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-        let reference = || engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
+        let (patterns, stop) = (patterns(), Stop::new());
+        let measure = one_thread(&patterns, &stop);
         let idle = || -> Box<dyn Engine> { Box::new(Late(reference(), AtomicBool::new(true))) };
         assert_eq!(measure.fastest(vec![reference(), idle()]).unwrap().name(), "reference");
         assert_eq!(measure.fastest(vec![idle(), reference()]).unwrap().name(), "reference");
@@ -309,11 +316,9 @@ mod tests {
 
     #[test]
     fn an_engine_settles_before_it_is_measured() {
-        let patterns = [Pattern::new("vanity", MatchOptions::default()).unwrap()];
-        let stop = Stop::new();
-        let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-        let reference = engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap();
-        let slow = Slow(reference, AtomicUsize::new(0));
+        let (patterns, stop) = (patterns(), Stop::new());
+        let measure = one_thread(&patterns, &stop);
+        let slow = Slow(reference(), AtomicUsize::new(0));
         measure.settle(&slow).unwrap();
         assert_eq!(slow.1.load(Relaxed), 3);
         measure.settle(&slow).unwrap();
