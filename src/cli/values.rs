@@ -64,8 +64,9 @@ pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
 }
 
 pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
-    whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS)
-        .map_err(|error| error.hint("without --threads, the program uses all available processors"))
+    whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS).map_err(|error| {
+        error.hint("-t, or --threads, sets the worker threads; without it, all processors work")
+    })
 }
 
 /// Returns the number of threads of a command line without `--threads`.

@@ -9,6 +9,8 @@ use crate::key::{Format, PublicKey};
 use crate::store::Kept;
 use serde_json::Value;
 
+use super::number::limit;
+
 /// Returns the next steps with a key in files. `is_in_agent` is whether the agent has it, too.
 pub(super) fn with_files(kept: &Kept, is_in_agent: bool) -> Vec<String> {
     let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
@@ -57,7 +59,7 @@ pub(super) fn with_stdout(key: &str, format: Format) -> String {
 
 /// Returns the line about a key that the agent took.
 pub(super) fn added(constraints: Constraints) -> String {
-    let time = |seconds: NonZeroU32| humantime::format_duration(Duration::from_secs(seconds.get().into()));
+    let time = |seconds: NonZeroU32| limit(Duration::from_secs(seconds.get().into()));
     let drops = constraints.lifetime.map(|seconds| format!("drops it after {}", time(seconds)));
     let asks = constraints.confirm.then(|| "asks before each use".to_owned());
     match [drops, asks].into_iter().flatten().collect::<Vec<_>>().join(" and ") {

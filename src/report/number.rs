@@ -81,9 +81,19 @@ pub(super) fn clock(elapsed: Duration) -> String {
     }
 }
 
-/// Formats a limit that the user has set: `1h 30m`.
+/// Formats a limit that the user has set, exactly: `1 h 30 min`.
 pub(super) fn limit(limit: Duration) -> String {
-    humantime::format_duration(limit).to_string()
+    let (seconds, nanos) = (limit.as_secs(), u64::from(limit.subsec_nanos()));
+    let parts = [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+        (nanos / 1_000_000, "ms"),
+        (nanos / 1000 % 1000, "us"),
+        (nanos % 1000, "ns"),
+    ];
+    let parts = parts.into_iter().filter(|(number, _)| *number != 0);
+    parts.map(|(number, unit)| format!("{} {unit}", grouped(number))).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the lines of a table. All columns but the last are aligned to the right. While the table
@@ -139,6 +149,13 @@ mod tests {
         let shown = [0.0, 1e-9, 0.004, 0.05, 0.632, 0.985, 0.9951, 0.99999].map(percent);
         let expected = ["0%", "below 0.01%", "0.40%", "5.0%", "63%", "98%", "99.5%", "above 99.9%"];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn limits() {
+        let shown = [1e-6, 0.25, 5.0, 60.0, 5_400.0, 86_400_001.0]
+            .map(|seconds| limit(Duration::from_secs_f64(seconds)));
+        assert_eq!(shown, ["1 us", "250 ms", "5 s", "1 min", "1 h 30 min", "24,000 h 1 s"]);
     }
 
     #[test]

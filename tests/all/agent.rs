@@ -135,7 +135,7 @@ fn the_agent_drops_a_key_after_its_lifetime() {
     let place = Place::new();
     let Some(agent) = place.agent() else { return };
     let ran = succeed(&mut place.program(&["--agent", "--lifetime", "2s", "ab"]));
-    assert!(ran.stderr.contains("private key in the agent, which drops it after 2s\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("private key in the agent, which drops it after 2 s\n"), "{}", ran.stderr);
     assert_eq!(agent.lines(), ran.stdout);
     succeed(&mut place.program(&["--agent", "--lifetime", "1h", "ab"]));
     let deadline = Instant::now() + Duration::from_secs(30);

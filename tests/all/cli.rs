@@ -19,7 +19,7 @@ use vanity_ed25519::engine::Sizing;
 fn a_request_that_contradicts_itself_is_refused() {
     let directory = TempDir::new().unwrap();
     for (args, complaint) in [
-        (&["--nonsense", "ab"][..], "unexpected argument '--nonsense'"),
+        (&["--nonsense", "ab"][..], "there is no option --nonsense"),
         (&["--prefix", "--suffix", "ab"], "'--prefix' cannot be used with '--suffix'"),
         (&["--leet", "--regex", "ab"], "'--leet' cannot be used with '--regex'"),
         (&["-o", "x", "-d", "y", "ab"], "'--output <PATH>' cannot be used with '--output-dir <DIR>'"),
