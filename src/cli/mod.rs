@@ -172,7 +172,7 @@ fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanErr
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], options, threads);
     }
     Err(Diagnostic::new("no pattern was given: write the text that the key must contain")
-        .hint("for example `vanity-ed25519 abc > key.pem`; --help lists all options")
+        .hint("for example `vanity-ed25519 -o id_alice alice`; --help lists all options")
         .into())
 }
 
