@@ -148,7 +148,7 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
         let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
-    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error, typed)) {
+    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error)) {
         Some(diagnostic) => diagnostic.into(),
         None => PlanError::Usage(usage::usage(error)),
     })
