@@ -124,7 +124,7 @@ fn check_complaint(diagnostic: &str, name: &str, bytes: &[u8]) {
         assert!((1..=line.chars().count() + 1).contains(&column), "{diagnostic}");
     } else {
         assert!(
-            problem.starts_with(name) || problem.contains(" patterns cannot be searched"),
+            problem.starts_with(&format!("'{name}'")) || problem.contains(" patterns cannot be searched"),
             "{diagnostic}"
         );
     }
