@@ -41,7 +41,7 @@ impl Needle {
                 let zeros = values().fold(0x3f, |zeros, value| zeros & !value);
                 // The bits after those of the character, which are 0 if it ends beyond the words.
                 let end = SYMBOL_BITS * (position + 1) - 32 * first;
-                let place = |bits: u8| (u128::from(bits) << 64 >> end) as u64;
+                let place = |bits: u8| (u128::from(bits) << 64).checked_shr(end as u32).unwrap_or(0) as u64;
                 bits.mask |= place(ones | zeros);
                 bits.value |= place(ones);
             }
@@ -124,6 +124,17 @@ impl Positions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `/` is the symbol 63, so each of its bits is 1.
+    #[test]
+    fn characters_beyond_two_words_of_a_fingerprint_do_not_count() {
+        for len in 1..=BODY_LEN {
+            let needle = Needle { symbols: vec![Symbols::of(b'/'); len], starts: 0..=0 };
+            let bits: Vec<MaskedBits> = needle.bits_of_fingerprint().collect();
+            let ones = u64::MAX.checked_shl(64_u32.saturating_sub(6 * len as u32)).unwrap();
+            assert_eq!(bits, [MaskedBits { first: 0, mask: ones, value: ones }], "{len} characters");
+        }
+    }
 
     #[test]
     fn starts_are_a_set_of_positions() {
