@@ -65,7 +65,7 @@ pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
 
 pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
     whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS).map_err(|error| {
-        error.hint("-t, or --threads, sets the worker threads; without it, all processors work")
+        error.hint("-t, or --threads, sets the worker threads; without it, all available processors work")
     })
 }
 
