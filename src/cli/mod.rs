@@ -148,7 +148,9 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
         let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
-    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error)) {
+    // The other diagnostics can repeat a word.
+    encryption::check_typed(typed)?;
+    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error, typed)) {
         Some(diagnostic) => diagnostic.into(),
         None => PlanError::Usage(usage::usage(error)),
     })

@@ -1,11 +1,13 @@
 //! Diagnostics about the command line as clap reads it: about values, about options that do not
 //! exist, and clap's own.
 
+use std::ffi::OsString;
+
 use crate::escape::escaped;
 use crate::plan::{Diagnostic, Usage};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::values::quoted;
+use super::values::{quoted, quoted_os};
 
 /// Options that do not exist, and what to use in their place.
 const OTHERS: [(&[&str], &str); 23] = [
@@ -69,7 +71,7 @@ const OTHERS: [(&[&str], &str); 23] = [
 
 /// Returns a diagnostic if clap's `error` would repeat what was typed, which clap does not escape, or if
 /// clap does not say what is wrong.
-pub(super) fn diagnostic(error: &clap::Error) -> Option<Diagnostic> {
+pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -88,10 +90,10 @@ pub(super) fn diagnostic(error: &clap::Error) -> Option<Diagnostic> {
             let nearest = text(ContextKind::SuggestedValue).map(|near| format!("the nearest is {near}"));
             Some(Diagnostic::new(problem).hints(nearest))
         }
-        ErrorKind::InvalidUtf8 => Some(
-            Diagnostic::new("the value of an option is not UTF-8 text")
-                .hint("only names of files and commands can be other bytes"),
-        ),
+        ErrorKind::InvalidUtf8 => {
+            let word = typed.iter().find(|word| word.to_str().is_none())?;
+            Some(Diagnostic::new(format!("{} is not UTF-8 text", quoted_os(word))))
+        }
         ErrorKind::TooManyValues => {
             Some(Diagnostic::new(format!("{} takes no value", text(ContextKind::InvalidArg)?)))
         }
