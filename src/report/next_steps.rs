@@ -92,8 +92,10 @@ pub(super) fn add_host(found: &mut Value, host: &str, key: &PublicKey) {
 /// Returns the next steps with the key of a host.
 pub(super) fn with_host_key(host: &str, kept: &Kept) -> [String; 3] {
     let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
+    let is_found = kept.private_file.file_name().is_some_and(|name| name == "ssh_host_ed25519_key");
+    let named = if is_found { "" } else { "name it in a HostKey line of sshd_config, " };
     [
-        format!("  install it     copy {private} and {public} to /etc/ssh as root, and restart sshd"),
+        format!("  install it     copy {private} and {public} to /etc/ssh as root, {named}and restart sshd"),
         "  trust it       append the line of known_hosts to ~/.ssh/known_hosts of each user".to_owned(),
         format!("  publish it     put the SSHFP records into the DNS zone of {host}"),
     ]

@@ -16,9 +16,10 @@ use super::progress::{ProgressLine, Recent, Status, at_least_percent, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Added, Delivered, PreparedSearch, Rate, Reporter};
+use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::{OutputOptions, ProgressForm};
+use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Kept, file_label};
 use crate::wire::{self, Target};
@@ -39,6 +40,9 @@ const OBJECT_EVERY: Duration = Duration::from_secs(1);
 /// The shortest time of a search whose rate says something.
 const LEAST_FOR_RATE: Duration = Duration::from_secs(1);
 
+/// What to add to a command that makes several keys.
+const APART: &str = "add -d keys, which writes each key to files of its own";
+
 /// The time from which cheaper patterns are suggested, if the chance does not reach 50% within it.
 const LONG: Duration = Duration::from_secs(600);
 
@@ -55,8 +59,6 @@ pub struct Report<'a> {
     /// Whether the estimates for scripts are printed.
     has_estimates: bool,
     recent: Recent,
-    /// The time of the last find.
-    last_found: Duration,
     /// The files that were written last.
     kept: Option<Kept>,
     /// Whether the agent took a key.
@@ -158,7 +160,6 @@ impl Reporter for Report<'_> {
         let fingerprint = find.public_key.fingerprint();
         let fingerprint = self.err.highlight(&fingerprint, self.matched(find, Target::Fingerprint));
         self.note(format_args!("found {found}{when}: {fingerprint}"));
-        self.last_found = find.elapsed;
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
                 "{} in {}, public key in {}",
@@ -244,7 +245,7 @@ impl Reporter for Report<'_> {
         }
         given_up_lines(&summary.given_up, &self.search.patterns).iter().for_each(|line| self.line(line));
         self.note(self.err.faint(self.tried(summary)));
-        if ended.is_some() {
+        if ended.is_some() && summary.given_up.is_empty() {
             self.note("searches have no progress to lose; just run it again");
         }
         if summary.found > 0 {
@@ -274,7 +275,6 @@ impl<'a> Report<'a> {
                 !quiet || json || is_for_scripts,
             ),
             recent: Recent::new(),
-            last_found: Duration::ZERO,
             kept: None,
             is_in_agent: false,
             is_on_terminal: io::stdout().is_terminal(),
@@ -318,32 +318,31 @@ impl<'a> Report<'a> {
         if self.search.protection.is_some() { "encrypted private key" } else { "private key" }
     }
 
-    /// Returns a command that saves such a key.
+    /// Returns the command that saves such a key, or what to add to the one that was typed.
     fn next_time(&self) -> String {
         let pattern = &self.search.patterns[0];
         if self.search.patterns.len() > 1 || self.forecast.found_of().1 > 1 {
-            return "add -d keys, which writes each key to files of its own".to_owned();
+            return APART.to_owned();
         }
         let name = format!("id_{}", file_label(pattern.text()).to_lowercase());
+        let KeyOutput { format, encryption, comment, exec, .. } = &self.search.keys;
+        if *format != Format::Openssh || encryption.is_some() || comment.is_some() || exec.is_some() {
+            return format!("add -o {name}, which writes the key to files");
+        }
         let words = (self.search.output.arguments)(pattern);
         let words: Vec<String> = words.iter().map(|word| shell_argument(word)).collect();
         format!("vanity-ed25519 -o {name} {}", words.join(" "))
     }
 
-    /// Returns how many keys were tried, in which time, and the rate if that time is long enough and is
-    /// that of the search alone.
+    /// Returns how many keys were tried, in which time, and the rate if that time is long enough.
     fn tried(&self, summary: &Summary) -> String {
-        let (_, wanted) = self.forecast.found_of();
-        // Encryption takes much longer than most searches, and the other keys are tried meanwhile.
-        let is_encrypting = self.search.protection.is_some() && summary.found > 0;
-        let elapsed = if is_encrypting && wanted == 1 { self.last_found } else { summary.elapsed };
-        let is_rate_known = elapsed >= LEAST_FOR_RATE && (!is_encrypting || wanted == 1);
-        let rate = Progress { elapsed, ..summary.progress() }.keys_per_second_since(&Progress::NONE);
-        let rate = if is_rate_known { format!(", {} keys/s", rough(rate)) } else { String::new() };
+        let is_rate_known = summary.elapsed >= LEAST_FOR_RATE;
+        let rate = is_rate_known.then(|| format!(", {} keys/s", rough(summary.keys_per_second())));
         format!(
-            "{} tried in {}{rate} ({}, {})",
+            "{} tried in {}{} ({}, {})",
             counted(summary.attempts, "key"),
-            clock(elapsed),
+            clock(summary.elapsed),
+            rate.unwrap_or_default(),
             self.search.engine.name(),
             counted(self.search.workers() as u64, "thread"),
         )
@@ -368,6 +367,9 @@ impl<'a> Report<'a> {
             (None, _) if self.search.output.json => {}
             (None, _) if self.is_on_terminal => {
                 self.note(format_args!("Not saved. Next time: {}", self.next_time()));
+            }
+            (None, _) if self.forecast.found_of().1 > 1 => {
+                self.note(format_args!("the private keys went to stdout; next time {APART}"));
             }
             (None, _) => self.note(next_steps::with_stdout(self.private_key(), self.search.keys.format)),
         }

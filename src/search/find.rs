@@ -28,7 +28,7 @@ pub struct Find {
     pub attempts: u64,
     /// The candidates that all workers had tried at the end of the batch of this key.
     pub tried: u64,
-    /// The time since the search began, without the time in which the process was stopped.
+    /// The [time](Summary::elapsed) of the search at the end of the batch of this key.
     pub elapsed: Duration,
     /// The text that [`Search::prepare`](super::Search::prepare) made, if any.
     pub prepared: Option<Zeroizing<String>>,
@@ -62,7 +62,7 @@ impl Find {
 pub struct Progress {
     /// The candidates tried in whole batches.
     pub attempts: u64,
-    /// The time since the search began.
+    /// The [time](Summary::elapsed) of the search so far.
     pub elapsed: Duration,
 }
 
@@ -89,8 +89,8 @@ pub struct Summary {
     pub given_up: Vec<PatternId>,
     /// The candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
-    /// The time from the first seed to the end of the last worker, without the time in which the
-    /// process was stopped.
+    /// The time in which the workers searched, on average. The time in which the process was stopped,
+    /// or in which a worker waited until a find was prepared, does not count.
     pub elapsed: Duration,
     /// The reason why the search ended.
     pub end: End,

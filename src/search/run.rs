@@ -91,13 +91,16 @@ impl Search<'_> {
             give_up_at: OnceLock::new(),
             given_up: Mutex::new(Vec::new()),
             remaining: Mutex::new(remaining),
-            clock: WorkClock::start(),
+            clock: WorkClock::start(threads),
         };
         let (finds, inbox) = sync_channel(MAX_FINDS_AT_ONCE);
         let outcome = pool.in_place_scope(|scope| {
             for (stream, preparer) in streams.into_iter().zip(preparers) {
                 let finds = finds.clone();
-                scope.spawn(|_| shared.work(stream, preparer, finds));
+                scope.spawn(|_| {
+                    shared.work(stream, preparer, finds);
+                    shared.clock.end_worker();
+                });
             }
             drop(finds);
             let _guard = EndOnPanic(&shared);
@@ -150,20 +153,61 @@ struct Shared<'a> {
     clock: WorkClock,
 }
 
-/// The time of a search, without the time in which the process was stopped.
+/// The time of a search, without the time in which the process was stopped. While some workers do not
+/// search, but wait until a find is prepared, it goes slower, and when none searches it stands still: so
+/// attempts in this time are the rate of all workers.
 struct WorkClock {
     began: Instant,
-    /// The nanoseconds in which the process was stopped.
-    stopped: AtomicU64,
+    workers: usize,
+    left_out: Mutex<LeftOut>,
+}
+
+/// The time that a clock leaves out.
+struct LeftOut {
+    /// All of it, until `since`.
+    total: Duration,
+    since: Instant,
+    /// The number of workers that do not search.
+    idle: usize,
 }
 
 impl WorkClock {
-    fn start() -> Self {
-        Self { began: Instant::now(), stopped: AtomicU64::new(0) }
+    fn start(workers: usize) -> Self {
+        let began = Instant::now();
+        Self {
+            began,
+            workers,
+            left_out: Mutex::new(LeftOut { total: Duration::ZERO, since: began, idle: 0 }),
+        }
     }
 
     fn elapsed(&self) -> Duration {
-        self.began.elapsed().saturating_sub(Duration::from_nanos(self.stopped.load(Relaxed)))
+        let left_out = self.left_out();
+        left_out.since.duration_since(self.began).saturating_sub(left_out.total)
+    }
+
+    /// Does work of a worker that is no searching.
+    fn while_idle<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.left_out().idle += 1;
+        let done = work();
+        self.left_out().idle -= 1;
+        done
+    }
+
+    /// Counts a worker that has ended.
+    fn end_worker(&self) {
+        self.left_out().idle += 1;
+    }
+
+    /// Returns the time that is left out until now.
+    fn left_out(&self) -> MutexGuard<'_, LeftOut> {
+        let mut left_out = locked(&self.left_out);
+        let now = Instant::now();
+        let passed = now.saturating_duration_since(left_out.since);
+        let idle = left_out.idle as f64 / self.workers as f64;
+        left_out.total += passed.mul_f64(idle);
+        left_out.since = now;
+        left_out
     }
 
     /// Leaves out the time between two moments if the process was stopped then: it is far longer than
@@ -173,7 +217,9 @@ impl WorkClock {
         let beyond = passed.saturating_sub(TICK);
         let computed = now.computed.zip(before.computed).map(|(now, before)| now.saturating_sub(before));
         if beyond >= LATE && computed.is_some_and(|computed| computed < passed / 10) {
-            self.stopped.fetch_add(beyond.as_nanos() as u64, Relaxed);
+            let mut left_out = self.left_out();
+            let searching = (self.workers - left_out.idle) as f64 / self.workers as f64;
+            left_out.total += beyond.mul_f64(searching);
         }
     }
 }
@@ -224,7 +270,8 @@ impl Shared<'_> {
             self.matcher.renew(&mut matcher);
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
-            let tried = before + tried;
+            let batch = before..before + tried;
+            let elapsed = if hits.is_empty() { Duration::ZERO } else { self.clock.elapsed() };
             // Wipes the stack when all hits are processed.
             let _stack = (!hits.is_empty()).then_some(WipeStack);
             for hit in hits.drain(..) {
@@ -239,14 +286,15 @@ impl Shared<'_> {
                 if self.search.prepare.is_some() && self.ended.load(Relaxed) {
                     return;
                 }
-                let message = match self.judge(hit, &matcher, before..tried) {
+                let message = match self.judge(hit, &matcher, batch.clone(), elapsed) {
                     Ok(None) => continue,
                     Ok(Some(find)) => match (preparer.take(), self.search.prepare) {
                         (Some(idle), Some(prepare)) => {
                             let first = find.patterns[0];
                             let preparation = prepare(&find);
                             let until = || self.give_up_at.get().copied();
-                            let Some((idle, find)) = idle.prepare(find, preparation, until) else {
+                            let prepared = self.clock.while_idle(|| idle.prepare(find, preparation, until));
+                            let Some((idle, find)) = prepared else {
                                 locked(&self.given_up).push(first);
                                 return;
                             };
@@ -265,8 +313,15 @@ impl Shared<'_> {
     }
 
     /// Turns a hit into a find. Returns `None` if no pattern that it matches still wants a key, and
-    /// an error if the hit is false. `batch` numbers the candidates of its batch.
-    fn judge(&self, hit: Hit, matcher: &Matcher, batch: Range<u64>) -> Result<Option<Find>, WorkerError> {
+    /// an error if the hit is false. `batch` numbers the candidates of its batch, which ended at
+    /// `elapsed`.
+    fn judge(
+        &self,
+        hit: Hit,
+        matcher: &Matcher,
+        batch: Range<u64>,
+        elapsed: Duration,
+    ) -> Result<Option<Find>, WorkerError> {
         let target = matcher.target();
         let claimed: Vec<PatternId> =
             hit.possible().flat_map(|key| matcher.find(&key.bytes(target))).collect();
@@ -293,7 +348,7 @@ impl Shared<'_> {
             patterns,
             attempts: batch.start + hit.index + 1,
             tried: batch.end,
-            elapsed: self.clock.elapsed(),
+            elapsed,
             prepared: None,
         }))
     }

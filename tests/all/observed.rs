@@ -263,6 +263,19 @@ fn a_terminal_has_a_progress_line_and_colors() {
     assert_eq!(quiet, "");
 }
 
+/// The shell shows its prompt while a search works in the background.
+#[test]
+fn a_search_in_the_background_of_a_terminal_has_no_progress_line() {
+    let Some(script) = require::tool("script") else { return };
+    for (command, has_line) in [("P ARGS", true), ("set -m; P ARGS & wait $!", false)] {
+        let line = command.replace('P', executable()).replace("ARGS", ENDED);
+        let ran = run(program::command(&script).args(["-qec", &line, "/dev/null"]));
+        assert_eq!(ran.status, Some(3), "{ran:?}");
+        assert!(ran.stdout.contains("time limit reached: 0 of 1 key found"), "{ran:?}");
+        assert_eq!(rewrites(&ran.stdout), has_line, "{ran:?}");
+    }
+}
+
 #[test]
 fn the_match_stands_out_in_a_terminal() {
     let Some(script) = require::tool("script") else { return };
@@ -296,8 +309,19 @@ fn a_terminal_gets_a_key_that_every_openssh_reads() {
         assert!(program::body(program::public_line(&line)).to_lowercase().ends_with("ab+a"), "{line}");
     }
     assert!(sent.contains("Not saved. Next time: vanity-ed25519 -o id_ab_a --suffix Ab+A\n"), "{sent}");
-    let sent = in_terminal(&script, &[], "-n 2 ab", 0);
-    assert!(sent.contains("Not saved. Next time: add -d keys, which"), "{sent}");
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "a passphrase\n").unwrap();
+    let encrypted = format!("--passphrase-file '{}' ab", secret.display());
+    // A command that asks for more than the key is not told again, but what to add to it.
+    for (args, advice) in [
+        ("-n 2 ab", "add -d keys, which writes each key to files of its own"),
+        ("-C me ab", "add -o id_ab, which writes the key to files"),
+        ("--format ppk ab", "add -o id_ab, which writes the key to files"),
+        (&encrypted, "add -o id_ab, which writes the key to files"),
+    ] {
+        let sent = in_terminal(&script, &[], args, 0);
+        assert!(sent.contains(&format!("Not saved. Next time: {advice}\r\n")), "{sent}");
+    }
 }
 
 #[test]

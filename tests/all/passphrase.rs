@@ -331,6 +331,7 @@ fn a_signal_ends_an_encryption_within_a_second() {
             assert_eq!(status_seen, Some(status), "{ended:?}");
             let given_up = "for 'ab': the encryption did not finish in time";
             assert!(ended.stderr.contains(given_up), "{ended:?}");
+            assert!(!ended.stderr.contains("no progress to lose"), "{ended:?}");
             if json {
                 let objects = objects(&ended.stdout);
                 let summary = of_type(&objects, "summary")[0];

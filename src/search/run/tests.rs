@@ -257,7 +257,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         give_up_at: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
         remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
-        clock: WorkClock::start(),
+        clock: WorkClock::start(1),
     };
     let find = || {
         let seed = Seed::new([7; 32]);
@@ -714,16 +714,32 @@ fn a_batch_is_tried_before_the_shortest_timeout() {
 fn time_in_which_the_process_is_stopped_does_not_count() {
     let start = Instant::now();
     let after = |passed: Duration, computed: Duration| {
-        let clock = WorkClock::start();
+        let clock = WorkClock::start(1);
         let before = Seen { at: start, computed: Some(Duration::ZERO) };
         clock.leave_out_stop(&before, &Seen { at: start + passed, computed: Some(computed) });
-        Duration::from_nanos(clock.stopped.load(Relaxed))
+        clock.left_out().total
     };
     let second = Duration::from_secs(1);
     assert_eq!(after(3 * second, Duration::ZERO), 3 * second - TICK);
     // A process that computes is not stopped, but late.
     assert_eq!(after(3 * second, second), Duration::ZERO);
     assert_eq!(after(TICK + LATE / 2, Duration::ZERO), Duration::ZERO);
+}
+
+#[test]
+fn time_in_which_workers_do_not_search_does_not_count() {
+    let clock = WorkClock::start(2);
+    let passes = || {
+        let (before, since) = (clock.elapsed(), clock.left_out().since);
+        std::thread::sleep(Duration::from_millis(20));
+        let passed = clock.left_out().since - since;
+        (clock.elapsed() - before).as_secs_f64() / passed.as_secs_f64()
+    };
+    let half = clock.while_idle(passes);
+    assert!((0.5..0.6).contains(&half), "{half}");
+    assert!(passes() >= 1.0);
+    clock.end_worker();
+    assert_eq!(clock.while_idle(passes), 0.0);
 }
 
 #[test]
