@@ -50,16 +50,13 @@ fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> 
     printed.map(|()| End::Complete).map_err(|error| JobError::Stdout(error, Untold::default()))
 }
 
-/// Ends the process without waiting for a reader who does not read. `lost` is the number of keys that
-/// were to be written to stdout.
-fn abandon(ended: &Result<End, JobError>, lost: usize) -> ! {
+/// Ends the process without waiting for a reader who does not read, and was not told about some keys.
+fn abandon(ended: &Result<End, JobError>, untold: &Untold) -> ! {
     let mut message = String::new();
     if let Err(error) = ended {
         message += &report::failure(error, Paint::new(cli::color(), &io::stderr()));
     }
-    if lost > 0 {
-        message += &report::lost(lost);
-    }
+    message += &report::unread(untold);
     report::text_if_read(message);
     std::process::exit(report::status(ended).into())
 }

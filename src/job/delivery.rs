@@ -18,10 +18,10 @@ use super::rate::{Rate, RateMeter};
 use super::reporter::{Added, Delivered};
 use super::rescue::{Rescue, is_watched};
 use super::teller::{Event, Teller};
-use crate::escape::shell_word;
+use crate::escape::{quoted_start, shell_word};
 use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
-use crate::search::{Find, Observer, Preparation, Progress, PublicFind};
+use crate::search::{Find, Observer, Preparation, Progress, PublicFind, Quota};
 use crate::store::{Destination, FileError, HeldLog, Kept, NewPair, StoreError, most_together};
 use crate::sys::WipeStack;
 
@@ -147,7 +147,7 @@ impl<'a> Delivery<'a> {
                 Some(Again::OnDisk) | None => (Place::Told, Fate::Told),
             };
             lost = match lost.take() {
-                Some((first, worst)) => Some((first, worst.max(fate))),
+                Some((first, before)) => Some((first, before.and(fate))),
                 None => Some((error, fate)),
             };
             place
@@ -190,8 +190,8 @@ impl<'a> Delivery<'a> {
     /// Shows a key that no file takes on the terminal, if anybody watches.
     fn show(&self, why: &str, pair: &NewPair) -> Fate {
         if !is_watched() {
-            self.teller.failure(why.to_owned());
-            return Fate::Lost;
+            self.teller.failure(format!("{why}; the key is lost"));
+            return Fate::Lost(1);
         }
         self.teller.failure(format!("{why}; this is the private key:"));
         self.teller.tell(Event::Show(Zeroizing::new(pair.private_text.to_owned())));
@@ -225,7 +225,10 @@ impl<'a> Delivery<'a> {
                 why => {
                     let why = format!("{error}, and {}", why.and_then(Result::err).unwrap_or_default());
                     let fate = self.show(&why, pair);
-                    lost.get_or_insert((why, fate)).1 = fate;
+                    lost = match lost.take() {
+                        Some((first, before)) => Some((first, Fate::and(before, fate))),
+                        None => Some((why, fate)),
+                    };
                     Place::Told
                 }
             };
@@ -275,9 +278,7 @@ impl<'a> Delivery<'a> {
         let mut unqueued = Vec::new();
         for (find, place) in finds.iter().zip(places) {
             match place {
-                Place::Files(_) if !is_entered => {
-                    unqueued.push(self.search.patterns[find.patterns[0]].text());
-                }
+                Place::Files(kept) if !is_entered => unqueued.push(self.name(&find.public(), Some(kept))),
                 Place::Files(kept) | Place::Elsewhere(kept) => self.add_command(&find.public(), Some(kept)),
                 Place::Agent => self.add_command(&find.public(), None),
                 // The key is kept when it is written.
@@ -285,7 +286,7 @@ impl<'a> Delivery<'a> {
             }
         }
         if self.commands.is_some() && !unqueued.is_empty() {
-            self.teller.failure(not_run(unqueued.into_iter()));
+            self.teller.failure(not_run(unqueued.iter().map(String::as_str)));
         }
     }
 
@@ -318,10 +319,22 @@ impl<'a> Delivery<'a> {
         first.map_or(Ok(()), Err)
     }
 
+    /// Returns the name of a find in messages about its command: the pattern, and with several keys for a
+    /// pattern also its file or its fingerprint.
+    fn name(&self, find: &PublicFind, kept: Option<&Kept>) -> String {
+        let pattern = quoted_start(self.search.patterns[find.patterns[0]].text());
+        match kept {
+            _ if self.search.quota == Quota::Each(1) => pattern,
+            Some(kept) => format!("{pattern} in {}", shell_word(&kept.private_file)),
+            None => format!("{pattern}, {}", find.public_key.fingerprint()),
+        }
+    }
+
     fn add_command(&mut self, find: &PublicFind, kept: Option<&Kept>) {
+        let name = self.name(find, kept);
         if let Some(commands) = &mut self.commands {
             let pattern = self.search.patterns[find.patterns[0]].text();
-            commands.add(find, pattern, self.search.comment(&find.patterns), kept);
+            commands.add(name, find, pattern, self.search.comment(&find.patterns), kept);
         }
     }
 

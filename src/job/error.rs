@@ -35,6 +35,8 @@ pub enum JobError {
     NotAdded(u64),
     /// A find could not be encoded.
     Encode(EncodeError),
+    /// Another process used the ledger at this path until the timeout.
+    InUse(io::Error, PathBuf),
     /// A find is kept, but not in the ledger at this path.
     Unentered(io::Error, PathBuf),
     /// A write to stdout failed. Some finds were to be told there.
@@ -62,8 +64,15 @@ pub struct Untold {
 }
 
 impl Untold {
+    /// Returns the number of these keys.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.files.len() + self.in_agent + self.lost
+    }
+
     /// Returns a hint about these keys.
-    fn hint(&self) -> Option<String> {
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
         let several = |keys: usize| format!("the {} that were just found are", counted(keys as u64, "key"));
         let in_files = match &self.files[..] {
             [] => None,
@@ -99,11 +108,19 @@ pub enum Fate {
     Elsewhere,
     /// At least one was shown on the terminal.
     Shown,
-    /// At least one is lost.
-    Lost,
+    /// This number of them is lost.
+    Lost(u64),
 }
 
 impl Fate {
+    /// Returns what became of these finds and of others: the worst.
+    pub(super) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Lost(keys), Self::Lost(more)) => Self::Lost(keys + more),
+            _ => self.max(other),
+        }
+    }
+
     fn hint(self) -> Option<String> {
         match self {
             Self::Told => None,
@@ -111,14 +128,17 @@ impl Fate {
             Self::Shown => Some(
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
             ),
-            Self::Lost => Some(NOWHERE.to_owned()),
+            Self::Lost(1) => Some(format!("the key that was just found is lost; {ELSEWHERE}")),
+            Self::Lost(keys) => {
+                Some(format!("the {} that were just found are lost; {ELSEWHERE}", counted(keys, "key")))
+            }
         }
     }
 }
 
-/// The hint about a key that no file took.
-const NOWHERE: &str = "the key that was just found is lost; start the search again in a directory that you can \
-     write to, on a disk with free space";
+/// What to do after keys that no file took.
+const ELSEWHERE: &str =
+    "start the search again in a directory that you can write to, on a disk with free space";
 
 /// The hint about a key that was not written to stdout.
 const LOST: &str = "the key that was just found is lost; -o FILE keeps the next one in a file";
@@ -150,7 +170,7 @@ impl JobError {
             Self::Search(SearchError::Threads(_) | SearchError::Preparers(_)) | Self::Thread(_) => {
                 "use fewer threads, with -t N".to_owned()
             }
-            Self::Search(_) => return None,
+            Self::Search(_) | Self::InUse(..) => return None,
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
             Self::CommandsFailed { .. } => "every reported key is kept".to_owned(),
             Self::Unentered(..) => {
@@ -175,6 +195,9 @@ impl fmt::Display for JobError {
             Self::Encode(error) => error.fmt(f),
             Self::Unkept(why, _) => f.write_str(why),
             Self::NotAdded(keys) => write!(f, "{} {} not in the agent", counted(*keys, "key"), are(*keys)),
+            Self::InUse(error, path) => {
+                write!(f, "cannot use '{}' before the time limit: {error}", escaped_path(path))
+            }
             Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
             Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
             Self::Thread(error) => write!(f, "cannot start another thread: {error}"),

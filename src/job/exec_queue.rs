@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 
 use super::error::JobError;
 use super::teller::Teller;
-use crate::escape::quoted_start;
 use crate::key::PublicKey;
 use crate::notice::{Notice, counted};
 use crate::plan::Diagnostic;
@@ -59,7 +58,7 @@ pub(super) struct ExecQueue {
     /// The results of the commands, in the order of the queue.
     results: Receiver<io::Result<ExitStatus>>,
     gate: Arc<Gate>,
-    /// The patterns of the commands without a result, the oldest first.
+    /// The names of the finds whose commands have no result, the oldest first.
     unfinished: VecDeque<String>,
     /// The number of commands with a result.
     finished: u64,
@@ -85,7 +84,7 @@ impl Gate {
     }
 
     /// Waits for our own signal after Ctrl-C has ended a command, if the job waits for commands.
-    /// Otherwise the next command could begin before that signal arrives.
+    /// Otherwise the next command could begin, or the job could end, before that signal arrives.
     fn await_signal(&self) {
         let until = Instant::now() + LATE;
         while self.is_waiting.load(Relaxed) && !self.stop.is_signalled() && Instant::now() < until {
@@ -109,12 +108,11 @@ impl ExecQueue {
                     return;
                 }
                 let result = run(&command, variables, has_prefix);
-                let is_interrupted = result.as_ref().is_ok_and(is_interrupted);
+                if result.as_ref().is_ok_and(is_interrupted) {
+                    entry.await_signal();
+                }
                 if finished.send(result).is_err() {
                     return;
-                }
-                if is_interrupted {
-                    entry.await_signal();
                 }
             }
         };
@@ -123,10 +121,18 @@ impl ExecQueue {
         Ok(Self { queue, results, gate, unfinished: VecDeque::new(), finished: 0, failed: 0 })
     }
 
-    /// Queues the command of a find that is kept. `kept` has its files, if it went to files.
-    pub(super) fn add(&mut self, find: &PublicFind, pattern: &str, comment: &str, kept: Option<&Kept>) {
+    /// Queues the command of a find that is kept, which has this name in messages. `kept` has its files,
+    /// if it went to files.
+    pub(super) fn add(
+        &mut self,
+        name: String,
+        find: &PublicFind,
+        pattern: &str,
+        comment: &str,
+        kept: Option<&Kept>,
+    ) {
         let variables = variables(find, pattern, comment, kept);
-        self.unfinished.push_back(quoted_start(pattern));
+        self.unfinished.push_back(name);
         // If the thread is gone, `finish` reports that.
         let _ = self.queue.send(variables);
     }
@@ -168,23 +174,24 @@ impl ExecQueue {
             }
         }
         match searched {
-            Ok(End::Complete | End::Timeout) if self.failed > 0 => {
-                Err(JobError::CommandsFailed { failed: self.failed, of: self.finished })
-            }
+            Ok(End::Complete | End::Timeout) if self.failed > 0 => match stop.acknowledge() {
+                Some(signal) => Ok(End::Signal(signal)),
+                None => Err(JobError::CommandsFailed { failed: self.failed, of: self.finished }),
+            },
             searched => searched,
         }
     }
 
     fn take(&mut self, result: io::Result<ExitStatus>, teller: &Teller) {
         self.finished += 1;
-        let pattern = self.unfinished.pop_front().unwrap_or_default();
+        let find = self.unfinished.pop_front().unwrap_or_default();
         let why = match result {
             Ok(status) if status.success() => return,
             Ok(status) => status.to_string(),
             Err(error) => format!("cannot run it: {error}"),
         };
         self.failed += 1;
-        teller.failure(format!("the command for {pattern} failed: {why}"));
+        teller.failure(format!("the command for {find} failed: {why}"));
     }
 
     /// Reports the commands that will not run.
@@ -207,10 +214,10 @@ impl ExecQueue {
     }
 }
 
-/// Returns the message about the commands for these patterns that did not run.
-pub(super) fn not_run<'a>(patterns: impl ExactSizeIterator<Item = &'a str>) -> String {
-    let all = patterns.len();
-    let mut listed: Vec<String> = patterns.take(LISTED).map(str::to_owned).collect();
+/// Returns the message about the commands for finds with these names that did not run.
+pub(super) fn not_run<'a>(finds: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let all = finds.len();
+    let mut listed: Vec<String> = finds.take(LISTED).map(str::to_owned).collect();
     if let Some(more @ 1..) = all.checked_sub(LISTED) {
         listed.push(format!("{more} more"));
     }

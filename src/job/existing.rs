@@ -1,6 +1,8 @@
 //! Subtracts the keys that exist already from the keys that are wanted.
 
+use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use super::error::JobError;
 use super::passphrase::Source;
@@ -23,6 +25,8 @@ pub(super) struct Request<'a> {
     pub(super) comment: Option<&'a str>,
     /// Whether keys count to which users other than the owner have access.
     pub(super) allow_exposed: bool,
+    /// When the search is over in any case.
+    pub(super) over_at: Option<Instant>,
 }
 
 /// The keys that are missing, and the number of those that exist.
@@ -71,17 +75,22 @@ fn inventory(
     stop: Option<&Stop>,
     tell: &dyn Fn(Notice),
 ) -> Result<Inventory, JobError> {
-    let wanted = ledger::Criteria {
+    let is_over = || wanted.over_at.is_some_and(|over_at| over_at <= Instant::now());
+    let must_end = || stop.is_some_and(Stop::is_signalled) || is_over();
+    let criteria = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
         passphrase: source.and_then(Source::known),
         encrypted: source.is_some(),
         allow_exposed: wanted.allow_exposed,
     };
-    let waiting = Waiting { tell, must_end: &|| stop.is_some_and(Stop::is_signalled) };
-    let inventory = ledger.reconcile(&wanted, &waiting).map_err(|error| {
+    let waiting = Waiting { tell, must_end: &must_end };
+    let inventory = ledger.reconcile(&criteria, &waiting).map_err(|error| {
         if let Some(signal) = stop.and_then(Stop::acknowledge) {
             return JobError::Signal(signal);
+        }
+        if error.kind() == io::ErrorKind::WouldBlock {
+            return JobError::InUse(error, ledger.path().to_owned());
         }
         Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path())))
             .hint(

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
@@ -58,6 +58,7 @@ impl PreparedSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, timeout, .. } = plan;
+        let over_at = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let threads = usable_threads(plan.threads, &mut notices);
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
@@ -83,6 +84,7 @@ impl PreparedSearch {
                     quota,
                     comment: comment.as_deref(),
                     allow_exposed: keys.allow_exposed,
+                    over_at,
                 };
                 let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop, tell)?;
                 (Some(ledger), existing)

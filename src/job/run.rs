@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::agent::outcome;
 use super::delivery::{Delivery, prepare};
-use super::error::JobError;
+use super::error::{JobError, Untold};
 use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
 use super::rate::RateMeter;
@@ -16,9 +16,9 @@ use crate::search::{End, Find, Goal, Search, Signal};
 /// How long results may still be told after a timeout or a signal.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Ends the process with the status of a job whose results nobody reads. It is also passed the number
-/// of keys that were to be written to stdout, and are lost.
-pub type Abandon = fn(&Result<End, JobError>, usize) -> !;
+/// Ends the process with the status of a job whose results nobody reads. It is also passed where the keys
+/// are that were not told.
+pub type Abandon = fn(&Result<End, JobError>, &Untold) -> !;
 
 impl PreparedSearch {
     /// Searches, and delivers the finds. The reporter works on a thread of its own.
@@ -38,7 +38,7 @@ impl PreparedSearch {
             let mut signal = None;
             let ended = self.search(&teller, &mut signal);
             if let Told::NotInTime(later) = teller.wait(&self.stop, patience(&ended, signal)) {
-                abandon(&interrupted(ended, signal.or(later)), teller.untold().lost);
+                abandon(&interrupted(ended, signal.or(later)), &teller.untold());
             }
             // A signal that arrives from now on ends the process at once.
             self.stop.arm();

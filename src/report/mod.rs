@@ -14,4 +14,4 @@ mod streams;
 
 pub use figures::{bench, estimate};
 pub use search::Report;
-pub use streams::{Paint, failure, lost, notice, plan_error, print, status, text, text_if_read};
+pub use streams::{Paint, failure, notice, plan_error, print, status, text, text_if_read, unread};

@@ -14,6 +14,7 @@ use super::number::{clock, percent, rough, time};
 use super::streams::is_dumb;
 use crate::notice::grouped;
 use crate::search::{Progress, Summary};
+use crate::sys::is_in_background;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
@@ -258,7 +259,8 @@ fn fitting(parts: &[Part], width: usize) -> String {
     shown.iter().map(|(_, text)| *text).collect::<Vec<_>>().join(BETWEEN)
 }
 
-/// A terminal without its last columns.
+/// A terminal without its last columns. In the background, nothing is written to it: the shell's prompt is
+/// there.
 #[derive(Debug)]
 struct Narrower(Term);
 
@@ -288,15 +290,15 @@ impl TermLike for Narrower {
     }
 
     fn write_line(&self, line: &str) -> io::Result<()> {
-        self.0.write_line(line)
+        if is_in_background() { Ok(()) } else { self.0.write_line(line) }
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
-        self.0.write_str(text)
+        if is_in_background() { Ok(()) } else { self.0.write_str(text) }
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        self.0.clear_line()
+        if is_in_background() { Ok(()) } else { self.0.clear_line() }
     }
 
     fn flush(&self) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::escape::escaped;
-use crate::job::JobError;
+use crate::job::{JobError, Untold};
 use crate::notice::{Notice, counted};
 use crate::plan::{ANOTHER_ENGINE, ColorChoice, Diagnostic, OutputOptions, PlanError};
 use crate::search::End;
@@ -111,6 +111,9 @@ impl Paint {
 
     /// Returns `text` with the bytes in `range` highlighted.
     pub fn highlight(self, text: &str, range: Range<usize>) -> String {
+        if range.is_empty() {
+            return text.to_owned();
+        }
         let matched = self.paint(AnsiColor::Green.on_default().bold(), &text[range.clone()]);
         format!("{}{matched}{}", &text[..range.start], &text[range.end..])
     }
@@ -154,18 +157,25 @@ const LIMIT: u8 = 3;
 pub fn status(ended: &Result<End, JobError>) -> u8 {
     match ended {
         Ok(End::Complete) => 0,
-        Ok(End::Timeout) => LIMIT,
+        Ok(End::Timeout) | Err(JobError::InUse(..)) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
         Err(JobError::Refused(PlanError::Usage(_) | PlanError::Diagnostics(_))) => UNUSABLE,
         Err(_) => FAILURE,
     }
 }
 
-/// Returns the message about keys that nobody has read from stdout, with its line ending.
+/// Returns the message about keys that nobody has read from stdout, with its line endings. It is empty
+/// if there are none.
 #[must_use]
-pub fn lost(keys: usize) -> String {
-    let keys = counted(keys as u64, "key");
-    format!("error: nobody read stdout: {keys} lost\nhint: --output and --output-dir write keys to files\n")
+pub fn unread(untold: &Untold) -> String {
+    let keys = counted(untold.keys() as u64, "key");
+    match untold.hint() {
+        None => String::new(),
+        Some(_) if untold.lost > 0 => format!(
+            "error: nobody read stdout: {keys} lost\nhint: --output and --output-dir write keys to files\n"
+        ),
+        Some(hint) => format!("error: nobody read stdout: it lacks the lines of {keys}\nhint: {hint}\n"),
+    }
 }
 
 /// Returns the message about a failed job, with line endings. It is empty after a signal, because

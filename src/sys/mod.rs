@@ -10,5 +10,6 @@ pub mod windows;
 pub use ed25519_batch::memory::{WipeStack, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use system::{
-    RandomnessError, close_files_on_exec, fill_random, forbid_core_dumps, host_name, process_time,
+    RandomnessError, close_files_on_exec, fill_random, forbid_core_dumps, host_name, is_in_background,
+    process_time,
 };

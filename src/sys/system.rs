@@ -43,6 +43,19 @@ pub fn process_time() -> Option<std::time::Duration> {
     None
 }
 
+/// Whether this process works in the background of the terminal at stderr, whose shell shows its prompt
+/// there.
+#[must_use]
+pub fn is_in_background() -> bool {
+    #[cfg(unix)]
+    {
+        let shown = rustix::termios::tcgetpgrp(std::io::stderr());
+        shown.is_ok_and(|group| group != rustix::process::getpgrp())
+    }
+    #[cfg(not(unix))]
+    false
+}
+
 /// Keeps all open files but stdin, stdout and stderr from programs that this process runs. Files
 /// that the standard library opens are kept from them anyway, but not files that were open when
 /// this process began, such as that of a passphrase in `/dev/fd/3`.

@@ -82,11 +82,15 @@ fn a_key_is_stored_and_a_signal_ends_the_program_while_nobody_reads_the_progress
 fn keys_of_a_directory_are_stored_while_nobody_reads_stdout() {
     unread(|writer, keys| {
         let mut search = program(&["-q", "-n", ENDLESS, "abc", "-d"]);
-        let child = start(search.arg(keys).stdout(writer));
+        let child = start(search.arg(keys).stdout(writer).stderr(Stdio::piped()));
         wait_until("keys are stored", || private_files(keys).len() > 20);
-        let (status, _, took) = end_by(child, Signal::INT);
+        let (status, said, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
         assert!(check_directory(keys) > 20);
+        let (of, hint) = said.split_once('\n').unwrap();
+        assert!(of.starts_with("error: nobody read stdout: it lacks the lines of "), "{said}");
+        let kept = format!(" keys that were just found are kept in '{}'\n", keys.display());
+        assert!(hint.starts_with("hint: the ") && hint.ends_with(&kept), "{said}");
         took
     });
 }

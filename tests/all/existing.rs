@@ -395,13 +395,22 @@ fn a_ledger_that_another_process_uses_is_waited_for() {
         let stderr = BufReader::new(child.stderr.take().unwrap());
         (child, stderr)
     };
-    // A signal ends the waiting before the search, and during it.
+    // A signal ends the waiting before the search, and during it; so does the timeout.
     ledger.lock().unwrap();
     let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_ne!(child.end().status, Some(0));
     assert_eq!(counts(), (1, 1));
+    let (child, mut stderr) = search(&["--timeout", "1s", "-n", "2", "abc"]);
+    await_waiting(&mut stderr);
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert_eq!((child.end().status, counts()), (Some(3), (1, 1)));
+    assert!(
+        said.contains(&format!("before the time limit: process {} is using it\n", std::process::id())),
+        "{said}"
+    );
     let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     ledger.unlock().unwrap();

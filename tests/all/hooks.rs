@@ -24,6 +24,17 @@ fn search(directory: &Path, command: &str, args: &[&str]) -> Command {
     search
 }
 
+/// Returns messages without the names of files in `keys`. There must be this number of them.
+fn without_files(messages: &str, files: usize) -> String {
+    let mut parts = messages.split(" in keys/");
+    let mut rest = parts.next().unwrap().to_owned();
+    let after = |part: &str| part[part.find([' ', ',', '\n']).unwrap()..].to_owned();
+    let named: Vec<String> = parts.map(after).collect();
+    assert_eq!(named.len(), files, "{messages}");
+    rest.extend(named);
+    rest
+}
+
 fn log(directory: &Path) -> String {
     fs::read_to_string(directory.join("log")).unwrap_or_default()
 }
@@ -182,8 +193,9 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
         let keys = format!("keys-{number}");
         let ran = run(&mut search(directory.path(), command, &["-n", "3", "ab", "-q", "-d", &keys]));
         assert_eq!(ran.status, Some(1), "{ran:?}");
-        let line = format!("error: the command for 'ab' failed: {why}\n");
-        assert_eq!(ran.stderr.matches(&line).count(), 3, "{}", ran.stderr);
+        let (begin, end) = (format!("error: the command for 'ab' in {keys}/ab-"), format!(" failed: {why}"));
+        let times = |text: &str| ran.stderr.matches(text).count();
+        assert_eq!((times(&begin), times(&end)), (3, 3), "{}", ran.stderr);
         let end = "error: 3 of 3 commands failed\nhint: every reported key is kept\n";
         assert!(ran.stderr.ends_with(end), "{}", ran.stderr);
         assert_eq!(ran.stdout.lines().count(), 3);
@@ -285,7 +297,7 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
         stderr.read_to_string(&mut rest).unwrap();
         let quoted = ["'abc'"; 10].join(", ");
         assert_eq!(
-            rest,
+            without_files(&rest, 11),
             format!(
                 "error: did not wait for the command for 'abc'\n\
                  error: did not run {} commands, for {quoted}, {} more\n",
@@ -322,13 +334,29 @@ fn ctrl_c_in_a_terminal_ends_the_command_that_runs() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let quoted = ["'ab'"; 10].join(", ");
     assert_eq!(
-        rest,
+        without_files(&rest, 11),
         format!(
             "error: the command for 'ab' failed: signal: 2 (SIGINT)\n\
              error: did not run 14 commands, for {quoted}, 4 more\n"
         )
     );
     assert_eq!(log(directory.path()), process, "no other has begun");
+}
+
+/// Its status is that of the signal although no other command was to begin.
+#[test]
+fn ctrl_c_in_a_terminal_ends_the_last_command() {
+    let directory = TempDir::new().unwrap();
+    let mut search = search(directory.path(), "echo $$ >> log; exec sleep 600", &["-q", "ab", "-o", "id"]);
+    let child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+    program::wait_until("the command runs", || log(directory.path()).ends_with('\n'));
+    let process = log(directory.path()).trim_end().parse().unwrap();
+    kill_process(Pid::from_raw(process).unwrap(), Signal::INT).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    signal(&child, Signal::INT);
+    let ended = child.end();
+    assert_eq!(ended.status, Some(130));
+    assert_eq!(ended.stderr, "error: the command for 'ab' failed: signal: 2 (SIGINT)\n");
 }
 
 #[test]
