@@ -64,12 +64,6 @@ pub struct Untold {
 }
 
 impl Untold {
-    /// Returns the number of these keys.
-    #[must_use]
-    pub fn keys(&self) -> usize {
-        self.files.len() + self.in_agent + self.lost
-    }
-
     /// Returns a hint about these keys.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

@@ -168,14 +168,13 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
 /// if there are none.
 #[must_use]
 pub fn unread(untold: &Untold) -> String {
-    let keys = counted(untold.keys() as u64, "key");
-    match untold.hint() {
-        None => String::new(),
-        Some(_) if untold.lost > 0 => format!(
-            "error: nobody read stdout: {keys} lost\nhint: --output and --output-dir write keys to files\n"
-        ),
-        Some(hint) => format!("error: nobody read stdout: it lacks the lines of {keys}\nhint: {hint}\n"),
-    }
+    let Some(hint) = untold.hint() else { return String::new() };
+    let keys = |number| counted(number as u64, "key");
+    let (what, hint) = match untold.lost {
+        0 => (format!("it lacks the lines of {}", keys(untold.files.len() + untold.in_agent)), hint),
+        lost => (format!("{} lost", keys(lost)), "--output and --output-dir write keys to files".to_owned()),
+    };
+    format!("error: nobody read stdout: {what}\nhint: {hint}\n")
 }
 
 /// Returns the message about a failed job, with line endings. It is empty after a signal, because
