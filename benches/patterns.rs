@@ -142,21 +142,25 @@ fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
 }
 
 fn main() -> Result<(), String> {
-    let mut args = Args::parse()?;
+    let mut args = Args::parse(&["--rounds", "--seconds", "--engine", "--only"])?;
     if args.test {
         (args.rounds, args.seconds) = (1, 0.001);
-    } else {
-        print_head("patterns", &args);
     }
     let mut lists = lists(if args.test { 2000 } else { usize::MAX });
     let sizing = engine::Sizing::for_attempts(f64::INFINITY);
     if let Some(only) = &args.only {
+        if !lists.iter().any(|list| list.name.contains(only.as_str())) {
+            return Err(format!("no list has '{only}' in its name"));
+        }
         lists = lists
             .into_iter()
             .enumerate()
             .filter(|(at, list)| *at == 0 || list.name.contains(only.as_str()))
             .map(|(_, list)| list)
             .collect();
+    }
+    if !args.test {
+        print_head("patterns");
     }
     if let Some(name) = &args.engine {
         let engine = engine::select(name, sizing).map_err(|error| error.to_string())?;

@@ -106,7 +106,7 @@ fn rate(engine: &dyn Engine, time: Duration) -> f64 {
 }
 
 fn main() -> Result<(), String> {
-    let args = Args::parse()?;
+    let args = Args::parse(&["--rounds", "--engine", "--quiet"])?;
     let names: Vec<&str> =
         engine::available(Sizing::for_attempts(0.0)).iter().map(|one| one.name()).collect();
     let name = args.engine.as_deref().unwrap_or(names[0]);
@@ -119,10 +119,9 @@ fn main() -> Result<(), String> {
         println!("starts: {name}, {rate:.0} keys/s");
         return Ok(());
     }
-    print_head("starts", &args);
-    let is_quiet = std::env::args().any(|word| word == "--quiet");
+    print_head("starts");
     let beside = |round: usize, skipped: Duration, work: &dyn Fn() -> f64| {
-        if is_quiet { work() } else { disturbed(round as u64, skipped, work) }
+        if args.quiet { work() } else { disturbed(round as u64, skipped, work) }
     };
     let tables = FIXED.map(|windows| build(Sizing { windows: Some(windows), ..auto }));
     let tables: Vec<Box<dyn Engine>> = tables.into_iter().collect::<Result<_, _>>()?;

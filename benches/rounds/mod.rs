@@ -6,6 +6,8 @@
 use std::env;
 use std::process::Command;
 
+use vanity_ed25519::escape::shell_argument;
+
 /// The command line of such a bench.
 pub struct Args {
     /// The number of measurements of each contender.
@@ -16,30 +18,39 @@ pub struct Args {
     pub engine: Option<String>,
     /// A part of the names of what is measured. `None` for everything.
     pub only: Option<String>,
+    /// Whether nothing runs beside what is measured.
+    pub quiet: bool,
     /// Whether the bench only checks that everything runs.
     pub test: bool,
 }
 
 impl Args {
-    /// Reads the command line. Ignores other arguments, which cargo and criterion's benches use.
+    /// Reads the command line of a bench that has `options`. Ignores words that are no options, which
+    /// choose among criterion's benches.
     ///
     /// # Errors
     ///
-    /// Returns an error if a number is missing, malformed or out of range.
-    pub fn parse() -> Result<Self, String> {
-        let mut args = Self { rounds: 9, seconds: 1.0, engine: None, only: None, test: true };
+    /// Returns an error if an option is unknown, or if a number is missing, malformed or out of range.
+    pub fn parse(options: &[&str]) -> Result<Self, String> {
+        // `cargo test --benches` passes neither; `cargo bench -- --test` passes both.
+        let test = !env::args().any(|word| word == "--bench") || env::args().any(|word| word == "--test");
+        let mut args = Self { rounds: 9, seconds: 1.0, engine: None, only: None, quiet: false, test };
         let mut words = env::args().skip(1);
         while let Some(word) = words.next() {
+            if !word.starts_with('-') || ["--bench", "--test"].contains(&word.as_str()) {
+                continue;
+            }
+            if !options.contains(&word.as_str()) {
+                return Err(format!("this bench has no {word}, only {}", options.join(", ")));
+            }
             let mut value = || words.next().ok_or(format!("{word} needs a value"));
             match word.as_str() {
                 "--rounds" => args.rounds = number(&value()?)?,
                 "--seconds" => args.seconds = number(&value()?)?,
                 "--engine" => args.engine = Some(value()?),
                 "--only" => args.only = Some(value()?),
-                // `cargo test --benches` passes neither; `cargo bench -- --test` passes both,
-                // `--test` first.
-                "--bench" => args.test = env::args().any(|word| word == "--test"),
-                _ => {}
+                "--quiet" => args.quiet = true,
+                _ => unreachable!("an option of a bench is read here"),
             }
         }
         if args.rounds == 0 || !(0.0..=3600.0).contains(&args.seconds) {
@@ -80,7 +91,7 @@ pub fn ratio(over: &[f64], under: &[f64]) -> f64 {
 }
 
 /// Prints the lines above every table: date, commit, command, processor and compiler.
-pub fn print_head(bench: &str, args: &Args) {
+pub fn print_head(bench: &str) {
     let said = |program: &str, words: &[&str]| {
         let output = Command::new(program).args(words).output().ok()?;
         Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
@@ -95,9 +106,11 @@ pub fn print_head(bench: &str, args: &Args) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     line("date", said("date", &["-u", "+%F"]));
     line("commit", said("git", &["describe", "--always", "--dirty"]));
-    let engine = args.engine.as_ref().map_or(String::new(), |name| format!(" --engine {name}"));
-    let command =
-        format!("cargo bench --bench {bench} -- --rounds {} --seconds {}{engine}", args.rounds, args.seconds);
+    let features = if cfg!(feature = "gpu") { " --features gpu" } else { "" };
+    let mut command = format!("cargo bench --bench {bench}{features} --");
+    for word in env::args().skip(1).filter(|word| word != "--bench") {
+        command += &format!(" {}", shell_argument(&word));
+    }
     line("command", Some(command));
     line("processor", processor.map(|model| format!("{model}, {cores} hardware threads")));
     line("compiler", said("rustc", &["--version"]));
