@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Finds a key for each word. Prints a line for each key: word, fingerprint, file of the private key.
-# Then prints what the search took. Writes the public lines to authorized_keys. Prints the keys that
-# were found even if something ends the search before all are.
+# Then prints what the search took, unless it failed. Writes the public lines to authorized_keys.
+# Prints the keys that were found even if something ends the search before all are.
 # usage: jq.sh WORD...
 set -euo pipefail
 
