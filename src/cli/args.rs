@@ -37,6 +37,28 @@ The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`.
 never change. The program searches the other 43, which are the body. It verifies every key twice: before it \
 prints or writes a key, ed25519-dalek derives the key again, and the pattern is compared again.";
 
+/// The options that say which keys a search makes, and what becomes of them.
+const OF_A_SEARCH: [&str; 18] = [
+    "count",
+    "any",
+    "timeout",
+    "output",
+    "output-dir",
+    "allow-exposed",
+    "agent",
+    "lifetime",
+    "confirm",
+    "host-key",
+    "format",
+    "passphrase",
+    "passphrase-file",
+    "cipher",
+    "rounds",
+    "comment",
+    "exec",
+    "progress",
+];
+
 /// The command line.
 pub(super) struct Args {
     pub patterns: Vec<OsString>,
@@ -290,13 +312,19 @@ pub(super) fn command() -> Command {
                 prints the longest beginning of PATTERN that fits, and the best variants. Of \
                 several patterns, it prints how many fit.",
             ),
-            number("bench", "SECONDS", values::bench, "Measure every engine side by side and exit")
-                .default_missing_value("5")
+            option("bench", "DURATION", "Measure every engine side by side and exit")
+                .value_parser(values::bench)
+                .value_hint(ValueHint::Other)
+                .default_missing_value("5s")
                 .num_args(0..=1)
+                .allow_negative_numbers(true)
+                .conflicts_with_all(OF_A_SEARCH)
                 .more(
-                    "Each engine runs for SECONDS in five rounds [default: 5]. With --engine, only \
-                    that one is measured, beside the reference engine. The engines search for \
-                    PATTERN, or for a six-letter word if no PATTERN is given.",
+                    "Each engine runs for DURATION in five rounds [default: 5s]. Before that, each is \
+                    tuned, for up to 4 s. With several threads, one of them also runs alone, for half \
+                    of DURATION. With --engine, only that engine is measured, beside the reference \
+                    engine. The engines search for PATTERN, or for a six-letter word if no PATTERN is \
+                    given.",
                 ),
             choice("progress", "FORM", named(values::PROGRESS_FORMS), "Progress: auto (default) or json")
                 .more(
@@ -469,6 +497,22 @@ mod tests {
         assert_eq!(of("x --color=never --color=always"), ColorChoice::Always);
         assert_eq!(of("x -- --color never"), ColorChoice::Auto);
         assert_eq!(of("x --color"), ColorChoice::Auto);
+    }
+
+    #[test]
+    fn an_option_is_no_time_for_bench() {
+        let time = |words: &[&str]| {
+            let args = Args::read(&words.iter().map(OsString::from).collect::<Vec<_>>());
+            args.map(|args| (args.bench.map(|time| time.as_millis()), args.json)).ok()
+        };
+        for (words, expected) in [
+            (&["x", "--bench", "--json"][..], (Some(5000), true)),
+            (&["x", "--bench", "-q", "--json"], (Some(5000), true)),
+            (&["x", "--json", "--bench", "0.5"], (Some(500), true)),
+            (&["x", "ab", "--bench"], (Some(5000), false)),
+        ] {
+            assert_eq!(time(words), Some(expected), "{words:?}");
+        }
     }
 
     #[test]

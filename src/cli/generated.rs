@@ -123,7 +123,7 @@ vanity\-ed25519 \- find SSH keys that contain a word you choose
 .IR PATTERN ...
 .br
 .B vanity\-ed25519 \-\-bench
-.RI [ SECONDS ]
+.RI [ DURATION ]
 .br
 .B vanity\-ed25519 \-\-completions
 .I SHELL

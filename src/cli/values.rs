@@ -20,8 +20,8 @@ use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, Ty
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 
-/// The longest `--bench`, in seconds for each engine.
-const LONGEST_BENCH: f64 = 3600.0;
+/// The times that `--bench` takes for each engine.
+const BENCH_TIMES: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 
 /// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
 const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
@@ -126,13 +126,11 @@ pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Diagnostic> {
 }
 
 pub(super) fn bench(typed: &str) -> Result<Duration, Diagnostic> {
-    let seconds = typed.parse().ok().filter(|seconds| (0.1..=LONGEST_BENCH).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "--bench must be a number of seconds from 0.1 to {LONGEST_BENCH}, not {}",
-            quoted(typed)
-        ))
-        .hint("write the pattern first: vanity-ed25519 PATTERN --bench")
+    parsed(typed).filter(|time| BENCH_TIMES.contains(time)).ok_or_else(|| {
+        let [least, most] =
+            [BENCH_TIMES.start(), BENCH_TIMES.end()].map(|time| humantime::format_duration(*time));
+        Diagnostic::new(format!("--bench must be a duration from {least} to {most}, not {}", quoted(typed)))
+            .hint("write a number and a unit, such as 5s or 500ms; a pattern goes before --bench")
     })
 }
 
@@ -188,7 +186,7 @@ pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
 
 /// Reads a duration, such as `1h30m`. A number without a unit is seconds.
 fn parsed(typed: &str) -> Option<Duration> {
-    let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit());
+    let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
 }
 
