@@ -24,8 +24,8 @@ use crate::engine::{self, Devices};
 use crate::key::Format;
 use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
-    BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, KeyOutput, OutputOptions, Plan,
-    PlanError, SearchPlan, Usage,
+    BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, Help, KeyOutput, OutputOptions, Plan,
+    PlanError, SearchPlan,
 };
 use crate::search::Quota;
 use crate::store::Destination;
@@ -145,15 +145,12 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
 fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
     if !error.use_stderr() {
         let text = error.render();
-        let text = Usage { plain: text.to_string(), painted: text.ansi().to_string() };
+        let text = Help { plain: text.to_string(), painted: text.ansi().to_string() };
         return Ok(Plan::Help(text, args::color(typed)));
     }
     // The other diagnostics can repeat a word.
     encryption::check_typed(typed)?;
-    Err(match encryption::typed(error).or_else(|| usage::diagnostic(error, typed)) {
-        Some(diagnostic) => diagnostic.into(),
-        None => PlanError::Usage(usage::usage(error)),
-    })
+    Err(encryption::typed(error).unwrap_or_else(|| usage::diagnostic(error, typed)).into())
 }
 
 fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanError> {

@@ -1,10 +1,10 @@
-//! Diagnostics about the command line as clap reads it: about values, about options that do not
-//! exist, and clap's own.
+//! Diagnostics about the command line as clap reads it: about values, and about options that do not
+//! exist or exclude each other.
 
 use std::ffi::OsString;
 
 use crate::escape::escaped;
-use crate::plan::{Diagnostic, Usage};
+use crate::plan::Diagnostic;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::values::{quoted, quoted_os};
@@ -69,26 +69,54 @@ const OTHERS: [(&[&str], &str); 23] = [
     ),
 ];
 
-/// Returns a diagnostic if clap's `error` would repeat what was typed, which clap does not escape, or if
-/// clap does not say what is wrong.
-pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
+/// Options that exclude others, and what to do.
+const EXCLUSIVE: [(&str, &str); 3] = [
+    ("--bench", "--bench only measures engines: leave one of them out"),
+    ("--leet", "write the digits into the expression, as in [a4]lice"),
+    ("--output-dir", "--output names one file; --output-dir names the files itself"),
+];
+
+/// Returns the diagnostic about clap's `error`. clap does not escape what was typed, and its words
+/// are not always right.
+pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic {
+    known(error, typed).unwrap_or_else(|| {
+        let said = error.render().to_string();
+        let problem = said.lines().next().unwrap_or_default();
+        Diagnostic::new(problem.trim_start_matches("error: ")).hint("--help lists all options")
+    })
+}
+
+/// Returns the diagnostic about an error of a kind that this command line can cause.
+fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
+    let texts = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => std::slice::from_ref(text),
+        Some(ContextValue::Strings(texts)) => texts,
+        _ => &[],
     };
+    let text = |kind| texts(kind).first().map(String::as_str);
     match error.kind() {
         ErrorKind::ValueValidation => {
             use std::error::Error as _;
             error.source()?.downcast_ref::<Diagnostic>().cloned()
         }
         ErrorKind::InvalidValue => {
-            let option = text(ContextKind::InvalidArg)?.split(' ').next()?;
-            let typed = text(ContextKind::InvalidValue)?;
-            let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) else { return None };
-            let (last, others) = known.split_last()?;
-            let problem = format!("{option} must be {} or {last}, not {}", others.join(", "), quoted(typed));
-            let nearest = text(ContextKind::SuggestedValue).map(|near| format!("the nearest is {near}"));
-            Some(Diagnostic::new(problem).hints(nearest))
+            let usage = text(ContextKind::InvalidArg)?;
+            let (option, typed) = (name(usage), text(ContextKind::InvalidValue)?);
+            let known = texts(ContextKind::ValidValue).split_last();
+            let known = known.map(|(last, others)| format!("{} or {last}", others.join(", ")));
+            if typed.is_empty() {
+                let usage =
+                    known.map_or_else(|| usage.replace(['<', '>'], ""), |known| format!("{option} {known}"));
+                return Some(
+                    Diagnostic::new(format!("the value of {option} is missing or empty"))
+                        .hint(format!("write {usage}")),
+                );
+            }
+            let is_same = |name: &&String| name.eq_ignore_ascii_case(typed);
+            let nearest = texts(ContextKind::ValidValue).iter().find(is_same).map(String::as_str);
+            let nearest = nearest.or(text(ContextKind::SuggestedValue));
+            let problem = format!("{option} must be {}, not {}", known?, quoted(typed));
+            Some(Diagnostic::new(problem).hints(nearest.map(|near| format!("the nearest is {near}"))))
         }
         ErrorKind::InvalidUtf8 => {
             let word = typed.iter().find(|word| word.to_str().is_none())?;
@@ -108,8 +136,22 @@ pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Option<Diag
             };
             Some(Diagnostic::new(format!("there is no option {}", escaped(name))).hint(hint))
         }
+        ErrorKind::ArgumentConflict => {
+            let option = name(text(ContextKind::InvalidArg)?);
+            let Some(other) = text(ContextKind::PriorArg).map(name) else {
+                return Some(Diagnostic::new(format!("{option} cannot be used with other arguments")));
+            };
+            let hint = EXCLUSIVE.iter().find(|(name, _)| [option, other].contains(name));
+            let hint = hint.map_or("leave one of them out", |(_, hint)| hint);
+            Some(Diagnostic::new(format!("{option} cannot be used with {other}")).hint(hint))
+        }
         _ => None,
     }
+}
+
+/// Returns the name of an option that clap shows with its value, as in `--output <PATH>`.
+fn name(usage: &str) -> &str {
+    usage.split([' ', '[']).next().unwrap_or(usage)
 }
 
 /// Returns `true` if a long option has the first letter or the last two of what was typed. What clap
@@ -117,12 +159,4 @@ pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Option<Diag
 fn is_like(option: &str, typed: &str) -> bool {
     option.get(..3).is_some_and(|beginning| typed.starts_with(beginning))
         || option.get(option.len() - 2..).is_some_and(|end| typed.ends_with(end))
-}
-
-/// Returns clap's own message. It repeats nothing that was typed; if it did, it would be escaped.
-pub(super) fn usage(error: &clap::Error) -> Usage {
-    let said = error.render();
-    let plain: String = said.to_string().lines().map(|line| format!("{}\n", escaped(line))).collect();
-    let painted = if plain == said.to_string() { said.ansi().to_string() } else { plain.clone() };
-    Usage { plain, painted }
 }

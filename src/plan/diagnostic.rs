@@ -12,21 +12,10 @@ pub(crate) const ANOTHER_ENGINE: &str = "choose another engine, such as --engine
 /// Why a request is refused.
 #[derive(Debug)]
 pub enum PlanError {
-    /// The parser refuses the command line.
-    Usage(Usage),
     /// The request is unusable. The list has at least one diagnostic.
     Diagnostics(Vec<Diagnostic>),
     /// An engine computed a wrong key.
     SelfTest(EngineError),
-}
-
-/// A message of the parser of the command line: the help, the version, or an error.
-#[derive(Debug)]
-pub struct Usage {
-    /// The message without colors.
-    pub plain: String,
-    /// The message with the parser's colors.
-    pub painted: String,
 }
 
 impl From<Diagnostic> for PlanError {

@@ -19,14 +19,14 @@ use crate::search::Quota;
 use crate::store::Destination;
 
 pub(crate) use diagnostic::ANOTHER_ENGINE;
-pub use diagnostic::{Diagnostic, PlanError, Usage};
+pub use diagnostic::{Diagnostic, PlanError};
 
 /// What the program does.
 pub enum Plan {
     /// Print these bytes and exit.
     Print(Vec<u8>),
     /// Print the help or the version, in color or not, and exit.
-    Help(Usage, ColorChoice),
+    Help(Help, ColorChoice),
     /// List the devices that the engine `gpu` can use, and exit.
     ListDevices,
     /// Print the odds and exit.
@@ -34,6 +34,14 @@ pub enum Plan {
     /// Measure engines and exit.
     Bench(BenchPlan),
     Search(SearchPlan),
+}
+
+/// The help, or the version.
+pub struct Help {
+    /// The text without colors.
+    pub plain: String,
+    /// The text with colors.
+    pub painted: String,
 }
 
 /// Which engines are measured, and how.

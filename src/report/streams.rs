@@ -159,7 +159,7 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Ok(End::Complete) => 0,
         Ok(End::Timeout) | Err(JobError::InUse(..)) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
-        Err(JobError::Refused(PlanError::Usage(_) | PlanError::Diagnostics(_))) => UNUSABLE,
+        Err(JobError::Refused(PlanError::Diagnostics(_))) => UNUSABLE,
         Err(_) => FAILURE,
     }
 }
@@ -195,7 +195,6 @@ pub fn failure(error: &JobError, paint: Paint) -> String {
 #[must_use]
 pub fn plan_error(error: &PlanError, paint: Paint) -> String {
     match error {
-        PlanError::Usage(usage) => if paint.enabled() { &usage.painted } else { &usage.plain }.clone(),
         PlanError::Diagnostics(diagnostics) => diagnostics.iter().map(|one| diagnostic(one, paint)).collect(),
         PlanError::SelfTest(error) => {
             diagnostic(&Diagnostic::new(error.to_string()).hint(ANOTHER_ENGINE), paint)

@@ -179,8 +179,7 @@ fn bad_input_is_refused_with_its_reason() {
         }
         let output = refuse(row.command);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        // A blank line, which clap writes, would end the row.
-        let answer: Vec<&str> = stderr.lines().filter(|line| !line.is_empty()).collect();
+        let answer: Vec<&str> = stderr.lines().collect();
         let files_after = contents(directory.path());
         let faults = faults(row, &output, &answer, &changed(&files, &files_after));
         files = files_after;

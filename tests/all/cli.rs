@@ -20,9 +20,9 @@ fn a_request_that_contradicts_itself_is_refused() {
     let directory = TempDir::new().unwrap();
     for (args, complaint) in [
         (&["--nonsense", "ab"][..], "there is no option --nonsense"),
-        (&["--prefix", "--suffix", "ab"], "'--prefix' cannot be used with '--suffix'"),
-        (&["--leet", "--regex", "ab"], "'--leet' cannot be used with '--regex'"),
-        (&["-o", "x", "-d", "y", "ab"], "'--output <PATH>' cannot be used with '--output-dir <DIR>'"),
+        (&["--prefix", "--suffix", "ab"], "--prefix cannot be used with --suffix"),
+        (&["--leet", "--regex", "ab"], "--leet cannot be used with --regex"),
+        (&["-o", "x", "-d", "y", "ab"], "--output cannot be used with --output-dir"),
         (&["-o", "x", "-n", "2", "ab"], "--output names one file, but you asked for 2 keys"),
         (&["-o", "x", "ab", "cd"], "--output names one file, but you asked for 2 keys"),
         (&[], "no pattern was given"),
