@@ -7,6 +7,8 @@ use std::{fmt, io};
 use crate::escape::{escaped_path, shell_word};
 use crate::key::{COMPUTES_WRONGLY, PublicKey};
 
+use super::name::parent;
+
 /// The hint if no files can be created in a directory.
 const ANOTHER_DIRECTORY: &str = "choose a directory that you can write to, on a disk with free space";
 
@@ -151,9 +153,16 @@ impl StoreError {
             Self::NoDirectory(path) if path.is_symlink() => {
                 "it is a broken link: remove it, or choose another directory".to_owned()
             }
+            Self::NoDirectory(path) if path.as_os_str().as_encoded_bytes().starts_with(b"~") => {
+                "the shell expands ~ only at the beginning of a word, without quotes: write $HOME".to_owned()
+            }
             Self::NoDirectory(path) => {
                 let is_of_ssh = std::env::home_dir().is_some_and(|home| home.join(".ssh") == *path);
-                let mkdir = if is_of_ssh { "mkdir -m 700" } else { "mkdir" };
+                let mkdir = match parent(path).exists() {
+                    _ if is_of_ssh => "mkdir -m 700",
+                    true => "mkdir",
+                    false => "mkdir -p",
+                };
                 format!("create it first: {mkdir} {}", shell_word(path))
             }
             Self::NotADirectory(_) => "choose another directory".to_owned(),
