@@ -87,7 +87,9 @@ struct List {
 impl List {
     fn argument(&mut self, number: usize, text: &OsStr, options: MatchOptions) -> Result<(), Diagnostic> {
         let Some(text) = text.to_str() else {
-            return Err(not_text(&format!("pattern {}", quoted_os(text)), text.as_encoded_bytes()));
+            let origin = format!("pattern {}", quoted_os(text));
+            return Err(not_text(&origin, text.as_encoded_bytes())
+                .hint("key text is made of A-Z, a-z, 0-9, `+` and `/`"));
         };
         let location = Location { file: None, number };
         if let Some(rest) = text.strip_prefix("AAAA").filter(|rest| !rest.is_empty())
@@ -114,10 +116,8 @@ impl List {
         let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
         let quoted = if is_stdin(path) { name.clone() } else { quoted(&name) };
         let bytes = contents(path, &quoted)?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| not_text(&quoted, &bytes))?;
-        if let Some(at) = text.find('\0') {
-            return Err(not_text(&quoted, &bytes[..=at]));
-        }
+        let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
+        let text = text.ok_or_else(|| not_text(&quoted, &bytes).hint("save it as text, in UTF-8"))?;
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
@@ -255,14 +255,16 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     }
 }
 
-/// Returns the diagnostic that names the first place where `bytes` are not text.
+/// Returns the diagnostic that names the first byte that text in UTF-8 does not have. Programs that
+/// read text take a NUL byte for its end, and text in UTF-16 has many of them.
 fn not_text(origin: &str, bytes: &[u8]) -> Diagnostic {
-    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), |text| text.len() - 1);
-    let line = 1 + bytes[..valid].iter().filter(|&&byte| byte == b'\n').count();
-    let column = 1 + bytes[..valid].iter().rev().take_while(|&&byte| byte != b'\n').count();
+    let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let at = text.find('\0').unwrap_or(text.len());
+    let what = if at < text.len() { "text" } else { "UTF-8 text" };
+    let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+    let column = 1 + bytes[..at].iter().rev().take_while(|&&byte| byte != b'\n').count();
     Diagnostic::new(format!(
-        "{origin} is not UTF-8 text: byte {:#04x} in line {line}, column {column}",
-        bytes[valid]
+        "{origin} is not {what}: byte {:#04x} in line {line}, column {column}",
+        bytes[at]
     ))
-    .hint("key text is made of A-Z, a-z, 0-9, `+` and `/`")
 }

@@ -46,6 +46,7 @@ fn prepare(directory: &Path) {
     write("empty", b"");
     write("comments", b"# nothing\n\n   \n# but comments\n");
     write("nul", b"abc\nd\0ef\n");
+    write("utf16", b"\xff\xfea\0b\0c\0\n\0");
     write("latin1", b"abc\nd\xe9f\n");
     write("bom-crlf", b"\xef\xbb\xbfabc\r\nd=f\r\n");
     write("two-bad", b"abc\n# words\nb_d\n   lis te\n");
