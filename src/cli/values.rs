@@ -20,6 +20,8 @@ use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, Ty
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 
+const DURATIONS: &str = "write a number and a unit, such as 90s, 1.5h or 1h30m; a number alone is seconds";
+
 /// The times that `--bench` takes for each engine.
 const BENCH_TIMES: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 
@@ -77,8 +79,7 @@ pub(super) fn all_threads() -> NonZeroUsize {
 
 pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {
     parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
-        Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed)))
-            .hint("write a whole number and a unit, such as 90s, 15min, 2h or 1h30m")
+        Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed))).hint(DURATIONS)
     })
 }
 
@@ -87,11 +88,12 @@ pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Diagnostic> {
     let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
     seconds.and_then(NonZeroU32::new).ok_or_else(|| {
+        let (least, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
         Diagnostic::new(format!(
-            "--lifetime must be a duration of whole seconds above 0, not {}",
+            "--lifetime must be a duration of whole seconds from {least}s to {most}s, not {}",
             quoted(typed)
         ))
-        .hint("write a whole number and a unit, such as 8h, 30min or 1h30m; the most is 4294967295s")
+        .hint(DURATIONS)
     })
 }
 
