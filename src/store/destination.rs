@@ -141,7 +141,7 @@ fn prepare_file(path: &Path, demands: Demands) -> Result<(), StoreError> {
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
         return Err(StoreError::IsDirectory(path));
     }
-    for path in [public_file(&path), path.clone()] {
+    for path in [path.clone(), public_file(&path)] {
         // Links are not followed, because a dangling link is also a name that exists.
         match fs::symlink_metadata(&path) {
             Ok(_) => return Err(FileError::Exists(path).into()),

@@ -57,6 +57,8 @@ fn prepare(directory: &Path) {
     write("secret", b"correct horse\n");
     write("taken", b"precious\n");
     write("half.pub", b"precious\n");
+    write("pair", b"precious\n");
+    write("pair.pub", b"precious\n");
     fs::create_dir(directory.join("directory")).unwrap();
     std::os::unix::fs::symlink("nowhere", directory.join("dangling")).unwrap();
 }
