@@ -240,8 +240,17 @@ pub(super) fn check(command: &OsStr, pattern: &str, comment: &str) -> Result<(),
     set(&mut shell, variables(&find, pattern, comment, None));
     let ran = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     ran.map(drop).map_err(|error| {
-        Diagnostic::new(format!("cannot run a command after each key: {error}"))
-            .hint("if it is too long, shorten the command, the pattern or the comment")
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => {
+                Some(format!("no directory of PATH has {}, which runs it", shell.get_program().display()))
+            }
+            // Windows reports a command line that is too long as a file name that is.
+            io::ErrorKind::ArgumentListTooLong | io::ErrorKind::InvalidFilename => {
+                Some("shorten the command, the pattern or the comment".to_owned())
+            }
+            _ => None,
+        };
+        Diagnostic::new(format!("cannot run a command after each key: {error}")).hints(hint)
     })
 }
 
