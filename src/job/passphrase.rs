@@ -95,7 +95,12 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
     let show =
         |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error, instead));
     for _ in 0..TRIES {
-        let passphrase = match Passphrase::new(line(terminal, PROMPT)?) {
+        let typed = line(terminal, PROMPT)?;
+        if typed.iter().any(u8::is_ascii_control) {
+            show(terminal, "Not accepted: the passphrase has a control character, such as Ctrl-Z.")?;
+            continue;
+        }
+        let passphrase = match Passphrase::new(typed) {
             Ok(passphrase) => passphrase,
             Err(error) => {
                 show(terminal, &format!("Not accepted: {error}."))?;

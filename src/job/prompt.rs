@@ -74,28 +74,13 @@ mod unix {
         ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
             let _hidden = Hidden::new(&self.file)?;
             (&self.file).write_all(prompt.as_bytes())?;
-            // The buffer is never reallocated, so no copy remains.
-            let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
-            let mut len = 0;
-            while len < line.len() {
-                if is_stopped() {
-                    return Err(Interrupted::Stopped);
-                }
-                if !is_ready(&self.file)? {
-                    continue;
-                }
-                match (&self.file).read(&mut line[len..]) {
-                    Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-                    Ok(read) => len += read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error.into()),
-                }
-                if line[len - 1] == b'\n' {
-                    line.truncate(len - 1);
-                    return Ok(line);
-                }
+            let line = read_line(&self.file, &mut is_stopped);
+            // Without Enter, the terminal has not ended the line of the prompt. A terminal that is
+            // stopped takes nothing, and one that has hung up does not matter.
+            if line.is_err() && is_ready(&self.file, PollFlags::OUT).unwrap_or(false) {
+                let _ = (&self.file).write_all(b"\n");
             }
-            Ok(line)
+            line
         }
 
         /// Shows a line.
@@ -108,9 +93,38 @@ mod unix {
         }
     }
 
-    /// Waits for input, at most one tick. Returns whether there is some.
-    fn is_ready(file: &File) -> io::Result<bool> {
-        let mut polled = [PollFd::new(file, PollFlags::IN)];
+    /// Reads a line, without its line ending.
+    fn read_line(
+        mut file: &File,
+        is_stopped: &mut impl FnMut() -> bool,
+    ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
+        // The buffer is never reallocated, so no copy remains.
+        let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
+        let mut len = 0;
+        while len < line.len() {
+            if is_stopped() {
+                return Err(Interrupted::Stopped);
+            }
+            if !is_ready(file, PollFlags::IN)? {
+                continue;
+            }
+            match file.read(&mut line[len..]) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(read) => len += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+            if line[len - 1] == b'\n' {
+                line.truncate(len - 1);
+                return Ok(line);
+            }
+        }
+        Ok(line)
+    }
+
+    /// Waits for input, or for room for output, at most one tick. Returns whether there is some.
+    fn is_ready(file: &File, what: PollFlags) -> io::Result<bool> {
+        let mut polled = [PollFd::new(file, what)];
         let tick = Timespec { tv_sec: 0, tv_nsec: TICK.subsec_nanos().into() };
         match poll(&mut polled, Some(&tick)) {
             Ok(ready) => Ok(ready > 0),

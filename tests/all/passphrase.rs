@@ -452,22 +452,26 @@ fn bytes_arrive_as_they_are_typed() {
 }
 
 #[test]
-fn an_empty_or_mistyped_passphrase_is_asked_for_again() {
+fn an_unusable_or_mistyped_passphrase_is_asked_for_again() {
     let tools = ["script", "ssh-keygen"].map(require::tool);
     let [Some(script), Some(ssh_keygen)] = tools else { return };
     let directory = TempDir::new().unwrap();
-    let mut typist =
-        Typist::start(&script, directory.path(), "exec \"$P\" --passphrase --rounds 1 -o id_x ab");
-    typist.answer(PROMPT, "\n");
-    typist.answer("Not accepted: the passphrase is empty.", "");
-    typist.answer(PROMPT, "one\n");
-    typist.answer(AGAIN, "other\n");
-    typist.answer("The two passphrases are not the same.", "");
-    typist.answer(PROMPT, format!("{SECRET}\n"));
-    typist.answer(AGAIN, format!("{SECRET}\n"));
-    let (status, shown) = typist.end();
-    assert_eq!(status, Some(0), "{shown:?}");
-    check_opens(&ssh_keygen, &directory.path().join("id_x"), SECRET);
+    for (name, typed, why) in
+        [("id_x", "\n", "is empty"), ("id_y", "one\x1a\n", "has a control character, such as Ctrl-Z")]
+    {
+        let line = format!("exec \"$P\" --passphrase --rounds 1 -o {name} ab");
+        let mut typist = Typist::start(&script, directory.path(), &line);
+        typist.answer(PROMPT, typed);
+        typist.answer(&format!("Not accepted: the passphrase {why}."), "");
+        typist.answer(PROMPT, "one\n");
+        typist.answer(AGAIN, "other\n");
+        typist.answer("The two passphrases are not the same.", "");
+        typist.answer(PROMPT, format!("{SECRET}\n"));
+        typist.answer(AGAIN, format!("{SECRET}\n"));
+        let (status, shown) = typist.end();
+        assert_eq!(status, Some(0), "{shown:?}");
+        check_opens(&ssh_keygen, &directory.path().join(name), SECRET);
+    }
 }
 
 #[test]
@@ -509,6 +513,9 @@ fn the_terminal_is_restored_after_the_prompt() {
             }
             let (_, shown) = typist.end();
             let (before, after) = shown.split_once(PROMPT).unwrap();
+            // Whatever is printed next begins a line.
+            let prompt = if is_second { AGAIN } else { PROMPT };
+            assert!(shown.contains(&format!("{prompt}\r\n")), "{shown:?}");
             let (_, after) =
                 after.split_once(&format!("status {status}")).unwrap_or_else(|| panic!("{shown:?}"));
             let modes = |shown: &str| shown[shown.find("speed").unwrap()..].trim_end().to_owned();
