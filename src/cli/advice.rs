@@ -81,6 +81,9 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
             last_characters()
         ),
         (Remedy::MakeLiteral, _) => format!("leave out {regex} to search for the text itself"),
+        (Remedy::CorrectSyntax, _) => {
+            "the syntax is that of the Rust regex crate: https://docs.rs/regex/#syntax".into()
+        }
         (Remedy::ResolveContradiction, _) => {
             "the expression contradicts itself; `^` and `$` are the two ends of the body".into()
         }

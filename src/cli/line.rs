@@ -88,10 +88,10 @@ impl<'a> Line<'a> {
         let before = self.written[..self.written.len() - self.pattern.len()].chars().count();
         let at = before + error.at().start..before + error.at().end;
         let problem = match error.reason() {
-            Reason::NotBase64(char) => {
+            Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) => {
                 format!("{} never occurs in {}", quoted(&char.to_string()), error.searched())
             }
-            Reason::Syntax(message) => format!("malformed regular expression: {message}"),
+            Reason::Syntax { message, .. } => format!("malformed regular expression: {message}"),
             _ => error.to_string(),
         };
         Diagnostic::new(format!("{file}:{number}:{}: {problem}", at.start + 1))
@@ -103,8 +103,10 @@ impl<'a> Line<'a> {
     fn hint(&self, error: &PatternError) -> String {
         let ends_a_word = || !self.names_kind && self.pattern.chars().nth(error.at().start) == Some(':');
         match error.reason() {
-            Reason::NotBase64(char) if char.is_whitespace() => WHAT_A_LINE_HOLDS.into(),
-            Reason::NotBase64(_) | Reason::NeverBase64 if ends_a_word() => {
+            Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) if char.is_whitespace() => {
+                WHAT_A_LINE_HOLDS.into()
+            }
+            Reason::NotBase64(_) | Reason::NeverBase64(_) if ends_a_word() => {
                 let [others @ .., last] = KINDS.map(|(word, _)| format!("`{word}:`"));
                 format!("a line may begin with {} or {last}", others.join(", "))
             }

@@ -221,7 +221,7 @@ fn meant(text: &str, error: &PatternError, options: MatchOptions) -> Option<Stri
 /// Returns the hint about an argument that is not a pattern.
 fn hint(text: &str, error: &PatternError) -> String {
     match (error.reason(), line::kind(text)) {
-        (Reason::NotBase64(':') | Reason::NeverBase64, Some((word, _, rest))) => {
+        (Reason::NotBase64(':') | Reason::NeverBase64(_), Some((word, _, rest))) => {
             format!(
                 "write --{word} {}; only a line of a file for -f can begin with `{word}:`",
                 quoted_start(rest)

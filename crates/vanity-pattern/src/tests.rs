@@ -119,12 +119,21 @@ fn impossible_patterns_are_refused_with_reason_and_place() {
     assert_eq!(refusal(&"x".repeat(43), Kind::Suffix).0, Reason::FirstCharacter(Some('x')));
 
     assert_eq!(refusal("^[Q-Z]", Kind::Regex), (Reason::FirstCharacter(None), 1..6));
-    assert_eq!(refusal("abc=", Kind::Regex), (Reason::NeverBase64, 3..4));
+    assert_eq!(refusal("abc=", Kind::Regex), (Reason::NeverBase64(Some('=')), 3..4));
+    assert_eq!(refusal(r"\x2d", Kind::Regex), (Reason::NeverBase64(Some('-')), 0..4));
+    assert_eq!(refusal("ab[-_]", Kind::Regex), (Reason::NeverBase64(None), 2..6));
+    assert_eq!(refusal("^ssh-ed25519 AAAAC3x", Kind::Regex), (Reason::Header, 1..19));
+    assert_eq!(refusal("^AAAAC3x", Kind::Regex), (Reason::Header, 1..7));
+    assert!(Pattern::new("AAAAC3x", options(Kind::Regex, false, false)).is_ok(), "it may stand elsewhere");
     assert_eq!(refusal("a$b", Kind::Regex), (Reason::NeverMatches, 2..3));
     assert_eq!(refusal("^a$", Kind::Regex), (Reason::OtherLength, 2..3));
     assert_eq!(refusal("^.{44}", Kind::Regex), (Reason::TooLong { len: 44, most: 43 }, 0..6));
-    assert!(matches!(refusal("a(b", Kind::Regex), (Reason::Syntax(_), Range { start: 1, end: 2 })));
-    assert!(matches!(refusal("(?i", Kind::Regex), (Reason::Syntax(_), Range { start: 3, end: 4 })));
+    assert!(matches!(
+        refusal("a(b", Kind::Regex),
+        (Reason::Syntax { is_literal: false, .. }, Range { start: 1, end: 2 })
+    ));
+    assert!(matches!(refusal("(?i", Kind::Regex), (Reason::Syntax { .. }, Range { start: 3, end: 4 })));
+    assert!(matches!(refusal("+a", Kind::Regex).0, Reason::Syntax { is_literal: true, .. }));
     assert_eq!(refusal("(a.{20}){2}", Kind::Regex).0, Reason::TooComplex);
 }
 

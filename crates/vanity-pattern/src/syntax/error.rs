@@ -40,10 +40,16 @@ pub enum Reason {
     FirstCharacter(Option<char>),
     /// The last character of a fingerprint cannot be this one (`None` for an expression).
     LastCharacter(Option<char>),
-    /// The expression is malformed. Holds the parser's message.
-    Syntax(String),
-    /// The expression matches only text with characters that base64 does not have.
-    NeverBase64,
+    /// The expression is malformed.
+    Syntax {
+        /// The parser's message.
+        message: String,
+        /// Whether the text itself can be searched for.
+        is_literal: bool,
+    },
+    /// The expression matches only text with characters that base64 does not have. Holds the first of
+    /// them, if the expression names a single one.
+    NeverBase64(Option<char>),
     /// The expression matches only text that is shorter than a body.
     OtherLength,
     /// The expression contradicts itself.
@@ -79,6 +85,8 @@ pub enum Remedy {
     ChangeLastOrMove,
     /// Search for the text itself instead of an expression.
     MakeLiteral,
+    /// Correct the syntax of the expression.
+    CorrectSyntax,
     /// Change the part that contradicts itself.
     ResolveContradiction,
     /// Use fewer or smaller repetitions.
@@ -127,19 +135,22 @@ impl PatternError {
     pub fn remedy(&self) -> Remedy {
         match &self.reason {
             Reason::Empty => Remedy::GiveText,
-            Reason::NotBase64('=') => Remedy::LeaveOutPadding,
-            Reason::NotBase64('-' | '_') => Remedy::WritePlusAndSlash,
-            Reason::NotBase64(char) if char.is_whitespace() => Remedy::SplitAtBlanks,
+            Reason::NotBase64('=') | Reason::NeverBase64(Some('=')) => Remedy::LeaveOutPadding,
+            Reason::NotBase64('-' | '_') | Reason::NeverBase64(Some('-' | '_')) => Remedy::WritePlusAndSlash,
+            Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) if char.is_whitespace() => {
+                Remedy::SplitAtBlanks
+            }
             Reason::NotBase64(
                 '^' | '$' | '.' | '*' | '?' | '[' | ']' | '(' | ')' | '{' | '}' | '|' | '\\',
             ) => Remedy::MakeRegex,
-            Reason::NotBase64(_) | Reason::NeverBase64 => Remedy::UseAlphabet,
+            Reason::NotBase64(_) | Reason::NeverBase64(_) => Remedy::UseAlphabet,
             Reason::Header => Remedy::LeaveOutHeader,
             Reason::TooLong { .. } | Reason::OtherLength => Remedy::FitLength,
             Reason::FirstCharacter(Some(_)) => Remedy::ChangeFirstOrMove,
             Reason::FirstCharacter(None) => Remedy::ChangeFirst,
             Reason::LastCharacter(_) => Remedy::ChangeLastOrMove,
-            Reason::Syntax(_) => Remedy::MakeLiteral,
+            Reason::Syntax { is_literal: true, .. } => Remedy::MakeLiteral,
+            Reason::Syntax { is_literal: false, .. } => Remedy::CorrectSyntax,
             Reason::NeverMatches => Remedy::ResolveContradiction,
             Reason::TooComplex => Remedy::Simplify,
         }
@@ -151,7 +162,7 @@ impl fmt::Display for PatternError {
         let position = self.at.start + 1;
         match &self.reason {
             Reason::Empty => write!(f, "the pattern is empty"),
-            Reason::NotBase64(char) => {
+            Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) => {
                 write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.searched())
             }
             Reason::Header => match self.target {
@@ -187,10 +198,10 @@ impl fmt::Display for PatternError {
                     last_characters()
                 )
             }
-            Reason::Syntax(message) => {
+            Reason::Syntax { message, .. } => {
                 write!(f, "malformed regular expression at character {position}: {message}")
             }
-            Reason::NeverBase64 => {
+            Reason::NeverBase64(None) => {
                 write!(
                     f,
                     "from character {position} on, the expression needs characters that never occur in {}",

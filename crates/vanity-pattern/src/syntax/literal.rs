@@ -49,8 +49,8 @@ impl<'a> Literal<'a> {
     /// Makes a literal, and checks that some key can show it.
     pub(crate) fn new(text: &'a str, options: MatchOptions) -> Result<Self, PatternError> {
         let literal = Self::of(text, options);
-        if literal.repeats_header(text) {
-            return Err(PatternError::new(Reason::Header, 0..literal.header_len(text)));
+        if let Some(len) = repeated_header(text, options) {
+            return Err(PatternError::new(Reason::Header, 0..len));
         }
         if let Some((at, char)) = text.chars().enumerate().find(|(_, char)| !is_base64(*char)) {
             return Err(PatternError::new(Reason::NotBase64(char), at..at + 1));
@@ -69,27 +69,6 @@ impl<'a> Literal<'a> {
             return Err(PatternError::new(Reason::LastCharacter(text.chars().next_back()), last..last + 1));
         }
         Ok(literal)
-    }
-
-    /// Returns whether the text begins like the fixed characters, which are not searched.
-    fn repeats_header(&self, text: &str) -> bool {
-        let sign = match self.options.target {
-            Target::Fingerprint => wire::FINGERPRINT_HEADER,
-            Target::Key if self.options.kind == Kind::Prefix => HEADER_SIGN,
-            Target::Key => wire::FIXED,
-        };
-        text.starts_with(sign) || text.starts_with(wire::ALGORITHM)
-    }
-
-    /// Returns how many of the characters at the beginning of the text are fixed.
-    fn header_len(&self, text: &str) -> usize {
-        let rest = text.strip_prefix(wire::ALGORITHM).unwrap_or(text).trim_start();
-        let header = match self.options.target {
-            Target::Key => wire::FIXED,
-            Target::Fingerprint => wire::FINGERPRINT_HEADER,
-        };
-        let alike = rest.bytes().zip(header.bytes()).take_while(|(a, b)| a == b).count();
-        text[..text.len() - rest.len()].chars().count() + alike
     }
 
     pub(crate) fn text(&self) -> &'a [u8] {
@@ -213,6 +192,22 @@ impl<'a> Literal<'a> {
             || !self.options.case_sensitive && typed.eq_ignore_ascii_case(&seen)
             || self.options.leet && LEET.contains(&(typed.to_ascii_lowercase(), seen))
     }
+}
+
+/// Returns how many characters at the beginning of a text are fixed, and so not searched. `None` if it
+/// does not begin like them.
+pub(crate) fn repeated_header(text: &str, options: MatchOptions) -> Option<usize> {
+    let (header, sign) = match options.target {
+        Target::Fingerprint => (wire::FINGERPRINT_HEADER, wire::FINGERPRINT_HEADER),
+        Target::Key if options.kind == Kind::Prefix => (wire::FIXED, HEADER_SIGN),
+        Target::Key => (wire::FIXED, wire::FIXED),
+    };
+    if !text.starts_with(sign) && !text.starts_with(wire::ALGORITHM) {
+        return None;
+    }
+    let rest = text.strip_prefix(wire::ALGORITHM).unwrap_or(text).trim_start();
+    let alike = rest.bytes().zip(header.bytes()).take_while(|(a, b)| a == b).count();
+    Some(text[..text.len() - rest.len()].chars().count() + alike)
 }
 
 pub(crate) fn is_base64(char: char) -> bool {

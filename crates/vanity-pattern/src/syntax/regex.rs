@@ -8,7 +8,8 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::Hir;
 
 use super::error::{PatternError, Reason};
-use super::options::MatchOptions;
+use super::literal::{Literal, is_base64, repeated_header};
+use super::options::{Kind, MatchOptions};
 use crate::odds::{Automaton, TooComplex, nfa};
 use crate::wire::{self, Symbols, Target};
 
@@ -25,15 +26,13 @@ pub(crate) struct Regex {
 impl Regex {
     /// Compiles an expression, and checks that some key can match it.
     pub(crate) fn new(text: &str, options: MatchOptions) -> Result<Self, PatternError> {
-        let header = match options.target {
-            Target::Key => wire::FIXED,
-            Target::Fingerprint => wire::FINGERPRINT_HEADER,
-        };
-        if text.trim_start_matches('^').starts_with(header) {
-            let start = text.len() - text.trim_start_matches('^').len();
-            return Err(PatternError::new(Reason::Header, start..start + header.len()));
+        let rest = text.trim_start_matches('^');
+        let start = text.len() - rest.len();
+        let kind = if start > 0 { Kind::Prefix } else { Kind::Anywhere };
+        if let Some(len) = repeated_header(rest, MatchOptions { kind, ..options }) {
+            return Err(PatternError::new(Reason::Header, start..start + len));
         }
-        let hir = parse(text, options.case_sensitive)?;
+        let hir = parse(text, options)?;
         if let Some(len) = hir.properties().minimum_len().filter(|&len| len > wire::BODY_LEN) {
             let reason = Reason::TooLong { len, most: wire::BODY_LEN };
             return Err(PatternError::new(reason, 0..text.chars().count()));
@@ -42,7 +41,8 @@ impl Regex {
         if regex.chance(&options.target.positions()) > 0.0 {
             return Ok(regex);
         }
-        Err(PatternError::new(regex.reason(options.target), culprit(text, options)))
+        let (at, char) = culprit(text, options);
+        Err(PatternError::new(regex.reason(options.target, char), at))
     }
 
     fn compile(text: &str, hir: Hir) -> Result<Self, PatternError> {
@@ -79,15 +79,16 @@ impl Regex {
         self.plain.find(&mut self.plain.create_cache(), Input::new(body)).map(|found| found.range())
     }
 
-    /// Returns the reason why an expression with chance 0 never matches.
-    fn reason(&self, target: Target) -> Reason {
+    /// Returns the reason why an expression with chance 0 never matches. `char` is the character that
+    /// base64 does not have, if one character is at fault.
+    fn reason(&self, target: Target, char: Option<char>) -> Reason {
         if self.chance(&[Symbols::ALL; wire::BODY_LEN]) > 0.0 {
             match target {
                 Target::Key => Reason::FirstCharacter(None),
                 Target::Fingerprint => Reason::LastCharacter(None),
             }
         } else if self.automaton.matches_some_bytes(wire::BODY_LEN) {
-            Reason::NeverBase64
+            Reason::NeverBase64(char)
         } else if (1..wire::BODY_LEN).any(|len| self.automaton.matches_some_bytes(len)) {
             Reason::OtherLength
         } else {
@@ -96,11 +97,11 @@ impl Regex {
     }
 }
 
-fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
+fn parse(text: &str, options: MatchOptions) -> Result<Hir, PatternError> {
     let parser = regex_syntax::ParserBuilder::new()
         .unicode(false)
         .utf8(false)
-        .case_insensitive(!case_sensitive)
+        .case_insensitive(!options.case_sensitive)
         .nest_limit(NEST_LIMIT)
         .build()
         .parse(text);
@@ -110,26 +111,37 @@ fn parse(text: &str, case_sensitive: bool) -> Result<Hir, PatternError> {
             regex_syntax::Error::Translate(error) => (error.kind().to_string(), *error.span()),
             other => (other.to_string(), ast::Span::splat(ast::Position::new(0, 1, 1))),
         };
-        PatternError::new(Reason::Syntax(message), chars(text, span))
+        let is_literal = Literal::new(text, MatchOptions { kind: Kind::Anywhere, ..options }).is_ok();
+        PatternError::new(Reason::Syntax { message, is_literal }, chars(text, span))
     })
 }
 
-/// Returns the first part of the expression from which on nothing can match.
+/// Returns the first part of the expression from which on nothing can match, and the character that
+/// it is, if base64 does not have it.
 ///
 /// In a sequence of items, this is the last item of the shortest prefix that is already impossible.
 /// For any other expression it is the whole.
-fn culprit(text: &str, options: MatchOptions) -> Range<usize> {
-    let whole = 0..text.chars().count();
+fn culprit(text: &str, options: MatchOptions) -> (Range<usize>, Option<char>) {
     let ast = ast::parse::Parser::new().parse(text);
-    let Ok(Ast::Concat(items)) = &ast else { return whole };
+    let items = match &ast {
+        Ok(Ast::Concat(items)) => &items.asts[..],
+        Ok(item) => std::slice::from_ref(item),
+        Err(_) => &[],
+    };
     let possible = |item: &Ast| {
         let prefix = &text[..item.span().end.offset];
-        let compiled = parse(prefix, options.case_sensitive).and_then(|hir| Regex::compile(prefix, hir));
+        let compiled = parse(prefix, options).and_then(|hir| Regex::compile(prefix, hir));
         compiled.is_ok_and(|regex| regex.chance(&options.target.positions()) > 0.0)
     };
     // Items after an impossible prefix cannot make it possible again.
-    let at = items.asts.partition_point(possible);
-    items.asts.get(at).map_or(whole, |item| chars(text, *item.span()))
+    let Some(item) = items.get(items.partition_point(possible)) else {
+        return (0..text.chars().count(), None);
+    };
+    let char = match item {
+        Ast::Literal(literal) => Some(literal.c).filter(|char| !is_base64(*char)),
+        _ => None,
+    };
+    (chars(text, *item.span()), char)
 }
 
 /// Converts a span of bytes into a range of characters, at least one.
