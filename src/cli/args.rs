@@ -26,7 +26,7 @@ Examples:
   vanity-ed25519 -d keys -n 5 ann bob      five pairs of files for each name
   vanity-ed25519 --regex '^A.*99$' --json  one JSON object per line
 
-Exit status: 0 all found; 1 a failure; 2 invalid usage; 3 ended by --timeout;
+Exit status: 0 all found; 1 a failure; 2 refused before the search; 3 ended by --timeout;
 130, 143 or 129 ended by a signal, within a second. Keys found before that are kept. A key
 whose encryption takes much longer is given up and reported.";
 
