@@ -103,7 +103,7 @@ pub enum Fate {
     /// At least one was shown on the terminal.
     Shown,
     /// This number of them is lost.
-    Lost(u64),
+    Lost(u32),
 }
 
 impl Fate {
@@ -124,7 +124,7 @@ impl Fate {
             ),
             Self::Lost(1) => Some(format!("the key that was just found is lost; {ELSEWHERE}")),
             Self::Lost(keys) => {
-                Some(format!("the {} that were just found are lost; {ELSEWHERE}", counted(keys, "key")))
+                Some(format!("the {} that were just found are lost; {ELSEWHERE}", counted(keys.into(), "key")))
             }
         }
     }
