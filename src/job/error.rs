@@ -123,9 +123,10 @@ impl Fate {
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
             ),
             Self::Lost(1) => Some(format!("the key that was just found is lost; {ELSEWHERE}")),
-            Self::Lost(keys) => {
-                Some(format!("the {} that were just found are lost; {ELSEWHERE}", counted(keys.into(), "key")))
-            }
+            Self::Lost(keys) => Some(format!(
+                "the {} that were just found are lost; {ELSEWHERE}",
+                counted(keys.into(), "key")
+            )),
         }
     }
 }
