@@ -183,15 +183,14 @@ impl Reporter for Report<'_> {
     fn progress(&mut self, progress: &Progress) {
         self.recent.add(progress);
         let is_due = progress.elapsed >= self.line_due;
-        let is_for_scripts = self.search.output.progress == ProgressForm::Json;
         // Before the first batch has ended there is no rate.
-        if self.progress_line.is_none() && !is_due || progress.attempts == 0 && !is_for_scripts {
+        if progress.attempts == 0 || self.progress_line.is_none() && !is_due {
             return;
         }
         let status = Status::new(&mut self.forecast, &self.recent, progress);
         if let Some(progress_line) = &self.progress_line {
             progress_line.show(&status.parts(), status.chance.map(|(chance, _)| chance));
-        } else if is_for_scripts {
+        } else if self.search.output.progress == ProgressForm::Json {
             self.line_due = progress.elapsed + OBJECT_EVERY;
             streams::text(&json::line(&json::progress(&status)));
         } else {
