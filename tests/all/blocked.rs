@@ -59,6 +59,16 @@ fn end_by(mut child: Running, signal: Signal) -> (Option<i32>, String, Duration)
     (ran.status, ran.stderr, took)
 }
 
+/// Waits until a search handles signals, and then half a second more.
+fn await_search(child: &Running) {
+    wait_until("the search handles SIGTERM", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::TERM.as_raw() - 1)) != 0
+    });
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 /// Waits for the end of a process that says little.
 fn await_end(child: &mut Running) {
     let mut ended = || child.try_wait().unwrap().is_some();
@@ -114,7 +124,7 @@ fn keys_that_nobody_reads_are_lost_with_a_word() {
     unread(|writer, _| {
         let mut search = program(&["-n", ENDLESS, "-q", "--exec", "echo told >&2", "ab"]);
         let child = start(search.stdout(writer).stderr(Stdio::piped()));
-        std::thread::sleep(Duration::from_millis(500));
+        await_search(&child);
         let (status, said, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
         let lines: Vec<&str> = said.lines().collect();
@@ -129,7 +139,7 @@ fn a_signal_ends_the_waiting_for_a_reader_of_the_last_results() {
     unread(|writer, _| {
         let mut search = program(&["--json", "-n", "3", "--exec", "true", "ab"]);
         let child = start(search.stdout(writer).stderr(Stdio::null()));
-        std::thread::sleep(Duration::from_millis(500));
+        await_search(&child);
         let (status, _, took) = end_by(child, Signal::TERM);
         assert_eq!(status, Some(143));
         // A command that runs may have half a second of its own.
@@ -337,7 +347,7 @@ fn every_number_of_threads_ends_within_a_second() {
         let mut search = program(&["-t", "1024", "abcdefghijabcdefghij", "-o"]);
         let search = search.arg(directory.path().join("key"));
         let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
-        std::thread::sleep(Duration::from_millis(500));
+        await_search(&child);
         let (status, stderr, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
         let processors = std::thread::available_parallelism().unwrap().get();

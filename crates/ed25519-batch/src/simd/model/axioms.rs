@@ -22,7 +22,7 @@
 //! The same split of the same polynomial gives the same variable. Where an axiom needs a range, the
 //! range is asserted. No axiom depends on the width, apart from the numbers 64 and 52 themselves.
 
-use super::dyadic::Dyadic;
+use super::dyadic::{Dyadic, power_of_two};
 use super::polynomial::Polynomial;
 use super::value::{Form, Value};
 use super::variables::{
@@ -292,7 +292,7 @@ impl Value {
     pub(super) fn pattern(&self) -> Self {
         let exponent = self.binade();
         assert!(self.zeros >= exponent - MANTISSA, "a double has 53 bits");
-        let first = Self::word(2f64.powi(exponent as i32).to_bits());
+        let first = Self::word(power_of_two(exponent).to_bits());
         self.minus(&Self::constant(Dyadic::power(exponent))).scaled(MANTISSA - exponent).plus(&first)
     }
 
@@ -308,7 +308,7 @@ impl Value {
         }
         let exponent = Dyadic::of_double(least).binade();
         assert!(Dyadic::of_double(most) <= Dyadic::power(exponent + 1), "patterns of several binades");
-        let first = Self::word(2f64.powi(exponent as i32).to_bits());
+        let first = Self::word(power_of_two(exponent).to_bits());
         word.minus(&first).scaled(exponent - MANTISSA).plus(&Self::constant(Dyadic::power(exponent)))
     }
 

@@ -5,6 +5,12 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use num_bigint::BigInt;
 
+/// Returns 2^`exponent`, which must be a normal double. `powi` need not be exact.
+pub(crate) fn power_of_two(exponent: i64) -> f64 {
+    assert!((-1022..=1023).contains(&exponent), "2^{exponent}");
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
 /// The number `odd` 2^`exponent`. `odd` is odd, or both are 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Dyadic {
@@ -45,7 +51,7 @@ impl Dyadic {
         let extra = self.odd.bits().saturating_sub(53);
         let digits = i64::try_from(self.odd.magnitude() >> extra).unwrap_or_else(|_| unreachable!("53 bits"));
         let sign = if self.odd < BigInt::ZERO { -1.0 } else { 1.0 };
-        sign * digits as f64 * 2f64.powi((self.exponent + extra.cast_signed()) as i32)
+        sign * digits as f64 * power_of_two(self.exponent + extra.cast_signed())
     }
 
     pub(crate) fn is_zero(&self) -> bool {

@@ -9,6 +9,7 @@ use std::array;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
+use super::dyadic::power_of_two;
 use super::interval::Interval;
 use super::ranges::{Ranges, Sums};
 use super::real::Real;
@@ -194,7 +195,7 @@ fn check_wide<S: Wide<Word = u64>>(simd: S) {
 /// Returns the double of a word: its sign, a short exponent and its upper bits, or an integer.
 fn double_of(word: u64) -> f64 {
     if word & 1 == 0 {
-        return (word >> 11).cast_signed() as f64 - 2f64.powi(52);
+        return (word >> 11).cast_signed() as f64 - power_of_two(52);
     }
     f64::from_bits(word & !(0x7ff << 52) | (1023 - 128 + (word >> 52 & 255)) << 52)
 }
@@ -332,6 +333,6 @@ fn check_real([x, y, z]: [u64; 3], random: &mut ChaCha20Rng) {
     let rest = modular.minus(c, over);
     let number = (z + HIGH) - HIGH;
     assert!(among(over, number) && among(rest, z - number), "{c:?}: {over:?}, {rest:?}");
-    let below = 19.0 / 2f64.powi(51);
+    let below = 19.0 * power_of_two(-51);
     assert!(among(modular.fma(over, Real::constant(below), rest), number.mul_add(below, z - number)));
 }

@@ -25,7 +25,7 @@ mod symbolic;
 mod value;
 mod variables;
 
-pub(crate) use dyadic::Dyadic;
+pub(crate) use dyadic::{Dyadic, power_of_two};
 pub(crate) use polynomial::Polynomial;
 pub(crate) use symbolic::{Number, Symbolic, Word, forget};
 pub(crate) use value::Value;

@@ -1,5 +1,6 @@
 //! Ranges of double-precision numbers.
 
+use super::dyadic::power_of_two;
 use super::interval::Interval;
 use super::splits::{self, Limit};
 
@@ -75,7 +76,7 @@ impl Real {
 
     /// Returns the numbers at both ends. Both are doubles.
     pub(crate) fn ends(&self) -> [f64; 2] {
-        [self.low, self.high].map(|end| end as f64 * 2f64.powi(self.exponent))
+        [self.low, self.high].map(|end| end as f64 * power_of_two(self.exponent.into()))
     }
 
     /// Returns the doubles with these bit patterns, which must be those of positive numbers.

@@ -98,7 +98,7 @@ fn symbolic_doubles_compute_like_those_of_the_processor() {
         let numbers = [
             over,
             symbolic.minus(a, over),
-            symbolic.fma(over, number(2f64.powi(-51)), b),
+            symbolic.fma(over, number(power_of_two(-51)), b),
             symbolic.double(symbolic.bits(symbolic.plus(a, number(LOW)))),
         ];
         for (x, y) in (0..SMALL).flat_map(|a| (0..SMALL).map(move |b| (a, b))) {
@@ -111,7 +111,7 @@ fn symbolic_doubles_compute_like_those_of_the_processor() {
                 assert_eq!(word.value().polynomial.at(&values).as_word(), known, "{x} and {y}");
             }
             let over = x + HIGH - HIGH;
-            let known = [over, x - over, over.mul_add(2f64.powi(-51), y), x + LOW];
+            let known = [over, x - over, over.mul_add(power_of_two(-51), y), x + LOW];
             for (number, known) in numbers.iter().zip(known) {
                 assert_eq!(number.value().polynomial.at(&values), Dyadic::of_double(known), "{x} and {y}");
             }

@@ -5,12 +5,13 @@
 use std::process::Command;
 
 use super::{Bounded, Fma, LOOSE, PRODUCT, Ranges, fma};
+use crate::simd::model::power_of_two;
 
 /// Runs Gappa on `split.g`. Returns whether it proves all claims, without a remark, or
 /// `None` if Gappa is missing.
 fn is_proved([a, b]: [i128; 2], low: f64, error: i32) -> Option<bool> {
     // Both constants are multiples of 2^51.
-    let [high, low] = [fma::HIGH, low].map(|number| format!("{}b51", number / 2f64.powi(51)));
+    let [high, low] = [fma::HIGH, low].map(|number| format!("{}b51", number / power_of_two(51)));
     let text = include_str!("split.g")
         .replace("$HIGH", &high)
         .replace("$BOTH", &format!("({high} + {low})"))
