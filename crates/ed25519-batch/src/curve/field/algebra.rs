@@ -344,17 +344,20 @@ fn encoding_is_canonical(value: &Polynomial, words: [Word; 4]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "computes with polynomials")]
 fn the_portable_back_end_computes_what_it_claims() {
     check(Portable(Symbolic::<true>));
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "computes with polynomials")]
 fn the_52_bit_back_end_computes_what_it_claims() {
     check(Ifma(Symbolic::<true>));
     check(Ifma(Symbolic::<false>));
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "computes with polynomials")]
 fn the_floating_point_back_end_computes_what_it_claims() {
     check(Fma(Symbolic::<true>));
 }
