@@ -33,6 +33,11 @@ fn pipe(path: &Path) {
 /// Checks that every reported key is whole, and that the program did not panic.
 fn check_reported(ran: &Ran) {
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+    check_found(ran);
+}
+
+/// Checks that every reported key is whole.
+fn check_found(ran: &Ran) {
     for object in of_type(&objects(&ran.stdout), "found") {
         assert_eq!(check_pair(Path::new(text(object, "private_key_file"))), text(object, "public_key"));
     }
@@ -127,7 +132,10 @@ fn little_memory_is_enough_or_loses_nothing() {
             "ulimit -c 0 -v $(({mebibytes} * 1024)); \"$0\" --json -t 2 --timeout 300ms -n 20 abcd {NEVER} -d \"$1/keys\""
         );
         let ran = run(&mut script(&limited, directory.path()));
-        check_reported(&ran);
+        check_found(&ran);
+        // With too little memory for its stack of signal handlers, a thread panics in the standard library.
+        let is_sudden = mebibytes < 64 && ran.stderr.contains("failed to allocate an alternative stack");
+        assert!(is_sudden || !ran.stderr.contains("panicked"), "{mebibytes} MiB: {ran:?}");
         if mebibytes >= 64 {
             assert_eq!(ran.status, Some(3), "{mebibytes} MiB: {ran:?}");
         } else {
