@@ -50,7 +50,7 @@ fn write(root: &Path) -> Result<()> {
 /// Returns the name and the text of each picture.
 fn pictures(root: &Path) -> Result<[(&'static str, String); 2]> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
-    let engines = "benches/recorded/2026-11-27-zen-4/engines.csv";
+    let engines = "benches/recorded/2026-11-27-sapphire-rapids/engines.csv";
     let search = "benches/pictures/search.txt";
     Ok([
         ("docs/engines.svg", draw_engines(&Engines::parse(engines, &read(engines)?)?)?),
