@@ -99,7 +99,7 @@ END
     say "what each kind of pattern costs"
     # The head of each part is left out. A part that takes longer than its limit prints nothing else.
     for part in prefix anywhere word, suffix regex words fingerprint; do
-        try 20 "$patterns" --bench --rounds "${ROUNDS:-3}" --seconds 0.1 --engine gpu --only "$part" | sed -n '/keys\/s/,$p; /^status/p'
+        try 60 "$patterns" --bench --rounds "${ROUNDS:-3}" --seconds 0.1 --engine gpu --only "$part" | sed -n '/keys\/s/,$p; /^status/p'
     done
     say "a search by the GPU engine, by auto, and an interrupt"
     try 40 "$program" --engine gpu --timeout 10s --quiet --json abcdefghij | tail -n 1
