@@ -117,8 +117,9 @@ FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint fr
         window = window >> 8 | (next < BODY_LEN ? class_of << 56 : 0);
         if (next < from + 7 || !(starts >> (next - 7) & 1))
             continue;
-        LOOP for (uint count = 1; count <= MOST_COUNT; count++) {
-            if (!(counts >> count & 1) || next - 7 + count > BODY_LEN)
+        LOOP for (uint left = counts; left; left >>= 4) {
+            uint count = left & 15;
+            if (next - 7 + count > BODY_LEN)
                 continue;
             ulong number = (window & ~(ulong)0 >> (64 - 8 * count)) | (ulong)count << 56;
             ulong spread = HIGH_HALF(number, SPREAD) ^ number * SPREAD;

@@ -1,12 +1,12 @@
 //! All literals of a list against batches of bytes.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 use super::choice::{of_literals, pairs_of};
+use super::device_filter::DeviceFilter;
 use super::four_gram_filter::{EachText, FourGramFilter};
 use super::lookup::{Bloom, Lookup, prefix_hash};
 use super::needle::Positions;
-use super::pair_bitmap::PairBitmap;
 use super::prefilter::{EachCandidate, Prefilter};
 use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
 use crate::odds::Place;
@@ -40,7 +40,7 @@ impl<'a> Literals<'a> {
         let each = || ids.iter().map(|id| literal(*id));
         let sets = distinct_sets(each());
         let classes = SymbolClasses::new(sets.iter().copied());
-        let most = most_characters(each(), BY_CHANCE);
+        let most = most_characters(each(), COUNTS, BY_CHANCE);
         let starts = each().fold(Positions::default(), |starts, literal| starts.or(Positions::of(&literal)));
         let are_exact = sets.iter().all(|set| classes.has(*set));
         let by_classes = |literal: &Literal| {
@@ -109,32 +109,39 @@ impl<'a> Literals<'a> {
         is_shown_with(false) || self.target == Target::Key && is_shown_with(true)
     }
 
-    /// Returns the pair bitmap that a device tests first. It has no rows if they do not pay.
-    pub(super) fn pairs(&self) -> PairBitmap {
-        pairs_of(self.target, self.each())
+    /// Adds the clause for a device: the pair bitmap, if it pays, and the Bloom filter.
+    pub(super) fn write(&self, filter: &mut DeviceFilter) {
+        // The literals lie in memory in the order of the list.
+        let mut ids: Vec<PatternId> = self.index.ids().collect();
+        ids.sort_unstable();
+        let each = || ids.iter().map(|id| self.patterns[*id].literal());
+        filter.add(Some(&pairs_of(self.target, each())), |words| self.write_bloom(each(), words), |_| {});
     }
 
-    /// Appends the words for a device: the positions where literals may begin, one bit for each
-    /// number of characters that is looked up, the shift of the Bloom filter, the class of every
-    /// symbol, and the words of the Bloom filter.
-    pub(super) fn write(&self, words: &mut Vec<u32>) {
-        let most = most_characters(self.each(), BY_CHANCE_ON_A_DEVICE);
-        let mut bloom = Bloom::new(self.each().count().max(LEAST_ON_A_DEVICE));
-        let mut counts = 0;
-        for literal in self.each() {
+    /// Appends the words of the Bloom filter: the positions where literals may begin, the numbers of
+    /// characters that are looked up, four bits for each, the shift, the class of every symbol, and
+    /// the filter itself.
+    fn write_bloom<'b>(
+        &self,
+        each: impl ExactSizeIterator<Item = Literal<'b>> + Clone,
+        words: &mut Vec<u32>,
+    ) {
+        let most = most_characters(each.clone(), COUNTS_ON_A_DEVICE, BY_CHANCE_ON_A_DEVICE);
+        let room = (ROOM_ON_A_DEVICE * each.len()).min(MOST_ROOM_ON_A_DEVICE).max(each.len());
+        let mut bloom = Bloom::new(room);
+        let mut present = [false; MOST_COUNT + 1];
+        for literal in each {
             let count = literal.len().min(most);
-            counts |= 1 << count;
+            present[count] = true;
             bloom.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
         }
         let mut bitmap = Vec::new();
         let shift = bloom.write(&mut bitmap);
+        let counts = (1..=MOST_COUNT).filter(|count| present[*count]);
+        let counts = counts.fold(0, |counts, count| counts << 4 | count as u32);
         words.extend([self.starts.halves(), [counts, shift]].concat());
         words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
         words.append(&mut bitmap);
-    }
-
-    fn each(&self) -> impl Iterator<Item = Literal<'a>> + Clone {
-        self.index.ids().map(|id| self.patterns[id].literal())
     }
 
     /// Calls `each` with every literal that `bytes` show, once for every place.
@@ -158,36 +165,46 @@ impl<'a> Literals<'a> {
     }
 }
 
-/// Returns how many characters of a literal are looked up at most: 4 to 6. It is the least number
-/// with which fewer than `few` literals are found by chance in a random text. A smaller number
-/// needs fewer look-ups, because all longer literals share one.
-fn most_characters<'a>(literals: impl Iterator<Item = Literal<'a>>, few: f64) -> usize {
+/// Returns how many characters of a literal are looked up at most: the least of `counts` with which
+/// fewer than `few` literals are found by chance in a random text, or else the last. A smaller
+/// number needs fewer look-ups, because all longer literals share one.
+fn most_characters<'a>(
+    literals: impl Iterator<Item = Literal<'a>>,
+    counts: RangeInclusive<usize>,
+    few: f64,
+) -> usize {
     // Where case is ignored, one of 32 characters fits.
-    let mut by_chance = [0.0; MOST_CHARACTERS + 1];
+    let mut by_chance = [0.0; MOST_COUNT + 1];
     for literal in literals {
         let places = if literal.place() == Place::Anywhere { BODY_LEN as f64 } else { 1.0 };
         for (count, by_chance) in by_chance.iter_mut().enumerate().take(literal.len() + 1) {
             *by_chance += places / 32f64.powi(count as i32);
         }
     }
-    (LEAST_CHARACTERS..MOST_CHARACTERS).find(|count| by_chance[*count] < few).unwrap_or(MOST_CHARACTERS)
+    let last = *counts.end();
+    counts.into_iter().find(|count| by_chance[*count] < few).unwrap_or(last)
 }
 
-/// The bounds of [`most_characters`], and the most literals that may be found by chance.
-const LEAST_CHARACTERS: usize = 4;
-const MOST_CHARACTERS: usize = 6;
+/// The numbers of characters that may be looked up, and the most literals that may be found by
+/// chance.
+const COUNTS: RangeInclusive<usize> = 4..=6;
 const BY_CHANCE: f64 = 0.02;
 
 /// The same for a device. It tries a hundred times as many keys, and its host tests every key that
 /// is found.
+const COUNTS_ON_A_DEVICE: RangeInclusive<usize> = 4..=MOST_COUNT;
 const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
 
-/// The fewest numbers for which a device's Bloom filter has room: 512 bytes, so that few other
-/// numbers are found.
-const LEAST_ON_A_DEVICE: usize = 256;
-
 /// The most characters that are looked up.
-pub(super) const MOST_COUNT: usize = MOST_CHARACTERS;
+pub(super) const MOST_COUNT: usize = 7;
+
+/// The room in a device's Bloom filter for each literal. It is so large, 16 words, that only one
+/// other number of 150,000 is found.
+const ROOM_ON_A_DEVICE: usize = 64;
+
+/// The most room: 16 MiB, for the cache of a device. With a million literals, one other number of
+/// 8,000 is found.
+const MOST_ROOM_ON_A_DEVICE: usize = 1 << 23;
 
 /// Returns every set of symbols that a character of the literals matches, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

@@ -167,7 +167,7 @@ impl<'a> Matcher<'a> {
     pub fn device_filter(&self) -> DeviceFilter {
         let mut filter = DeviceFilter::new(self.target);
         if let Some(literals) = &self.literals {
-            filter.add(Some(&literals.pairs()), |words| literals.write(words), |_| {});
+            literals.write(&mut filter);
         }
         self.expressions.write(&mut filter);
         filter
