@@ -3,14 +3,20 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::interface::{Engine, HYBRID, Hit, SeedSource, Tuning, Worker};
+use super::interface::{Engine, HYBRID, Hit, SeedSource, Sizing, Tuning, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;
 
-/// The fewest expected attempts for which graphics processors are considered. With fewer, the
-/// processor finishes before kernels are compiled, which takes some seconds.
-pub(super) const FEW_ATTEMPTS: f64 = 2e7;
+/// The fewest expected attempts of each thread for which graphics processors are considered. With
+/// fewer, the processor finishes before kernels are compiled and the engines are compared, which
+/// takes up to ten seconds.
+const FEW_ATTEMPTS: f64 = 2e7;
+
+/// Returns whether a search is so short that graphics processors are not considered.
+pub(super) fn is_short(sizing: Sizing) -> bool {
+    sizing.expected_attempts < FEW_ATTEMPTS * sizing.threads.get() as f64
+}
 
 /// Graphics processors and the processor together.
 struct Hybrid {

@@ -1,6 +1,8 @@
 //! The interface of engines: their names, the parameters for which one is built, and what a search
 //! asks of it.
 
+use std::num::NonZeroUsize;
+
 pub use ed25519_batch::{LEAST_TABLE_MEMORY, Tuning};
 use zeroize::Zeroizing;
 
@@ -26,6 +28,9 @@ pub const HYBRID: &str = "gpu+cpu";
 pub struct Sizing {
     /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
+    /// The number of threads that try them. Many threads may be done before [`AUTO`] has compared
+    /// them with graphics processors.
+    pub threads: NonZeroUsize,
     /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
     /// that. `None` sets the usual limit, 128 MiB.
     pub table_memory: Option<usize>,
@@ -61,11 +66,12 @@ impl Devices {
 }
 
 impl Sizing {
-    /// Returns the sizing of a search of this number of keys, with tables sized by the caches, and
-    /// all devices.
+    /// Returns the sizing of a search of this number of keys on one thread, with tables sized by the
+    /// caches, and all devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
-        Self { expected_attempts, table_memory: None, devices: Devices::ALL, windows: None }
+        let threads = NonZeroUsize::MIN;
+        Self { expected_attempts, threads, table_memory: None, devices: Devices::ALL, windows: None }
     }
 }
 

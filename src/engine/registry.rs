@@ -111,8 +111,7 @@ pub fn candidates(name: &str, sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, En
 fn automatic(sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
     #[cfg(feature = "gpu")]
     {
-        let is_short = sizing.expected_attempts < hybrid::FEW_ATTEMPTS;
-        let graphics = if is_short { None } else { gpu::build_graphics(sizing, spare) };
+        let graphics = if hybrid::is_short(sizing) { None } else { gpu::build_graphics(sizing, spare) };
         hybrid::candidates(graphics, of_the_processor(sizing))
     }
     #[cfg(not(feature = "gpu"))]

@@ -1,5 +1,6 @@
 //! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::error::JobError;
@@ -55,8 +56,8 @@ pub fn list_devices() -> Result<String, JobError> {
 pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
-    let engines = engine.candidates(quota.expected_attempts(&patterns))?;
     let threads = usable_threads(threads, &mut notices);
+    let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
     let engine = measure.fastest(engines)?;
@@ -74,8 +75,8 @@ pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
 /// Returns an error if the plan cannot be carried out, a signal arrives, or a search fails.
 pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
-    let engines = engines(engine)?;
     let threads = usable_threads(threads, &mut notices);
+    let engines = engines(engine, threads)?;
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     let measure = Measure { patterns: &patterns, threads, stop: &stop };
     let figures = measure.compare(&engines, time)?;
@@ -84,12 +85,12 @@ pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
 }
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
-fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
-    let sizing = choice.sizing(f64::INFINITY);
+fn engines(choice: EngineChoice, threads: NonZeroUsize) -> Result<Vec<Box<dyn Engine>>, PlanError> {
+    let sizing = choice.sizing(f64::INFINITY, threads);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));
     }
-    let mut engines = choice.candidates(f64::INFINITY)?;
+    let mut engines = choice.candidates(f64::INFINITY, threads)?;
     if engines[0].name() != engine::BASELINE {
         engines.push(engine::select(engine::BASELINE, sizing)?);
     }

@@ -93,7 +93,12 @@ impl PreparedSearch {
         };
         let Existing { patterns, quota, existing, notices: more } = existing;
         notices.extend(more);
-        let engines = engine.candidates(quota.expected_attempts(&patterns))?;
+        let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
+        if engines.len() > 1 {
+            tell(Notice::info(
+                "comparing the processor with the graphics processors, which takes some seconds",
+            ));
+        }
         let stop = match stop {
             Some(stop) => stop,
             None => Stop::on_signals().map_err(JobError::Signals)?,

@@ -131,25 +131,29 @@ pub enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys.
+    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys on `threads`
+    /// threads.
     #[must_use]
-    pub fn sizing(&self, expected_attempts: f64) -> Sizing {
+    pub fn sizing(&self, expected_attempts: f64, threads: NonZeroUsize) -> Sizing {
+        let sizing = Sizing { threads, ..Sizing::for_attempts(expected_attempts) };
         match *self {
-            Self::Named { table_memory, devices, .. } => {
-                Sizing { table_memory, devices, ..Sizing::for_attempts(expected_attempts) }
-            }
-            Self::Given(_) => Sizing::for_attempts(expected_attempts),
+            Self::Named { table_memory, devices, .. } => Sizing { table_memory, devices, ..sizing },
+            Self::Given(_) => sizing,
         }
     }
 
     /// Builds the engines of which the fastest carries out a search that is expected to try
-    /// `expected_attempts` keys, and runs their self-tests.
+    /// `expected_attempts` keys on `threads` threads, and runs their self-tests.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`engine::candidates`].
-    pub fn candidates(self, expected_attempts: f64) -> Result<Vec<Box<dyn Engine>>, PlanError> {
-        let sizing = self.sizing(expected_attempts);
+    pub fn candidates(
+        self,
+        expected_attempts: f64,
+        threads: NonZeroUsize,
+    ) -> Result<Vec<Box<dyn Engine>>, PlanError> {
+        let sizing = self.sizing(expected_attempts, threads);
         match self {
             Self::Named { name, .. } => Ok(engine::candidates(&name, sizing)?),
             Self::Given(engine) => Ok(vec![engine]),

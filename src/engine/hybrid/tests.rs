@@ -107,3 +107,16 @@ fn a_fallback_reports_its_reason_once() {
     assert_eq!(alone.notices(), [Notice::warning("why")]);
     assert!(alone.notices().is_empty());
 }
+
+#[test]
+fn many_threads_are_not_compared_with_graphics_processors_for_a_short_search() {
+    let of = |attempts, threads| Sizing {
+        threads: std::num::NonZeroUsize::new(threads).unwrap(),
+        ..Sizing::for_attempts(attempts)
+    };
+    // Six letters anywhere, and seven.
+    let [six, seven] = [2.8e7, 9e8];
+    assert!(!is_short(of(six, 1)) && is_short(of(six, 2)) && is_short(of(six, 32)));
+    assert!(!is_short(of(seven, 32)) && is_short(of(seven, 64)));
+    assert!(!is_short(of(f64::INFINITY, 1000)));
+}
