@@ -153,39 +153,38 @@ fn measure(engine: &dyn Engine, lists: &[List], args: &Args) {
     }
 }
 
-fn main() -> Result<(), String> {
-    let mut args = Args::parse(&["--rounds", "--seconds", "--engine", "--only"])?;
-    if args.test {
-        (args.rounds, args.seconds) = (1, 0.001);
-    }
-    let least = if args.engine.as_deref() == Some(engine::GPU) { 8 } else { 5 };
+/// Returns the lists for the engine called `name`. With `--only`, returns the first list and those
+/// that have this text in their names.
+fn lists_for(name: &str, args: &Args) -> Result<Vec<List>, String> {
+    let least = if name == engine::GPU { 8 } else { 5 };
     let mut lists = lists(if args.test { 2000 } else { usize::MAX }, least);
-    let sizing = engine::Sizing::for_attempts(f64::INFINITY);
     if let Some(only) = &args.only {
         if !lists.iter().any(|list| list.name.contains(only.as_str())) {
             return Err(format!("no list has '{only}' in its name"));
         }
-        lists = lists
-            .into_iter()
-            .enumerate()
-            .filter(|(at, list)| *at == 0 || list.name.contains(only.as_str()))
-            .map(|(_, list)| list)
-            .collect();
+        let mut is_first = true;
+        lists.retain(|list| std::mem::take(&mut is_first) || list.name.contains(only.as_str()));
     }
-    if !args.test {
+    Ok(lists)
+}
+
+fn main() -> Result<(), String> {
+    let mut args = Args::parse(&["--rounds", "--seconds", "--engine", "--only"])?;
+    if args.test {
+        (args.rounds, args.seconds) = (1, 0.001);
+    } else {
         print_head("patterns");
     }
-    if let Some(name) = &args.engine {
-        let engine = engine::select(name, sizing).map_err(|error| error.to_string())?;
-        measure(&*engine, &lists, &args);
-        return Ok(());
-    }
-    let engines = engine::available(sizing);
+    let sizing = engine::Sizing::for_attempts(f64::INFINITY);
+    let engines = match &args.engine {
+        Some(name) => vec![engine::select(name, sizing).map_err(|error| error.to_string())?],
+        None => engine::available(sizing),
+    };
     for engine in &engines {
-        measure(&**engine, &lists, &args);
+        measure(&**engine, &lists_for(engine.name(), &args)?, &args);
     }
     if args.test {
-        println!("patterns: {} lists with {} engines", lists.len(), engines.len());
+        println!("patterns: {} engines", engines.len());
     }
     Ok(())
 }
