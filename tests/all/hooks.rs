@@ -347,16 +347,23 @@ fn ctrl_c_in_a_terminal_ends_the_command_that_runs() {
 #[test]
 fn ctrl_c_in_a_terminal_ends_the_last_command() {
     let directory = TempDir::new().unwrap();
-    let mut search = search(directory.path(), "echo $$ >> log; exec sleep 600", &["-q", "ab", "-o", "id"]);
-    let child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let mut search = search(directory.path(), "echo $$ >> log; exec sleep 600", &["ab", "-o", "id"]);
+    let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     program::wait_until("the command runs", || log(directory.path()).ends_with('\n'));
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while line != "waiting for 1 command; Ctrl-C ends the waiting\n" {
+        line.clear();
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
+    }
     let process = log(directory.path()).trim_end().parse().unwrap();
     kill_process(Pid::from_raw(process).unwrap(), Signal::INT).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     signal(&child, Signal::INT);
-    let ended = child.end();
-    assert_eq!(ended.status, Some(130));
-    assert_eq!(ended.stderr, "error: the command for 'ab' failed: signal: 2 (SIGINT)\n");
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(rest, "error: the command for 'ab' failed: signal: 2 (SIGINT)\n");
 }
 
 #[test]
