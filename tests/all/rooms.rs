@@ -34,7 +34,8 @@ fn files() -> BTreeMap<String, String> {
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.strip_prefix(src()).unwrap().to_str().unwrap().to_owned();
+            // Windows separates by `\`.
+            let name = path.strip_prefix(src()).unwrap().to_str().unwrap().replace('\\', "/");
             if path.is_dir() {
                 directories.push(path);
             } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "lib.rs" {
