@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -238,6 +238,16 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
+/// Reads lines until one that ends so, and returns it.
+fn read_until(lines: &mut impl BufRead, end: &str) -> String {
+    let mut line = String::new();
+    while !line.ends_with(end) {
+        line.clear();
+        assert_ne!(lines.read_line(&mut line).unwrap(), 0);
+    }
+    line
+}
+
 /// The first command waits for a file that this test writes only after many more finds.
 #[test]
 fn a_slow_command_does_not_stop_the_search() {
@@ -279,11 +289,7 @@ fn a_second_signal_ends_the_waiting_and_names_what_did_not_run() {
         let (last, first) = signals.split_last().unwrap();
         first.iter().for_each(|first| signal(&child, *first));
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.ends_with(" commands; Ctrl-C ends the waiting\n") {
-            line.clear();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
-        }
+        let line = read_until(&mut stderr, " commands; Ctrl-C ends the waiting\n");
         let waiting: usize = line.split(' ').nth(2).unwrap().replace(',', "").parse().unwrap();
         signal(&child, *last);
         assert_eq!(child.wait().unwrap().code(), Some(status));
@@ -317,11 +323,7 @@ fn ctrl_c_in_a_terminal_ends_the_command_that_runs() {
     let mut search = search(directory.path(), slow, &["-t", "1", "-n", "15", "ab", "-d", "keys"]);
     let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while line != "waiting for 15 commands; Ctrl-C ends the waiting\n" {
-        line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
-    }
+    read_until(&mut stderr, "waiting for 15 commands; Ctrl-C ends the waiting\n");
     while !log(directory.path()).ends_with('\n') {
         std::thread::yield_now();
     }
@@ -351,11 +353,7 @@ fn ctrl_c_in_a_terminal_ends_the_last_command() {
     let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     program::wait_until("the command runs", || log(directory.path()).ends_with('\n'));
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    while line != "waiting for 1 command; Ctrl-C ends the waiting\n" {
-        line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0);
-    }
+    read_until(&mut stderr, "waiting for 1 command; Ctrl-C ends the waiting\n");
     let process = log(directory.path()).trim_end().parse().unwrap();
     kill_process(Pid::from_raw(process).unwrap(), Signal::INT).unwrap();
     std::thread::sleep(Duration::from_millis(100));
