@@ -533,11 +533,12 @@ fn a_small_disk_takes_a_whole_key_or_none() {
 fn a_disk_that_becomes_read_only_ends_the_batch_and_keeps_every_reported_key() {
     let Some(unshare) = program::unshare() else { return };
     let outer = TempDir::new().unwrap();
-    // The disk cannot become read-only while a file is open for writing, so the script tries often.
+    // The disk cannot become read-only while a file is open for writing, so the script tries often. It does
+    // not repeat the options of the mount: one is its owner, whose number means nothing in the namespace.
     let script = format!(
         "\"$1\" --json -n {ENDLESS} abc -d \"$2\" & child=$!\n\
-         until [ -s \"$2/{LEDGER}\" ]; do sleep 0.01; done\n\
-         until mount -o remount,ro \"$2\" 2> /dev/null; do :; done\n\
+         until [ -s \"$2/{LEDGER}\" ]; do kill -0 $child || exit 97; sleep 0.01; done\n\
+         until mount --options-mode ignore -o remount,ro \"$2\" 2> /dev/null; do kill -0 $child || exit 97; done\n\
          wait $child"
     );
     let (ran, copy) = on_small_disk(&unshare, outer.path(), "size=400m", &script);

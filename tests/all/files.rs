@@ -193,7 +193,7 @@ fn a_directory_that_can_be_written_and_not_read_is_named() {
     fs::create_dir(&keys).unwrap();
     let closed = directory.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    for (path, mode) in [(directory.path(), 0o711), (&keys, 0o733), (&closed, 0o500)] {
+    for (path, mode) in [(directory.path(), 0o711), (&keys, 0o333), (&closed, 0o500)] {
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
     }
     let is_root = rustix::process::geteuid().is_root();
@@ -212,6 +212,8 @@ fn a_directory_that_can_be_written_and_not_read_is_named() {
         assert_eq!(ran.stderr.contains("can be written but not read"), !is_closed, "{ran:?}");
         assert_eq!(ran.stderr.contains("\nhint: run chmod u+r "), !is_closed, "{ran:?}");
     }
+    // Who is not root cannot remove what cannot be listed.
+    fs::set_permissions(&keys, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
 }
 
 /// Not even root can create a file in these directories.
@@ -223,6 +225,8 @@ fn a_directory_that_takes_no_files_is_refused_before_the_search() {
         assert_eq!(ran.status, Some(2), "{args:?}: {ran:?}");
         assert!(ran.stderr.starts_with("error: cannot create files in '/"), "{args:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(" (os error "), "{args:?}: {}", ran.stderr);
+        let hint = "\nhint: choose a directory that you can write to, on a disk with free space\n";
+        assert!(ran.stderr.ends_with(hint), "{args:?}: {}", ran.stderr);
     }
 }
 

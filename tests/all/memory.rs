@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use crate::{program, putty, remains, require};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use program::{NEVER, PROGRAM, Running, at_once, command, objects, of_type, program, seed, text};
+use program::{NEVER, PROGRAM, Running, at_once, command, is_root, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::Digest as _;
@@ -57,16 +57,6 @@ fn seed_text(private: &str) -> String {
     let line = lines.find('\n').unwrap();
     let place = |character: usize| character + character / line;
     lines[place(from)..place(to)].to_owned()
-}
-
-/// Returns whether this process may read the memory of processes that forbid tracing. Otherwise the
-/// test is skipped.
-fn is_root() -> bool {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root {
-        require::missing("root");
-    }
-    is_root
 }
 
 #[test]

@@ -86,6 +86,17 @@ pub fn strace() -> Option<PathBuf> {
     None
 }
 
+/// Returns whether this process may read the memory of processes that forbid tracing. Otherwise the
+/// test is skipped.
+#[cfg(target_os = "linux")]
+pub fn is_root() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        require::missing("root");
+    }
+    is_root
+}
+
 /// Returns the path of the program under test: the value of `VANITY_PROGRAM`, or else [`PROGRAM`].
 /// The variable lets the tests run a program of an archive, or a script that starts a program for
 /// another processor. The script must replace itself with what it starts, so that signals arrive.
