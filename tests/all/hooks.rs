@@ -413,6 +413,8 @@ fn a_command_whose_data_is_too_long_is_refused_before_the_search() {
         "{}",
         ran.stderr
     );
+    let hint = "\nhint: shorten the command, the pattern or the comment\n";
+    assert!(ran.stderr.ends_with(hint), "{}", ran.stderr);
     succeed(&mut search(directory.path(), "true", &["-o", "id_x", "-C", &comment[..130_000], "ab"]));
 }
 
