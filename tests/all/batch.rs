@@ -497,6 +497,33 @@ fn a_full_disk_ends_the_batch_and_keeps_every_reported_key() {
     }
 }
 
+/// With no room anywhere and nobody who watches, every lost key is named, and the hint counts those that were
+/// lost together.
+#[test]
+fn keys_that_no_disk_takes_are_named_and_counted() {
+    let Some(unshare) = program::unshare() else { return };
+    let script = "cd \"$2\" && HOME=\"$2\" \"$1\" -q -n 60 ab -d .";
+    // How many are found together depends on the moment.
+    for _ in 0..20 {
+        let outer = TempDir::new().unwrap();
+        let (ran, copy) = on_small_disk(&unshare, outer.path(), "size=40k", script);
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        privates(&copy).iter().for_each(|name| drop(check_pair(&copy.join(name))));
+        let named = ran.stderr.lines().filter(|line| line.ends_with("; the key is lost")).count();
+        let hint = ran.stderr.lines().find_map(|line| line.strip_prefix("hint: the ")).unwrap();
+        let counted = match hint.split_once(" keys that were just found are lost; ") {
+            Some((number, _)) => number.parse().unwrap(),
+            None => 1,
+        };
+        assert!(counted > 1 || hint.starts_with("key that was just found is lost; "), "{hint}");
+        assert!((1..=named).contains(&counted), "{counted}: {ran:?}");
+        if counted > 1 {
+            return;
+        }
+    }
+    panic!("no two keys were lost together");
+}
+
 /// With no room for a pair and its line, the search is refused. Else every command finds the line of its
 /// key, and every problem is named.
 #[test]

@@ -399,6 +399,8 @@ fn a_passphrase_is_typed_twice_and_never_shown() {
         let (status, shown) = typist.end();
         assert_eq!(status, Some(0), "{shown:?}");
         assert!(!shown.contains("horse"), "{shown:?}");
+        // Enter ends the line of a prompt, and no line is empty.
+        assert!(shown.contains(&format!("{PROMPT}\r\n{AGAIN}\r\n")), "{shown:?}");
         check_opens(&ssh_keygen, &directory.path().join(name), SECRET);
     }
     // Only the program hides what is typed: a terminal shows it.
