@@ -378,7 +378,7 @@ fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
 }
 
 fn path(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    option(name, value, help).value_parser(value_parser!(PathBuf)).value_hint(ValueHint::FilePath)
+    option(name, value, help).value_parser(values::paths()).value_hint(ValueHint::FilePath)
 }
 
 /// Returns an option with one of some names. The help has them in its text.

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
+use std::path::{self, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -16,7 +17,9 @@ use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use bytesize::ByteSize;
-use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    OsStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+};
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 
@@ -154,6 +157,22 @@ fn whole<T: FromStr + PartialOrd + Display>(
         Diagnostic::new(format!(
             "{option} must be a whole number from {least} to {most}, not {}",
             quoted(typed)
+        ))
+    })
+}
+
+/// Reads the path of a file or a directory. Refuses one that begins with `~`, as in `~/keys`: the
+/// program would make a directory of that name, and `rm -r ~` removes another one.
+pub(super) fn paths() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|typed: PathBuf| {
+        let text = typed.to_string_lossy();
+        if text != "~" && !(text.starts_with('~') && text.contains(path::is_separator)) {
+            return Ok(typed);
+        }
+        let problem = format!("the shell has not expanded ~ in {}", quoted_os(typed.as_os_str()));
+        Err(Diagnostic::new(problem).hint(
+            "the shell expands ~ only at the beginning of a word, without quotes: \
+            write a space in place of =, or $HOME in place of ~",
         ))
     })
 }

@@ -4,7 +4,7 @@
 //! All private keys of a run have the same passphrase.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::Path;
 
 use zeroize::Zeroizing;
@@ -128,12 +128,19 @@ fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Diagn
     let name = path.map_or_else(|| "stdin".into(), |path| format!("'{}'", escaped_path(path)));
     let read = || -> io::Result<_> {
         let mut file = path.map_or_else(stdin, File::open)?;
+        if file.is_terminal() {
+            return Ok(None);
+        }
         let line = line(&mut file)?;
-        Ok((line, if path.is_some() { warning(&file, &name)? } else { None }))
+        Ok(Some((line, if path.is_some() { warning(&file, &name)? } else { None })))
     };
-    let (line, note) = read().map_err(|error| {
+    let read = read().map_err(|error| {
         let hint = path.map(|_| "write the name of a file; its first line is the passphrase".to_owned());
         Diagnostic::new(format!("cannot read the passphrase from {name}: {error}")).hints(hint)
+    })?;
+    let (line, note) = read.ok_or_else(|| {
+        Diagnostic::new(format!("{name} is a terminal, which would show the passphrase"))
+            .hint("--passphrase asks for it on the terminal, which does not show it then")
     })?;
     let unusable = |problem: String| {
         Diagnostic::new(format!("{name}: {problem}"))

@@ -153,9 +153,6 @@ impl StoreError {
             Self::NoDirectory(path) if path.is_symlink() => {
                 "it is a broken link: remove it, or choose another directory".to_owned()
             }
-            Self::NoDirectory(path) if path.as_os_str().as_encoded_bytes().starts_with(b"~") => {
-                "the shell expands ~ only at the beginning of a word, without quotes: write $HOME".to_owned()
-            }
             Self::NoDirectory(path) => {
                 let is_of_ssh = std::env::home_dir().is_some_and(|home| home.join(".ssh") == *path);
                 let mkdir = match parent(path).exists() {

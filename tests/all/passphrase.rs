@@ -543,3 +543,18 @@ fn without_a_terminal_nothing_is_searched() {
     assert!(ran.stderr.contains("--passphrase-file FILE"), "{ran:?}");
     assert_eq!(names(directory.path()), [""; 0]);
 }
+
+/// A terminal shows what is typed, unless it is asked not to.
+#[test]
+fn a_terminal_is_no_passphrase_file() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    for file in ["-", "/dev/tty", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/stderr", "$(tty)"] {
+        let line = format!("$P --passphrase-file {file} -d keys ab");
+        let (status, shown) = Typist::start(&script, directory.path(), &line).end();
+        assert_eq!(status, Some(2), "{file}: {shown}");
+        assert!(shown.contains(" is a terminal, which would show the passphrase\r\n"), "{file}: {shown}");
+        assert!(shown.contains("\r\nhint: --passphrase asks for it "), "{file}: {shown}");
+        assert_eq!(names(directory.path()), [""; 0], "{file}");
+    }
+}
