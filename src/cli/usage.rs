@@ -115,8 +115,12 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
             let is_same = |name: &&String| name.eq_ignore_ascii_case(typed);
             let nearest = texts(ContextKind::ValidValue).iter().find(is_same).map(String::as_str);
             let nearest = nearest.or(text(ContextKind::SuggestedValue));
+            let hint = match option {
+                "--cipher" => Some("aes256-ctr, the default, is the one that most programs read".to_owned()),
+                _ => nearest.map(|near| format!("the nearest is {near}")),
+            };
             let problem = format!("{option} must be {}, not {}", known?, quoted(typed));
-            Some(Diagnostic::new(problem).hints(nearest.map(|near| format!("the nearest is {near}"))))
+            Some(Diagnostic::new(problem).hints(hint))
         }
         ErrorKind::InvalidUtf8 => {
             let word = typed.iter().find(|word| word.to_str().is_none())?;

@@ -96,10 +96,6 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
         |terminal: &mut Terminal, what: &str| terminal.show(what).map_err(|error| no_answer(&error, instead));
     for _ in 0..TRIES {
         let typed = line(terminal, PROMPT)?;
-        if typed.iter().any(u8::is_ascii_control) {
-            show(terminal, "Not accepted: the passphrase has a control character, such as Ctrl-Z.")?;
-            continue;
-        }
         let passphrase = match Passphrase::new(typed) {
             Ok(passphrase) => passphrase,
             Err(error) => {

@@ -22,13 +22,16 @@ impl Passphrase {
         match bytes.as_slice() {
             [] => Err(PassphraseError::Empty),
             long if long.len() > Self::LONGEST => Err(PassphraseError::Long),
-            // Tools cut a passphrase at its first NUL byte.
-            bytes if bytes.contains(&0) => Err(PassphraseError::Nul),
+            // Tools cut a passphrase at its first NUL, PuTTYgen also at a carriage return, and nobody can
+            // type most of the others.
+            bytes if bytes.iter().any(|&byte| byte.is_ascii_control() && byte != b'\t') => {
+                Err(PassphraseError::Control)
+            }
             _ => Ok(Self(bytes)),
         }
     }
 
-    /// Returns the secret bytes: 1 to [`Self::LONGEST`] of them, and none is 0.
+    /// Returns the secret bytes: 1 to [`Self::LONGEST`] of them, and none is a control character, except tabs.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
@@ -43,8 +46,8 @@ pub enum PassphraseError {
     Empty,
     /// It has more than [`Passphrase::LONGEST`] bytes.
     Long,
-    /// It holds a byte 0.
-    Nul,
+    /// It holds a control character of ASCII that is not a tab.
+    Control,
 }
 
 impl fmt::Display for PassphraseError {
@@ -52,7 +55,9 @@ impl fmt::Display for PassphraseError {
         match self {
             Self::Empty => f.write_str("the passphrase is empty"),
             Self::Long => write!(f, "the passphrase is longer than {} bytes", Passphrase::LONGEST),
-            Self::Nul => f.write_str("the passphrase contains a NUL byte"),
+            Self::Control => {
+                f.write_str("the passphrase has a control character, such as a carriage return or Ctrl-Z")
+            }
         }
     }
 }
@@ -104,14 +109,18 @@ mod tests {
     #[test]
     fn bytes_that_no_tool_accepts_are_no_passphrase() {
         let passphrase = |bytes: &[u8]| Passphrase::new(Zeroizing::new(bytes.to_vec()));
-        for good in [&b"x"[..], b" ", b"\xff\xfe", &[b'x'; 1023]] {
+        for good in [&b"x"[..], b" ", b"\xff\xfe", b"\xc2\x85", b"\ta", &[b'x'; 1023]] {
             assert_eq!(passphrase(good).map(|passphrase| passphrase.bytes().to_vec()), Ok(good.to_vec()));
         }
         for (bad, error) in [
             (&b""[..], PassphraseError::Empty),
             (&[b'x'; 1024], PassphraseError::Long),
-            (b"a\0b", PassphraseError::Nul),
-            (b"\0", PassphraseError::Nul),
+            (b"a\0b", PassphraseError::Control),
+            (b"\0", PassphraseError::Control),
+            (b"a\rb", PassphraseError::Control),
+            (b"a\r", PassphraseError::Control),
+            (b"a\x1b[A", PassphraseError::Control),
+            (b"a\x7f", PassphraseError::Control),
         ] {
             assert_eq!(passphrase(bad).err(), Some(error));
         }

@@ -458,9 +458,10 @@ fn an_unusable_or_mistyped_passphrase_is_asked_for_again() {
     let tools = ["script", "ssh-keygen"].map(require::tool);
     let [Some(script), Some(ssh_keygen)] = tools else { return };
     let directory = TempDir::new().unwrap();
-    for (name, typed, why) in
-        [("id_x", "\n", "is empty"), ("id_y", "one\x1a\n", "has a control character, such as Ctrl-Z")]
-    {
+    for (name, typed, why) in [
+        ("id_x", "\n", "is empty"),
+        ("id_y", "one\x1a\n", "has a control character, such as a carriage return or Ctrl-Z"),
+    ] {
         let line = format!("exec \"$P\" --passphrase --rounds 1 -o {name} ab");
         let mut typist = Typist::start(&script, directory.path(), &line);
         typist.answer(PROMPT, typed);
