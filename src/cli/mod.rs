@@ -50,6 +50,7 @@ pub fn color() -> ColorChoice {
 /// Returns what is wrong with the command line or with the patterns.
 pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
     let typed: Vec<OsString> = typed.collect();
+    usage::check_hyphens(&typed)?;
     let args = match Args::read(&typed) {
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),

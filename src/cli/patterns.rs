@@ -5,11 +5,11 @@ use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::escape::{escaped_path, quoted_start, shell_argument};
-use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason, Remedy};
+use crate::escape::{escaped_path, quoted_start};
+use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::advice::{Origin, advice, spellings};
+use super::advice::{self, Origin, advice, meant, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
 use super::values::{quoted, quoted_os};
@@ -61,7 +61,8 @@ pub fn read(
     }
     let mut list = List::default();
     for (number, text) in (1..).zip(typed) {
-        list.argument(number, text.as_ref(), options)?;
+        let is_last = number > 1 && number == typed.len();
+        list.argument(number, text.as_ref(), is_last, options)?;
     }
     for file in files {
         list.file(file.as_ref(), options, threads)?;
@@ -85,7 +86,14 @@ struct List {
 }
 
 impl List {
-    fn argument(&mut self, number: usize, text: &OsStr, options: MatchOptions) -> Result<(), Diagnostic> {
+    /// Adds the pattern of an argument, which can be the last one of several.
+    fn argument(
+        &mut self,
+        number: usize,
+        text: &OsStr,
+        is_last: bool,
+        options: MatchOptions,
+    ) -> Result<(), Diagnostic> {
         let Some(text) = text.to_str() else {
             let origin = format!("pattern {}", quoted_os(text));
             return Err(not_text(&origin, text.as_encoded_bytes())
@@ -101,12 +109,17 @@ impl List {
                 wire::FIXED
             )));
         }
-        self.add(location, Pattern::new(text, options), |error| {
+        let pattern = Pattern::new(text, options);
+        self.notices.extend(pattern.as_ref().ok().and_then(|_| advice::note(text, options)));
+        self.add(location, pattern, |error| {
             let diagnostic =
                 Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
             match meant(text, &error, options) {
                 Some(hint) => diagnostic.hint(hint),
-                None => diagnostic.hint(hint(text, &error)).hints(spellings(text, options)),
+                None => diagnostic
+                    .hint(hint(text, &error))
+                    .hints(spellings(text, options))
+                    .hints(advice::name(text).filter(|_| is_last)),
             }
         });
         Ok(())
@@ -193,31 +206,6 @@ impl List {
     }
 }
 
-/// Returns a hint about what a person probably meant by an argument that is not a pattern.
-fn meant(text: &str, error: &PatternError, options: MatchOptions) -> Option<String> {
-    let is_pattern = |text: &str, kind| Pattern::new(text, MatchOptions { kind, ..options }).is_ok();
-    if error.remedy() == Remedy::LeaveOutHeader {
-        let rest: String = text.chars().skip(error.at().end).collect();
-        let rest = rest.split_whitespace().next()?;
-        let is_part = rest.len() < wire::BODY_LEN && is_pattern(rest, options.kind);
-        return is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options)));
-    }
-    if let Some((name, host)) = text.split_once('@') {
-        let is_address = host.contains('.') && !host.contains('@') && is_pattern(name, options.kind);
-        return is_address
-            .then(|| format!("an address can be the comment: -C {} {name}", shell_argument(text)));
-    }
-    if options.kind != Kind::Anywhere || error.remedy() != Remedy::MakeRegex {
-        return None;
-    }
-    let (word, rest, kind) = match (text.strip_prefix('^'), text.strip_suffix('$')) {
-        (Some(rest), None) => ("prefix", rest, Kind::Prefix),
-        (None, Some(rest)) => ("suffix", rest, Kind::Suffix),
-        _ => return None,
-    };
-    is_pattern(rest, kind).then(|| format!("--{word} {rest} searches there; or add --regex"))
-}
-
 /// Returns the hint about an argument that is not a pattern.
 fn hint(text: &str, error: &PatternError) -> String {
     match (error.reason(), line::kind(text)) {
@@ -250,8 +238,9 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
             Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),
-        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {name}: {error}"))
-            .hint("-f takes a file of patterns; a pattern itself needs no option")),
+        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {name}: {error}")).hint(
+            "-f takes a file of patterns; a pattern itself needs no option, and -o names the key's file",
+        )),
     }
 }
 

@@ -3,14 +3,19 @@
 
 use std::ffi::OsString;
 
-use crate::escape::escaped;
+use crate::escape::{escaped, shell_argument};
 use crate::plan::Diagnostic;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::args;
 use super::values::{quoted, quoted_os};
 
 /// Options that do not exist, and what to use in their place.
-const OTHERS: [(&[&str], &str); 23] = [
+const OTHERS: [(&[&str], &str); 30] = [
+    (
+        &["--pattern", "--text", "--search", "--find", "--string", "--name"],
+        "leave it out: a word without an option is a pattern",
+    ),
     (&["--starts-with", "--start", "--begins-with"], "--prefix matches the text at the beginning"),
     (&["--ends-with", "--end"], "--suffix matches the text at the end"),
     (
@@ -32,14 +37,17 @@ const OTHERS: [(&[&str], &str); 23] = [
         "-n N, or --count N, sets the number of keys for each pattern",
     ),
     (
-        &["-j", "--jobs", "--cores", "--cpus", "--workers"],
+        &["-j", "--jobs", "--core", "--cores", "--cpu", "--cpus", "--workers"],
         "-t N, or --threads N, sets the number of worker threads",
     ),
     (
         &["--gpu", "--cuda", "--opencl", "--device", "--devices", "--list-devices"],
         "--engine gpu searches with graphics processors; --gpu-device list lists them",
     ),
-    (&["-v", "--verbose"], "leave it out: everything is printed, unless -q is given; -V prints the version"),
+    (
+        &["-v", "--verbose", "--debug"],
+        "leave it out: everything is printed, unless -q is given; -V prints the version",
+    ),
     (&["--silent", "--no-progress"], "-q, or --quiet, prints only errors to stderr"),
     (&["--no-color", "--no-colors"], "--color never prints without colors"),
     (
@@ -67,6 +75,55 @@ const OTHERS: [(&[&str], &str); 23] = [
         &["-p", "-P", "-N", "--password", "--pass", "--pw", "--encrypt"],
         "--passphrase asks for a passphrase on the terminal; --passphrase-file FILE reads the first line of FILE",
     ),
+    (&["-a"], "--rounds N sets the rounds of bcrypt of an encrypted key"),
+    (&["-Z"], "--cipher NAME sets the cipher of an encrypted key"),
+    (
+        &["-b", "--bits", "--type", "--algorithm", "--ed25519", "--rsa"],
+        "leave it out: all keys are Ed25519 keys",
+    ),
+    (&["--seed", "--random", "--entropy"], "leave it out: the operating system alone gives the randomness"),
+    (
+        &["--config", "--conf", "--configuration"],
+        "there is no file of options: all of them are on the command line",
+    ),
+    (&["-?", "--usage"], "--help lists all options; -h prints a short list"),
+];
+
+/// Values that an option does not know, and what they mean.
+const MEANT: [(&str, &[&str], &str); 14] = [
+    (
+        "--format",
+        &["pem", "pkcs", "pk8", "p8", "openssl"],
+        "pkcs8 is PEM as OpenSSL writes it, and openssh is PEM as ssh-keygen writes it",
+    ),
+    ("--format", &["ssh", "ssh-keygen", "rfc4716"], "openssh is the format of ssh-keygen"),
+    ("--format", &["putty", "ppk2", "ppk3"], "ppk is PuTTY's format, version 3"),
+    ("--format", &["rsa", "dsa", "ecdsa", "ed25519"], "leave it out: all keys are Ed25519 keys"),
+    ("--format", &["der", "raw", "hex"], "openssl pkey -outform DER converts pkcs8"),
+    ("--format", &["json"], "--json prints JSON"),
+    ("--in", &["fp", "fpr", "finger", "hash", "sha256", "sha"], "the nearest is fingerprint"),
+    ("--in", &["pub", "public", "pubkey", "public-key", "text", "body", "base64"], "the nearest is key"),
+    ("--color", &["no", "off", "none", "false", "0"], "the nearest is never"),
+    ("--color", &["yes", "on", "true", "1", "force"], "the nearest is always"),
+    ("--engine", &["cuda", "opencl", "nvidia", "gpus"], "the nearest is gpu"),
+    ("--engine", &["cpu", "fast", "fastest", "best", "default", "all"], "the nearest is auto"),
+    ("--engine", &["dalek", "ed25519-dalek", "curve25519-dalek", "slow"], "the nearest is reference"),
+    ("--completions", &["pwsh"], "the nearest is powershell"),
+];
+
+/// The options that say what to look for, after which a pattern follows as a word of its own.
+const ABOUT_PATTERNS: [&str; 11] = [
+    "--anywhere",
+    "--prefix",
+    "--suffix",
+    "--word",
+    "--regex",
+    "--ignore-case",
+    "--case-sensitive",
+    "--leet",
+    "--estimate",
+    "-i",
+    "-s",
 ];
 
 /// Options that exclude others, and what to do.
@@ -83,6 +140,61 @@ pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic 
         let said = error.render().to_string();
         let problem = said.lines().next().unwrap_or_default();
         Diagnostic::new(problem.trim_start_matches("error: ")).hint("--help lists all options")
+    })
+}
+
+/// Refuses a long option with one hyphen: clap would take `-out id` for `-o ut id`.
+pub(super) fn check_hyphens(typed: &[OsString]) -> Result<(), Diagnostic> {
+    let command = args::command();
+    let words = typed.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
+    let words: Vec<_> = words.collect();
+    for (before, after) in words.iter().zip(&words[1..]) {
+        let name = after.split('=').next().unwrap_or_default();
+        // The texts of these can begin with a hyphen.
+        let is_text = ["-C", "--comment", "--exec"].contains(&&**before);
+        // `-in 5` is `-i -n 5`.
+        let is_short = name.len() < "-abc".len() && !(name == "-in" && words.contains(&"fingerprint".into()));
+        if is_text || is_short || name.starts_with("--") || !name.starts_with('-') {
+            continue;
+        }
+        let long = format!("-{name}");
+        let hint = if command.get_opts().any(|option| option.get_long() == Some(&name[1..])) {
+            format!("write {long}")
+        } else if let Some(hint) = other(&long) {
+            hint.to_owned()
+        } else {
+            continue;
+        };
+        return Err(Diagnostic::new(format!("there is no option {name}")).hint(hint));
+    }
+    Ok(())
+}
+
+/// Returns what to use in place of an option that does not exist.
+fn other(name: &str) -> Option<&'static str> {
+    OTHERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint)
+}
+
+/// Returns the diagnostic about a value of an option that takes none.
+fn no_value(option: &str, value: &str) -> Diagnostic {
+    let hint = match value.to_ascii_lowercase().as_str() {
+        "false" | "no" | "off" | "0" | "never" | "none" => "leave the option out".to_owned(),
+        "" | "true" | "yes" | "on" | "1" | "always" => format!("write {option} alone"),
+        _ if option == "--agent" => "the agent is the one that SSH_AUTH_SOCK names".to_owned(),
+        _ if ABOUT_PATTERNS.contains(&option) => {
+            format!("write {option} {}: the pattern is a word of its own", shell_argument(value))
+        }
+        _ => format!("write {option} alone"),
+    };
+    Diagnostic::new(format!("{option} takes no value")).hint(hint)
+}
+
+/// Returns the short option before a value that it does not take, as in `-s=abc`, and the value.
+fn short_with_value(typed: &[OsString]) -> Option<(String, String)> {
+    let words = typed.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
+    words.filter(|word| !word.starts_with("--")).find_map(|word| {
+        let (options, value) = word.strip_prefix('-')?.split_once('=')?;
+        Some((format!("-{}", options.chars().next_back()?), value.to_owned()))
     })
 }
 
@@ -114,10 +226,13 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
             }
             let is_same = |name: &&String| name.eq_ignore_ascii_case(typed);
             let nearest = texts(ContextKind::ValidValue).iter().find(is_same).map(String::as_str);
+            let lower = typed.to_ascii_lowercase();
+            let meant = MEANT.iter().find(|(of, values, _)| *of == option && values.contains(&&*lower));
+            let meant = meant.map(|(.., hint)| (*hint).to_owned()).filter(|_| nearest.is_none());
             let nearest = nearest.or(text(ContextKind::SuggestedValue));
             let hint = match option {
                 "--cipher" => Some("aes256-ctr, the default, is the one that most programs read".to_owned()),
-                _ => nearest.map(|near| format!("the nearest is {near}")),
+                _ => meant.or_else(|| nearest.map(|near| format!("the nearest is {near}"))),
             };
             let problem = format!("{option} must be {}, not {}", known?, quoted(typed));
             Some(Diagnostic::new(problem).hints(hint))
@@ -127,17 +242,19 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
             Some(Diagnostic::new(format!("{} is not UTF-8 text", quoted_os(word))))
         }
         ErrorKind::TooManyValues => {
-            Some(Diagnostic::new(format!("{} takes no value", text(ContextKind::InvalidArg)?)))
+            Some(no_value(text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?))
         }
         ErrorKind::UnknownArgument => {
             let name = text(ContextKind::InvalidArg)?.split('=').next()?;
-            let hint = match OTHERS.iter().find(|(names, _)| names.contains(&name)) {
-                Some((_, hint)) => (*hint).to_owned(),
-                None => match text(ContextKind::SuggestedArg).filter(|near| is_like(near, name)) {
-                    Some(near) => format!("the nearest is {near}"),
-                    None => "--help lists all options".to_owned(),
-                },
-            };
+            if name == "-"
+                && let Some((option, value)) = short_with_value(typed)
+            {
+                return Some(no_value(&option, &value));
+            }
+            let near = || text(ContextKind::SuggestedArg).filter(|near| is_like(near, name));
+            let hint = other(name).map(str::to_owned);
+            let hint = hint.or_else(|| near().map(|near| format!("the nearest is {near}")));
+            let hint = hint.unwrap_or_else(|| "--help lists all options".to_owned());
             Some(Diagnostic::new(format!("there is no option {}", escaped(name))).hint(hint))
         }
         ErrorKind::ArgumentConflict => {
@@ -158,9 +275,10 @@ fn name(usage: &str) -> &str {
     usage.split([' ', '[']).next().unwrap_or(usage)
 }
 
-/// Returns `true` if a long option has the first letter or the last two of what was typed. What clap
-/// suggests is often only a guess otherwise, as `--leet` for `--silent`.
+/// Returns `true` if a long option looks like what was typed. What clap suggests is often only a guess
+/// otherwise, as `--leet` for `--silent`.
 fn is_like(option: &str, typed: &str) -> bool {
-    option.get(..3).is_some_and(|beginning| typed.starts_with(beginning))
-        || option.get(option.len() - 2..).is_some_and(|end| typed.ends_with(end))
+    let begin = |letters: usize| option.get(..2 + letters).is_some_and(|start| typed.starts_with(start));
+    let ends = option.get(option.len() - 2..).is_some_and(|end| typed.ends_with(end));
+    begin(3) || begin(1) && (ends || option.len().abs_diff(typed.len()) <= 1)
 }

@@ -70,6 +70,8 @@ pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
 
 pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
     whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS).map_err(|error| {
+        let is_type = ["ed25519", "rsa", "ecdsa", "dsa"].contains(&typed);
+        let error = if is_type { error.hint("leave it out: all keys are Ed25519 keys") } else { error };
         error.hint("-t, or --threads, sets the worker threads; without it, all available processors work")
     })
 }

@@ -18,6 +18,9 @@ use crate::search::Measured;
 use console::Term;
 use serde_json::{Value, json};
 
+/// The time in seconds from which patterns that take less are of use.
+const ONE_WAITS: f64 = 1.0;
+
 /// Prints the odds of every pattern on stdout, for `--estimate`.
 ///
 /// # Errors
@@ -48,7 +51,9 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
             let times = times(pattern.odds(), *rate);
             lines.push(format!("{}; {times} {}", odds_line(pattern, paint), at(*rate)));
             lines.extend(several.and_then(|several| all_line(&several, *rate, paint)));
-            lines.extend(suggestions.lines(width, paint));
+            if within.is_some() || seconds_for(pattern.odds(), 0.50, rate.keys_per_second) >= ONE_WAITS {
+                lines.extend(suggestions.lines(width, paint));
+            }
         }
         None => {
             lines.extend(list(patterns, *rate, *within, width));
@@ -71,7 +76,7 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Optio
     let is_mixed = patterns.iter().any(|pattern| pattern.options().kind != kind);
     let row = |pattern: &&Pattern| {
         let [half, most] =
-            [0.50, 0.95].map(|chance| time(seconds_for(pattern.odds(), chance, rate.keys_per_second)));
+            [0.50, 0.95].map(|chance| cell(seconds_for(pattern.odds(), chance, rate.keys_per_second)));
         let text = escaped(pattern.text());
         let known = KINDS.iter().find(|(_, kind)| is_mixed && pattern.options().kind == *kind);
         let text = known.map_or_else(|| text.to_string(), |(name, _)| format!("{name}:{text}"));
@@ -154,8 +159,24 @@ fn times_for_any(several: &Several, rate: Rate) -> String {
 }
 
 fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
-    let [half, nearly_all] = [0.50, 0.95].map(|chance| time(seconds_for(odds, chance, rate.keys_per_second)));
-    format!("50% within {most}{half}, 95% within {most}{nearly_all}")
+    let [half, nearly_all] = [0.50, 0.95].map(|chance| {
+        let seconds = seconds_for(odds, chance, rate.keys_per_second);
+        if seconds < SOON {
+            format!("in {}", cell(seconds))
+        } else {
+            format!("within {most}{}", time(seconds))
+        }
+    });
+    format!("50% {half}, 95% {nearly_all}")
+}
+
+/// The least time in seconds that is told.
+const SOON: f64 = 0.001;
+
+/// Returns a time, or that it is shorter than any that is told.
+fn cell(seconds: f64) -> String {
+    let under = if seconds < SOON { "under " } else { "" };
+    format!("{under}{}", time(seconds))
 }
 
 /// The space before a row of suggestions.
@@ -219,7 +240,7 @@ impl<'a> Suggestions<'a> {
     fn row(&self, variant: &Variant) -> [String; 5] {
         let odds = variant.pattern.odds();
         let [half, most] =
-            [0.50, 0.95].map(|chance| time(seconds_for(odds, chance, self.rate.keys_per_second)));
+            [0.50, 0.95].map(|chance| cell(seconds_for(odds, chance, self.rate.keys_per_second)));
         let words = (self.arguments)(&variant.pattern);
         let words: Vec<String> = words.iter().map(|word| shell_argument(word)).collect();
         [format!("{} times", rough(self.times(variant))), one_in(odds), half, most, words.join(" ")]

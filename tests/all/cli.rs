@@ -99,6 +99,40 @@ fn stdout_is_only_the_public_line_if_the_key_goes_to_a_file() {
     check_secret(&ran, &fs::read_to_string(&private).unwrap());
 }
 
+/// Such words are searched for all the same.
+#[test]
+fn a_word_that_looks_like_a_command_gets_a_note() {
+    for (args, note) in [
+        (&["help"][..], "note: searching for the text 'help'; --help prints the help\n"),
+        (&["find"], "note: searching for the text 'find'; the program has options, but no commands\n"),
+        (
+            &["--estimate", "version"],
+            "note: searching for the text 'version'; --version prints the version\n",
+        ),
+        (
+            &["--estimate", "/tmp/id"],
+            "note: searching for the text '/tmp/id'; -o /tmp/id writes the key to that file\n",
+        ),
+        (
+            &["--estimate", "--regex", "/foo/i"],
+            "note: the slashes are searched for, too; without them: --regex foo\n",
+        ),
+        (&["--estimate", "/bob/"], ""),
+        (&["--estimate", "--regex", "[/+]bob[/+]"], ""),
+        (&["-q", "help"], ""),
+    ] {
+        let ran = succeed(&mut program(args));
+        let notes: String = ran
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("note:"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(notes, note, "{args:?}");
+    }
+    assert!(succeed(&mut program(&["-q", "help"])).stdout.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+}
+
 #[test]
 fn quiet_leaves_stderr_empty() {
     let directory = TempDir::new().unwrap();

@@ -34,9 +34,12 @@ const VARYING: [(&str, &str); 9] = [
     ("[ID]", "-(?<redacted>[0-9a-f]{16})"),
     ("[KEYS]", r"(?m)(after|^) ?(?<redacted>[0-9][0-9,]*) keys (tried )?in "),
     ("[RATE]", r"(at|,) (?<redacted>[0-9][0-9,.]*) keys/s"),
-    ("[TIME]", r"(in|within at most|within) (?<redacted>[0-9][0-9,.]* ?(ms|s|min|h)( [0-9]+ (s|min))?)"),
+    (
+        "[TIME]",
+        r"(?<redacted>(in under|in|within at most|within) [0-9][0-9,.]* ?(ms|s|min|h)( [0-9]+ (s|min))?)",
+    ),
     // A cell of a table, with the spaces that align it.
-    ("[CELL]", r"(?<redacted> {2,}[0-9][0-9,.]* (ms|s|min|h|days))  "),
+    ("[CELL]", r"(?<redacted> *(under )?[0-9][0-9,.]* (ms|s|min|h|days))  "),
     ("[ENGINE]", r"\((?<redacted>[a-z0-9]+), [0-9]+ thread"),
     ("[THREADS]", r"\(.*, (?<redacted>[0-9]+ threads?)\)"),
 ];
