@@ -38,10 +38,11 @@ never change. The program searches the other 43, which are the body. It verifies
 prints or writes a key, ed25519-dalek derives the key again, and the pattern is compared again.";
 
 /// The options that say which keys a search makes, and what becomes of them.
-const OF_A_SEARCH: [&str; 18] = [
+const OF_A_SEARCH: [&str; 19] = [
     "count",
     "any",
     "timeout",
+    "however-long",
     "output",
     "output-dir",
     "allow-exposed",
@@ -77,6 +78,7 @@ pub(super) struct Args {
     pub gpu_device: Option<GpuDevices>,
     pub table_memory: Option<usize>,
     pub timeout: Option<Duration>,
+    pub however_long: bool,
     pub output: Option<PathBuf>,
     pub output_dir: Option<PathBuf>,
     pub allow_exposed: bool,
@@ -190,6 +192,10 @@ pub(super) fn command() -> Command {
                 "DURATION",
                 |typed: &str| values::duration("--timeout", typed),
                 "Stop after this time: 90s, 15min, 2h",
+            ),
+            flag("however-long", "Search even if it takes more than ten years").more(
+                "Without this option and --timeout, a pattern is refused if its chance reaches 50% only \
+                after more than ten years on this machine: it will not be found.",
             ),
         ])
         .next_help_heading("Where the key goes")
@@ -431,6 +437,7 @@ impl Args {
             gpu_device: matches.remove_one("gpu-device"),
             table_memory: matches.remove_one("table-memory"),
             timeout: matches.remove_one("timeout"),
+            however_long: matches.get_flag("however-long"),
             output: matches.remove_one("output"),
             output_dir: matches.remove_one("output-dir"),
             allow_exposed: matches.get_flag("allow-exposed"),

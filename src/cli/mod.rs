@@ -130,7 +130,17 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
         exec: args.exec,
         allow_exposed: args.allow_exposed,
     };
-    let plan = SearchPlan { patterns, notices, quota, engine, threads, timeout: args.timeout, keys, output };
+    let plan = SearchPlan {
+        patterns,
+        notices,
+        quota,
+        engine,
+        threads,
+        timeout: args.timeout,
+        however_long: args.however_long,
+        keys,
+        output,
+    };
     if args.estimate {
         return Ok(Plan::Estimate(EstimatePlan { search: plan, within: args.within }));
     }

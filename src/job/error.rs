@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use super::hopeless::Hopeless;
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
 use crate::notice::{are, counted, grouped};
@@ -17,6 +18,8 @@ use crate::sys::RandomnessError;
 pub enum JobError {
     /// The request was refused before the search.
     Refused(PlanError),
+    /// The search would take too long.
+    Hopeless(Box<Hopeless>),
     /// A signal arrived before there was a result.
     Signal(Signal),
     /// The handlers of signals cannot be installed.
@@ -158,9 +161,12 @@ impl JobError {
             Self::Store(error, Fate::Told) => return error.hint(),
             Self::Store(_, fate) | Self::Unkept(_, fate) => return fate.hint(),
             Self::Encode(error) => return error.hint(),
-            Self::Refused(_) | Self::Signal(_) | Self::Signals(_) | Self::Randomness(_) | Self::Panic => {
-                return None;
-            }
+            Self::Refused(_)
+            | Self::Hopeless(_)
+            | Self::Signal(_)
+            | Self::Signals(_)
+            | Self::Randomness(_)
+            | Self::Panic => return None,
             Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE.to_owned(),
             Self::Search(SearchError::Threads(_) | SearchError::Preparers(_)) | Self::Thread(_) => {
                 "use fewer threads, with -t N".to_owned()
@@ -181,6 +187,7 @@ impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(_) => f.write_str("the request is refused"),
+            Self::Hopeless(_) => f.write_str("the key will not be found"),
             Self::Signal(_) => f.write_str("a signal ended the program"),
             Self::Signals(error) => write!(f, "cannot handle signals: {error}"),
             Self::Randomness(error) => SearchError::<Infallible>::Randomness(*error).fmt(f),

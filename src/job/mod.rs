@@ -9,6 +9,7 @@ mod delivery;
 mod error;
 mod exec_queue;
 mod existing;
+mod hopeless;
 mod measure;
 mod open;
 mod passphrase;
@@ -20,6 +21,7 @@ mod run;
 mod teller;
 
 pub use error::{Fate, JobError, Untold};
+pub use hopeless::Hopeless;
 pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::PreparedSearch;
 pub use rate::Rate;

@@ -1,6 +1,7 @@
 //! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
 use super::exec_queue;
 use super::existing::{self, Existing};
+use super::hopeless;
 use super::passphrase::Source;
 use crate::engine::Engine;
 use crate::key::Protection;
@@ -57,7 +59,7 @@ impl PreparedSearch {
     ///
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
-        let SearchPlan { patterns, mut notices, quota, engine, timeout, .. } = plan;
+        let SearchPlan { patterns, mut notices, quota, engine, timeout, however_long, .. } = plan;
         let over_at = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let threads = usable_threads(plan.threads, &mut notices);
         let SearchPlan { keys, output, .. } = plan;
@@ -74,6 +76,7 @@ impl PreparedSearch {
         if keys.is_agent_alone() {
             notices.push(Notice::note(IN_MEMORY));
         }
+        let new_directory = missing_directory(destination);
         destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
         let mut stop = None;
         let (ledger, existing) = match destination {
@@ -105,6 +108,9 @@ impl PreparedSearch {
         };
         let measure = Measure { patterns: &patterns, threads, stop: &stop };
         let engine = measure.fastest(engines)?;
+        if timeout.is_none() && !however_long {
+            hopeless::check(&measure, &*engine, &quota, output).inspect_err(|_| remove_new(new_directory))?;
+        }
         let protection = match (passphrase, encryption) {
             (Some(source), Some(encryption)) if !patterns.is_empty() => {
                 Some(Arc::new(source.protection(encryption, &stop)?))
@@ -148,6 +154,23 @@ pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -
         notices.push(Notice::note(format!("using {most} threads: more do not help on this machine")));
     }
     threads.min(most)
+}
+
+/// Returns the directory of a destination if it does not exist yet.
+fn missing_directory(destination: &Destination) -> Option<&Path> {
+    match destination {
+        Destination::Directory(path) | Destination::FileIn(path, _) => {
+            Some(&**path).filter(|path| !path.exists())
+        }
+        _ => None,
+    }
+}
+
+/// Removes a directory that was made for a search that is refused.
+fn remove_new(directory: Option<&Path>) {
+    if let Some(directory) = directory {
+        let _ = std::fs::remove_dir(directory);
+    }
 }
 
 fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {

@@ -77,6 +77,8 @@ pub struct SearchPlan {
     pub engine: EngineChoice,
     pub threads: NonZeroUsize,
     pub timeout: Option<Duration>,
+    /// Whether to search even for what will not be found.
+    pub however_long: bool,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
     pub output: OutputOptions,

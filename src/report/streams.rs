@@ -159,7 +159,7 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Ok(End::Complete) => 0,
         Ok(End::Timeout) | Err(JobError::InUse(..)) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
-        Err(JobError::Refused(PlanError::Diagnostics(_))) => UNUSABLE,
+        Err(JobError::Refused(PlanError::Diagnostics(_)) | JobError::Hopeless(_)) => UNUSABLE,
         Err(_) => FAILURE,
     }
 }
@@ -183,6 +183,7 @@ pub fn unread(untold: &Untold) -> String {
 pub fn failure(error: &JobError, paint: Paint) -> String {
     match error {
         JobError::Refused(refused) => plan_error(refused, paint),
+        JobError::Hopeless(hopeless) => super::figures::hopeless(hopeless, paint),
         JobError::Signal(_) | JobError::Panic => String::new(),
         error => {
             let line = Diagnostic::new(error.to_string());
@@ -203,7 +204,7 @@ pub fn plan_error(error: &PlanError, paint: Paint) -> String {
 }
 
 /// Returns the message about one diagnostic, with line endings.
-fn diagnostic(diagnostic: &Diagnostic, paint: Paint) -> String {
+pub(super) fn diagnostic(diagnostic: &Diagnostic, paint: Paint) -> String {
     let text = diagnostic.to_string();
     match text.strip_prefix("error:") {
         Some(rest) => format!("{}{rest}\n", paint.error("error:")),

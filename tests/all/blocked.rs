@@ -320,7 +320,7 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
 
 #[test]
 fn time_in_which_the_process_is_stopped_does_not_count() {
-    let mut search = program(&["-t", "1", "--json", "abcdefghijabcdefghij"]);
+    let mut search = program(&["-t", "1", "--json", "--however-long", "abcdefghijabcdefghij"]);
     let mut child = start(search.stdout(Stdio::piped()).stderr(Stdio::null()));
     let began = Instant::now();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -344,7 +344,7 @@ fn time_in_which_the_process_is_stopped_does_not_count() {
 fn every_number_of_threads_ends_within_a_second() {
     within_a_second(|| {
         let directory = TempDir::new().unwrap();
-        let mut search = program(&["-t", "1024", "abcdefghijabcdefghij", "-o"]);
+        let mut search = program(&["-t", "1024", "--however-long", "abcdefghijabcdefghij", "-o"]);
         let search = search.arg(directory.path().join("key"));
         let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
         await_search(&child);

@@ -151,7 +151,7 @@ mod with_devices {
 
     /// Interrupts a search, and returns how long it went on.
     fn interrupted() -> Duration {
-        let mut search = program::program(&["--engine", "gpu", "abcdefghijklmnopq"]);
+        let mut search = program::program(&["--engine", "gpu", "--however-long", "abcdefghijklmnopq"]);
         let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
         // The program prints the odds when the search begins.
         let mut line = String::new();

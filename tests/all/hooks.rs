@@ -367,7 +367,7 @@ fn ctrl_c_in_a_terminal_ends_the_last_command() {
 #[test]
 fn a_command_that_fails_is_reported_while_the_search_goes_on() {
     let directory = TempDir::new().unwrap();
-    let mut search = search(directory.path(), "exit 3", &["-q", "-d", "keys", "ab", NEVER]);
+    let mut search = search(directory.path(), "exit 3", &["-q", "-d", "keys", "--however-long", "ab", NEVER]);
     let mut child = program::start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();

@@ -31,7 +31,20 @@ const ENCRYPTED_KEYS: usize = 5;
 /// patterns. Returns the process and the private files.
 fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
     let count = keys.to_string();
-    let common = ["--json", "-q", "-t", "2", "--table-memory", "1MiB", "-n", &count, "abc", NEVER, "-d"];
+    let common = [
+        "--json",
+        "-q",
+        "-t",
+        "2",
+        "--table-memory",
+        "1MiB",
+        "--however-long",
+        "-n",
+        &count,
+        "abc",
+        NEVER,
+        "-d",
+    ];
     let mut search = program(&common);
     search.env("VANITY_WITHOUT", without);
     let mut child = program::start(search.arg(directory).args(args).stdout(Stdio::piped()));
@@ -263,7 +276,7 @@ fn begun(before: &str, directory: &Path) -> Running {
     // Another process makes the copy. A file that this process wrote could still be open in a child
     // of another test, and then could not be run.
     program::succeed(command("cp").arg(PROGRAM).arg(&copy));
-    let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 {NEVER}");
+    let script = format!("cd \"$1\" && {before} exec \"$0\" -t 1 --however-long {NEVER}");
     let mut search = unprivileged("sh");
     search.args(["-c", &script]).arg(&copy).arg(directory).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = program::start(&mut search);

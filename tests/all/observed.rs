@@ -247,7 +247,7 @@ fn rewrites(sent: &str) -> bool {
 #[test]
 fn a_terminal_has_a_progress_line_and_colors() {
     let Some(script) = require::tool("script") else { return };
-    let search = format!("exec '{}' -t 1 abcdefghijabcdefghij", executable());
+    let search = format!("exec '{}' -t 1 --however-long abcdefghijabcdefghij", executable());
     let mut typist = Typist::run(&mut command(&script), &search);
     typist.answer("% by ", "\x03");
     let (status, sent) = typist.end();

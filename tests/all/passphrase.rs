@@ -282,7 +282,7 @@ fn estimates_need_no_passphrase() {
 #[test]
 fn the_passphrase_is_in_no_argument() {
     let (directory, secret) = with_secret();
-    let args = [NEVER, "-o", "id_x", "--passphrase-file"];
+    let args = ["--however-long", NEVER, "-o", "id_x", "--passphrase-file"];
     let mut search = program(&args);
     search.arg(&secret).current_dir(directory.path()).stderr(Stdio::piped());
     let mut child = program::start(&mut search);

@@ -33,8 +33,8 @@ fn lines(script: &Path, columns: usize, search: &str, until: &str) -> Vec<String
 #[test]
 fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
     let Some(script) = require::tool("script") else { return };
-    let batch = format!("--color never -t 1 --engine reference -n 3 {NEVER} {NEVER}k");
-    let one = format!("--color never -t 1 --engine reference {NEVER}");
+    let batch = format!("--color never -t 1 --engine reference --however-long -n 3 {NEVER} {NEVER}k");
+    let one = format!("--color never -t 1 --engine reference --however-long {NEVER}");
     for search in [&one, &batch] {
         at_once([1, 20, 40, 60, 80, 120, 160, 200], |columns| {
             // A narrow line shows the rate alone, or nothing.
@@ -90,7 +90,8 @@ fn the_bar_shows_the_chance() {
 
 /// Runs a search that a signal ends after this number of objects on its stderr. Returns them.
 fn progress(args: &[&str], number: usize) -> Vec<Value> {
-    let mut search = program(&["-q", "-t", "1", "--engine", "reference", "--progress", "json"]);
+    let mut search =
+        program(&["-q", "-t", "1", "--engine", "reference", "--however-long", "--progress", "json"]);
     let mut child = program::start(search.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut lines = String::new();

@@ -304,3 +304,60 @@ fn an_estimate_counts_all_keys() {
     assert!(lines[3].contains("\nall 10 keys: 50% within "));
     assert!(!lines[4].contains("all "));
 }
+
+/// Checks that a search is refused before it begins, and that nothing is left of it.
+fn refuse(args: &[&str]) -> String {
+    let directory = TempDir::new().unwrap();
+    let list = format!("ab\n{NEVER}\ncd\n");
+    fs::write(directory.path().join("list"), list).unwrap();
+    let ran = run(program(&["-t", "1", "--engine", "reference"]).args(args).current_dir(&directory));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{args:?}: {ran:?}");
+    assert_eq!(crate::program::names(directory.path()), ["list"], "{args:?}");
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    assert!(lines[0].starts_with("error: ") && lines[0].contains(" will not be found"), "{ran:?}");
+    assert!(lines[0].contains(" years") && lines[0].contains(" keys/s"), "{ran:?}");
+    assert!(lines[1].starts_with("hint: ") && lines[1].contains("--estimate --within 1h"), "{ran:?}");
+    assert!(lines[2].contains("--timeout 1h") && lines[2].contains("--however-long"), "{ran:?}");
+    assert_eq!(lines.len() > 3, lines.iter().any(|line| line.contains("50% chance within 1 h")), "{ran:?}");
+    ran.stderr
+}
+
+#[test]
+fn a_search_that_will_find_nothing_is_refused_with_what_can_be_found() {
+    let regex = format!("^A.{{3}}{}$", "a".repeat(39));
+    let searches: [&[&str]; 11] = [
+        &["supercalifragilistic"],
+        &["--prefix", "abcdefghijklmnop", "-o", "id_x"],
+        &["--suffix", "-s", "AbcdefghijklmnoA", "-d", "new"],
+        &["-s", "Supercalifragil", "--json"],
+        &["--word", NEVER, "-n", "3"],
+        &["--leet", "abcdefghijklmnopqrst"],
+        &["--regex", &regex],
+        &["--in", "fingerprint", NEVER],
+        &["-f", "list", "-d", "new"],
+        &["ab", NEVER, "abcdefghijklmnopqr", "abcdefghijklmnopqrs", "abcdefghijklmnopqrst"],
+        &["--any", NEVER, "bcdefghijabcdefghija"],
+    ];
+    let refused = at_once(searches, refuse);
+    assert!(refused[0].starts_with("error: 'supercalifragilistic' will not be found"), "{}", refused[0]);
+    let shorter = refused[0].lines().any(|line| "supercal".starts_with(line.rsplit(' ').next().unwrap()));
+    assert!(shorter, "{}", refused[0]);
+    assert!(refused[9].contains("4 of 5 patterns will not be found"), "{}", refused[9]);
+    assert!(refused[9].contains(" and 1 more"), "{}", refused[9]);
+    let quiet = refuse(&["-q", NEVER]);
+    assert_eq!(quiet.lines().count(), 3, "{quiet}");
+}
+
+#[test]
+fn a_search_that_will_find_nothing_begins_if_it_is_wanted() {
+    // The second one finds the other pattern.
+    for (args, status) in [
+        (&["--timeout", "100ms", NEVER][..], 3),
+        (&["--any", NEVER, "ab"], 0),
+        (&["--however-long", "--any", NEVER, "ab"], 0),
+        (&["--estimate", NEVER], 0),
+    ] {
+        let ran = run(program(&["-t", "1", "--engine", "reference"]).args(args));
+        assert_eq!(ran.status, Some(status), "{args:?}: {ran:?}");
+    }
+}
