@@ -4,12 +4,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::error::JobError;
 use super::rate::Rate;
 use crate::engine::Engine;
 use crate::pattern::{Odds, Pattern};
 use crate::plan::OutputOptions;
-use crate::search::{Measure, Quota};
+use crate::search::{Measure, MeasureError, Quota};
 
 /// A search is hopeless if its chance is below 50% for longer than ten years.
 const LONGEST: f64 = 10.0 * 365.25 * 24.0 * 3600.0;
@@ -41,18 +40,18 @@ impl fmt::Debug for Hopeless {
     }
 }
 
-/// Refuses a search in which a pattern that must be found will not be found. Measures the rate of
-/// `engine` only if a slow machine would not find it.
+/// Returns why a search is hopeless, if a pattern that must be found will not be found. Measures the
+/// rate of `engine` only if a slow machine would not find it.
 ///
 /// # Errors
 ///
-/// Returns the refusal, or an error if the measurement ends early.
+/// Returns an error if the measurement ends early.
 pub(super) fn check(
     measure: &Measure,
     engine: &dyn Engine,
     quota: &Quota,
     output: OutputOptions,
-) -> Result<(), JobError> {
+) -> Result<Option<Hopeless>, MeasureError> {
     let seconds = |odds: Odds, rate: f64| odds.attempts_for(0.50) / rate;
     let hopeless = |rate: f64| -> Vec<&Pattern> {
         let takes_too_long = |pattern: &&Pattern| seconds(pattern.odds(), rate) > LONGEST;
@@ -72,7 +71,7 @@ pub(super) fn check(
         }
     };
     if hopeless(LEAST_RATE).is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let mut rate = measure.rate(engine, MEASURED)?;
     if !hopeless(rate).is_empty() && hopeless(rate * MOST_GAIN).is_empty() {
@@ -81,10 +80,10 @@ pub(super) fn check(
     }
     let mut patterns: Vec<Pattern> = hopeless(rate).into_iter().cloned().collect();
     if patterns.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     patterns.sort_by(|a, b| a.odds().probability().total_cmp(&b.odds().probability()));
     let rate = Rate { keys_per_second: rate, is_settled: engine.is_settled(), tuning: engine.tuning() };
     let of = measure.patterns.len();
-    Err(JobError::Hopeless(Box::new(Hopeless { patterns, of, rate, output })))
+    Ok(Some(Hopeless { patterns, of, rate, output }))
 }

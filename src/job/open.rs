@@ -108,8 +108,12 @@ impl PreparedSearch {
         };
         let measure = Measure { patterns: &patterns, threads, stop: &stop };
         let engine = measure.fastest(engines)?;
-        if timeout.is_none() && !however_long {
-            hopeless::check(&measure, &*engine, &quota, output).inspect_err(|_| remove_new(new_directory))?;
+        if timeout.is_none()
+            && !however_long
+            && let Some(hopeless) = hopeless::check(&measure, &*engine, &quota, output)?
+        {
+            remove_new(new_directory);
+            return Err(JobError::Hopeless(Box::new(hopeless)));
         }
         let protection = match (passphrase, encryption) {
             (Some(source), Some(encryption)) if !patterns.is_empty() => {

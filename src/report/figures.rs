@@ -10,10 +10,10 @@ use super::number::{limit, one_in, rough, table, time};
 use super::streams::{self, Paint, print};
 use crate::engine::Tuning;
 use crate::escape::{escaped, shell_argument};
-use crate::job::{Benchmark, Estimate, Hopeless, Rate};
+use crate::job::{Benchmark, Estimate, Rate};
 use crate::notice::{counted, grouped};
 use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, any_of, fitting, likelier};
-use crate::plan::{Arguments, Diagnostic};
+use crate::plan::Arguments;
 use crate::search::Measured;
 use console::Term;
 use serde_json::{Value, json};
@@ -97,59 +97,6 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Optio
     lines
 }
 
-/// The time within which a hopeless search could find something else.
-const INSTEAD: Duration = Duration::from_secs(3600);
-
-/// The most patterns that a refusal names.
-const NAMED: usize = 3;
-
-/// Returns the refusal of a search whose keys will not be found, and what can be found.
-pub(super) fn hopeless(hopeless: &Hopeless, paint: Paint) -> String {
-    let Hopeless { patterns, of, rate, output } = hopeless;
-    let takes = |pattern: &Pattern| time(seconds_for(pattern.odds(), 0.50, rate.keys_per_second));
-    let at = at(*rate);
-    let (problem, hint) = match &patterns[..] {
-        [pattern] => (
-            format!(
-                "'{}' will not be found: it has a 50% chance within {} {at}",
-                pattern.text(),
-                takes(pattern)
-            ),
-            match of {
-                1 => "a shorter text is found sooner: --estimate --within 1h prints what fits into an hour",
-                _ => "leave it out, or shorten it: --estimate --within 1h prints what fits into an hour",
-            },
-        ),
-        patterns => {
-            let named = patterns.iter().take(NAMED);
-            let named: Vec<String> =
-                named.map(|pattern| format!("'{}' within {}", pattern.text(), takes(pattern))).collect();
-            let number = patterns.len() as u64;
-            let more = patterns.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {} more", grouped(more as u64)) } else { String::new() };
-            (
-                format!(
-                    "{} of {} will not be found; 50% chances {at}: {}{more}",
-                    grouped(number),
-                    counted(*of as u64, "pattern"),
-                    named.join(", ")
-                ),
-                "leave them out: --estimate --within 1h prints how many patterns fit into an hour",
-            )
-        }
-    };
-    let refusal = Diagnostic::new(problem)
-        .hint(hint)
-        .hint("--timeout 1h searches for that long all the same, and --however-long without a limit");
-    let mut text = streams::diagnostic(&refusal, paint);
-    if let ([pattern], false) = (&patterns[..], output.quiet) {
-        let suggestions = Suggestions::new(pattern, *rate, Some(INSTEAD), output.arguments);
-        let lines = suggestions.lines(streams::width(&Term::stderr()), paint);
-        lines.iter().for_each(|line| text = format!("{text}{line}\n"));
-    }
-    text
-}
-
 /// Returns the odds of a pattern: `alice: 1 in 860,000`.
 pub(super) fn odds_line(pattern: &Pattern, paint: Paint) -> String {
     format!("{}: {}", paint.bold(escaped(pattern.text())), one_in(pattern.odds()))
@@ -197,7 +144,7 @@ pub(super) fn all_line(several: &Several, rate: Rate, paint: Paint) -> Option<St
 }
 
 /// Returns `at 62,000 keys/s`.
-fn at(rate: Rate) -> String {
+pub(super) fn at(rate: Rate) -> String {
     format!("at {} keys/s", rough(rate.keys_per_second))
 }
 

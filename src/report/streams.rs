@@ -1,5 +1,4 @@
-//! Prints lines to stderr and results to stdout, in colors where a terminal shows them, and says how
-//! a job failed: its message and its exit status.
+//! Prints lines to stderr and results to stdout, in colors where a terminal shows them.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write as _};
@@ -7,10 +6,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::escape::escaped;
-use crate::job::{JobError, Untold};
-use crate::notice::{Notice, counted};
-use crate::plan::{ANOTHER_ENGINE, ColorChoice, Diagnostic, OutputOptions, PlanError};
-use crate::search::End;
+use crate::notice::Notice;
+use crate::plan::{ColorChoice, OutputOptions};
 use anstyle::{AnsiColor, Style};
 use console::Term;
 
@@ -141,75 +138,6 @@ fn is_unwanted() -> bool {
 /// Whether the terminal cannot move its cursor.
 pub(super) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
-}
-
-/// The status of a failure of input or output, of the machine, or of a self-check.
-const FAILURE: u8 = 1;
-
-/// The status of a request that cannot be carried out.
-const UNUSABLE: u8 = 2;
-
-/// The status of a search that a limit ended.
-const LIMIT: u8 = 3;
-
-/// Returns the exit status of a job.
-#[must_use]
-pub fn status(ended: &Result<End, JobError>) -> u8 {
-    match ended {
-        Ok(End::Complete) => 0,
-        Ok(End::Timeout) | Err(JobError::InUse(..)) => LIMIT,
-        Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
-        Err(JobError::Refused(PlanError::Diagnostics(_)) | JobError::Hopeless(_)) => UNUSABLE,
-        Err(_) => FAILURE,
-    }
-}
-
-/// Returns the message about keys that nobody has read from stdout, with its line endings. It is empty
-/// if there are none.
-#[must_use]
-pub fn unread(untold: &Untold) -> String {
-    let Some(hint) = untold.hint() else { return String::new() };
-    let keys = |number| counted(number as u64, "key");
-    let (what, hint) = match untold.lost {
-        0 => (format!("it lacks the lines of {}", keys(untold.files.len() + untold.in_agent)), hint),
-        lost => (format!("{} lost", keys(lost)), "--output and --output-dir write keys to files".to_owned()),
-    };
-    format!("error: nobody read stdout: {what}\nhint: {hint}\n")
-}
-
-/// Returns the message about a failed job, with line endings. It is empty after a signal, because
-/// the sender knows the reason, and after a panic, which has printed a message itself.
-#[must_use]
-pub fn failure(error: &JobError, paint: Paint) -> String {
-    match error {
-        JobError::Refused(refused) => plan_error(refused, paint),
-        JobError::Hopeless(hopeless) => super::figures::hopeless(hopeless, paint),
-        JobError::Signal(_) | JobError::Panic => String::new(),
-        error => {
-            let line = Diagnostic::new(error.to_string());
-            diagnostic(&if let Some(hint) = error.hint() { line.hint(hint) } else { line }, paint)
-        }
-    }
-}
-
-/// Returns the message about a refused request, with line endings.
-#[must_use]
-pub fn plan_error(error: &PlanError, paint: Paint) -> String {
-    match error {
-        PlanError::Diagnostics(diagnostics) => diagnostics.iter().map(|one| diagnostic(one, paint)).collect(),
-        PlanError::SelfTest(error) => {
-            diagnostic(&Diagnostic::new(error.to_string()).hint(ANOTHER_ENGINE), paint)
-        }
-    }
-}
-
-/// Returns the message about one diagnostic, with line endings.
-pub(super) fn diagnostic(diagnostic: &Diagnostic, paint: Paint) -> String {
-    let text = diagnostic.to_string();
-    match text.strip_prefix("error:") {
-        Some(rest) => format!("{}{rest}\n", paint.error("error:")),
-        None => text + "\n",
-    }
 }
 
 #[cfg(test)]

@@ -184,7 +184,8 @@ fn a_key_is_stored_while_the_terminal_is_stopped() {
 fn a_stopped_terminal_delays_no_signal() {
     let Some(script) = require::tool("script") else { return };
     let directory = TempDir::new().unwrap();
-    let line = format!("trap : INT; $P -t 1 -o k {}; echo $? > status; read end", "z".repeat(20));
+    let line =
+        format!("trap : INT; $P -t 1 --however-long -o k {}; echo $? > status; read end", "z".repeat(20));
     let mut typist = Typist::start(&script, directory.path(), &line);
     typist.answer("1 in ", "\x13");
     std::thread::sleep(Duration::from_millis(500));
