@@ -241,7 +241,7 @@ pub(super) fn command() -> Command {
                     "The two files have the names, the modes and the comment that sshd and ssh-keygen \
                     -A give them. They go to the working directory or to --output-dir. The lines for \
                     known_hosts and the SSHFP records are printed, for the host NAME, or else for \
-                    this machine.",
+                    this machine. With a port that is not 22, NAME is [HOST]:PORT.",
                 ),
             choice(
                 "format",

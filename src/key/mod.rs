@@ -30,6 +30,7 @@ pub use decode::{DecodeError, PrivateText, Storage};
 pub(crate) use encode::COMPUTES_WRONGLY;
 pub use encode::EncodeError;
 pub use format::Format;
+pub use host::HostName;
 pub use protect::{
     ARGON2_MEMORY, ARGON2_PASSES, BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError,
     Protection,

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::agent::Constraints;
 use crate::engine::{self, Devices, Engine, Sizing};
-use crate::key::{Cipher, Format};
+use crate::key::{Cipher, Format, HostName};
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::search::Quota;
@@ -92,7 +92,7 @@ pub struct KeyOutput {
     /// [`Destination::Stream`] they go to the agent alone.
     pub agent: Option<Constraints>,
     /// The name of the host whose key this is, if it is the key of a host.
-    pub host: Option<String>,
+    pub host: Option<HostName>,
     pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,

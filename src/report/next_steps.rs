@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::agent::{AgentError, Constraints};
 use crate::escape::{escaped, shell_word};
-use crate::key::{Format, PublicKey};
+use crate::key::{Format, HostName, PublicKey};
 use crate::store::Kept;
 use serde_json::Value;
 
@@ -77,26 +77,33 @@ pub(super) fn not_added(error: &AgentError, kept: &Kept) -> [String; 2] {
     ]
 }
 
-/// Returns the line of `known_hosts` and the SSHFP records of a host, each with its line end.
-pub(super) fn host_lines(host: &str, key: &PublicKey) -> String {
-    let [first, second] = key.sshfp_records(host);
-    format!("{}\n{first}\n{second}\n", key.known_hosts_line(host))
+/// Returns the line of `known_hosts` and the SSHFP records of a host, if it has any, each with its line end.
+pub(super) fn host_lines(host: &HostName, key: &PublicKey) -> String {
+    let lines = std::iter::once(key.known_hosts_line(host)).chain(key.sshfp_records(host));
+    lines.map(|line| line + "\n").collect()
 }
 
 /// Adds the same lines to the object for a find.
-pub(super) fn add_host(found: &mut Value, host: &str, key: &PublicKey) {
+pub(super) fn add_host(found: &mut Value, host: &HostName, key: &PublicKey) {
     found["known_hosts"] = key.known_hosts_line(host).into();
-    found["sshfp"] = key.sshfp_records(host).to_vec().into();
+    let records = key.sshfp_records(host);
+    if !records.is_empty() {
+        found["sshfp"] = records.into();
+    }
 }
 
 /// Returns the next steps with the key of a host.
-pub(super) fn with_host_key(host: &str, kept: &Kept) -> [String; 3] {
+pub(super) fn with_host_key(host: &HostName, kept: &Kept) -> Vec<String> {
     let (private, public) = (shell_word(&kept.private_file), shell_word(&kept.public_file));
     let is_found = kept.private_file.file_name().is_some_and(|name| name == "ssh_host_ed25519_key");
     let named = if is_found { "" } else { "name it in a HostKey line of sshd_config, " };
-    [
+    let mut lines = vec![
         format!("  install it     copy {private} and {public} to /etc/ssh as root, {named}and restart sshd"),
         "  trust it       append the line of known_hosts to ~/.ssh/known_hosts of each user".to_owned(),
-        format!("  publish it     put the SSHFP records into the DNS zone of {host}"),
-    ]
+    ];
+    lines.extend(
+        host.in_dns()
+            .map(|name| format!("  publish it     put the SSHFP records into the DNS zone of {name}")),
+    );
+    lines
 }

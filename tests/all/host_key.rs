@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::program::{
     check_pair, command, comment, executable, mode, names, objects, of_type, program, run, succeed, text,
 };
-use crate::sshd::Server;
+use crate::sshd::{Server, free_port};
 use crate::{json, require};
 
 const FILE: &str = "ssh_host_ed25519_key";
@@ -78,19 +78,81 @@ fn the_files_go_where_they_are_asked_for() {
 #[test]
 fn the_records_are_those_of_ssh_keygen() {
     let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
-    for (option, host) in [("--host-key", own_name()), ("--host-key=bob.example.org", HOST.to_owned())] {
+    // The name in the DNS, and what ssh looks up in known_hosts.
+    for (typed, name, known) in [
+        (None, own_name(), own_name()),
+        (Some(HOST), HOST.to_owned(), HOST.to_owned()),
+        (Some("bob.example.org."), "bob.example.org.".to_owned(), HOST.to_owned()),
+        (Some("[localhost]:2222"), "localhost".to_owned(), "[localhost]:2222".to_owned()),
+        (Some("[bob.example.org]:22"), HOST.to_owned(), HOST.to_owned()),
+        (Some("my_host"), "my_host".to_owned(), "MY_HOST".to_owned()),
+    ] {
         let directory = TempDir::new().unwrap();
-        let ran = succeed(&mut program_in(&directory, &[option, "ab"]));
+        let option = typed.map_or("--host-key".to_owned(), |typed| format!("--host-key={typed}"));
+        let ran = succeed(&mut program_in(&directory, &[&option, "ab"]));
         let public = directory.path().join(format!("{FILE}.pub"));
-        let records = succeed(command(&ssh_keygen).args(["-r", &host, "-f"]).arg(&public)).stdout;
+        let records = succeed(command(&ssh_keygen).args(["-r", &name, "-f"]).arg(&public)).stdout;
         let lines: Vec<&str> = ran.stdout.split_inclusive('\n').collect();
         assert_eq!(lines.len(), 4);
         assert_eq!(lines[2..].concat(), records);
         // ssh-keygen finds the key of the host in the line of known_hosts.
         let known_hosts = directory.path().join("known_hosts");
         fs::write(&known_hosts, lines[1]).unwrap();
-        let found = succeed(command(&ssh_keygen).args(["-F", &host, "-f"]).arg(&known_hosts)).stdout;
+        let found = succeed(command(&ssh_keygen).args(["-F", &known, "-f"]).arg(&known_hosts)).stdout;
         assert!(found.ends_with(lines[1]), "{found}");
+    }
+}
+
+#[test]
+fn an_address_has_a_line_and_no_records() {
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    for (typed, known) in [
+        ("192.0.2.1", "192.0.2.1"),
+        ("[192.0.2.1]:2222", "[192.0.2.1]:2222"),
+        ("2001:DB8:0:0::1", "2001:db8::1"),
+        ("[::1]:2222", "[::1]:2222"),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let ran = succeed(&mut program_in(&directory, &[&format!("--host-key={typed}"), "--json", "ab"]));
+        let objects = objects(&ran.stdout);
+        json::validate(&objects);
+        let found = of_type(&objects, "found")[0];
+        assert_eq!(found.get("sshfp"), None);
+        let line = text(found, "known_hosts");
+        let known_hosts = directory.path().join("known_hosts");
+        fs::write(&known_hosts, format!("{line}\n")).unwrap();
+        let shown = succeed(command(&ssh_keygen).args(["-F", known, "-f"]).arg(&known_hosts)).stdout;
+        assert!(shown.ends_with(&format!("{line}\n")), "{shown}");
+
+        let directory = TempDir::new().unwrap();
+        let ran = succeed(&mut program_in(&directory, &[&format!("--host-key={typed}"), "ab"]));
+        assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+        assert!(!ran.stderr.contains("SSHFP"), "{}", ran.stderr);
+    }
+}
+
+/// `ssh` looks the server up by its address and its port, without an alias.
+#[test]
+fn clients_trust_a_server_at_a_port_by_the_line() {
+    let tools = ["sshd", "ssh"].map(require::tool);
+    let [Some(sshd), Some(ssh)] = tools else { return };
+    let directory = TempDir::new().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    succeed(program(&["-o"]).arg(at("id_x")).arg("ab"));
+    let port = free_port();
+    for (typed, is_trusted) in
+        [(format!("[127.0.0.1]:{port}"), true), ("[127.0.0.1]:22222".to_owned(), port == 22222)]
+    {
+        let ran = succeed(&mut program_in(&directory, &[&format!("--host-key={typed}"), "ab"]));
+        fs::write(at("known_hosts"), ran.stdout.lines().nth(1).unwrap().to_owned() + "\n").unwrap();
+        let server = Server::start_at(port, &sshd, &at(FILE), directory.path(), &at("id_x.pub"));
+        let login = server.login_to_known(&ssh, &at("known_hosts"), None, &at("id_x"));
+        let [stdout, stderr] = [login.stdout, login.stderr].map(|said| String::from_utf8(said).unwrap());
+        assert_eq!(stdout == "OK\n", is_trusted, "{typed}: {stderr}\n{}", server.log());
+        drop(server);
+        for name in [FILE, "ssh_host_ed25519_key.pub", "log"] {
+            fs::remove_file(at(name)).unwrap();
+        }
     }
 }
 
@@ -120,7 +182,7 @@ fn clients_that_have_the_line_trust_a_server_with_the_key_and_no_other() {
     let ran = succeed(&mut program_in(&directory, &[&host, "--in", "fingerprint", "ab"]));
     fs::write(at("known_hosts"), ran.stdout.lines().nth(1).unwrap().to_owned() + "\n").unwrap();
     let login = |server: &Server, host: &str| {
-        let login = server.login_to_known(&ssh, &at("known_hosts"), host, &at("id_x"));
+        let login = server.login_to_known(&ssh, &at("known_hosts"), Some(host), &at("id_x"));
         (String::from_utf8(login.stdout).unwrap(), String::from_utf8(login.stderr).unwrap())
     };
 

@@ -28,11 +28,15 @@ impl Server {
 
     /// Starts `sshd` as [`Self::start`] does, with a host key that exists.
     pub fn start_with(sshd: &Path, host_key: &Path, directory: &Path, authorized: &Path) -> Self {
+        Self::start_at(free_port(), sshd, host_key, directory, authorized)
+    }
+
+    /// Starts `sshd` as [`Self::start_with`] does, at this port.
+    pub fn start_at(port: u16, sshd: &Path, host_key: &Path, directory: &Path, authorized: &Path) -> Self {
         let path = |name: &str| directory.join(name);
         if user("-u") == "0" {
             fs::create_dir_all("/run/sshd").unwrap();
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let config = format!(
             "Port {port}\n\
              ListenAddress 127.0.0.1\n\
@@ -82,13 +86,17 @@ impl Server {
         self.echo(command, directory)
     }
 
-    /// Logs in with one key, to a host of this name that the file of known hosts must know.
-    pub fn login_to_known(&self, ssh: &Path, known_hosts: &Path, host: &str, key: &Path) -> Output {
+    /// Logs in with one key, to a host that the file of known hosts must know, by this name or else by
+    /// its address and port.
+    pub fn login_to_known(&self, ssh: &Path, known_hosts: &Path, host: Option<&str>, key: &Path) -> Output {
         let mut command = Command::new(ssh);
         command
             .args(["-F", "/dev/null", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i"])
             .arg(key);
-        command.args(["-o", "StrictHostKeyChecking=yes", "-o", &format!("HostKeyAlias={host}")]);
+        command.args(["-o", "StrictHostKeyChecking=yes"]);
+        if let Some(host) = host {
+            command.args(["-o", &format!("HostKeyAlias={host}")]);
+        }
         // The first value of an option counts.
         command.args(["-o", &format!("UserKnownHostsFile=\"{}\"", known_hosts.display())]);
         self.echo(command, known_hosts.parent().unwrap())
@@ -114,6 +122,11 @@ impl Server {
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
+}
+
+/// Returns a port at which nobody listens.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Returns what `id` prints about the current user.
