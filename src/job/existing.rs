@@ -44,7 +44,7 @@ pub(super) struct Existing {
 /// Subtracts the keys of a directory from the wanted keys. Removes the patterns that have all their
 /// keys.
 ///
-/// Asks for a passphrase on the terminal only if existing files cannot be opened without it.
+/// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
 pub(super) fn subtract(
     wanted: Request,
     ledger: &Ledger,
@@ -53,7 +53,8 @@ pub(super) fn subtract(
     tell: &dyn Fn(Notice),
 ) -> Result<Existing, JobError> {
     let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop.as_ref(), tell)?;
-    if let Some(source) = source.as_mut().filter(|_| !inventory.unopened.is_empty()) {
+    if let Some(source) = source.as_mut().filter(|source| source.known().is_none() && inventory.encrypted > 0)
+    {
         source.ask(stop)?;
         let before = inventory;
         inventory = self::inventory(&wanted, ledger, Some(source), stop.as_ref(), tell)?;

@@ -189,7 +189,7 @@ fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
         return Ok(None);
     }
     Ok(ForeignAccess::of(file)?.map(|others| {
-        let remedy = ForeignAccess::REMEDY;
+        let remedy = others.remedy();
         Notice::warning(format!("other users can access the passphrase file {name} ({others}); {remedy}"))
     }))
 }

@@ -22,7 +22,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::protect::{ARGON2_MEMORY, ARGON2_PASSES};
+use super::protect::{ARGON2_MEMORY, ARGON2_PASSES, MOST_MEMORY, MOST_PASSES};
 use super::seed::{PublicKey, Seed};
 use crate::sys::wipe_vec;
 use crate::wire;
@@ -176,7 +176,7 @@ impl KeyFile {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is not enough memory to derive the secrets.
+    /// Returns an error if to derive the secrets would take too much memory or time.
     pub(super) fn open(&self, passphrase: &[u8]) -> argon2::Result<Option<Seed>> {
         let Some(derivation) = &self.derivation else { return Ok(self.checked(&self.private, &[])) };
         let secrets = derivation.secrets(passphrase)?;
@@ -239,7 +239,16 @@ impl Derivation {
     }
 
     /// Derives the secrets, which takes about a tenth of a second.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is not enough memory, or if the parameters ask for more of it or of
+    /// time than anybody would choose.
     fn secrets(&self, passphrase: &[u8]) -> argon2::Result<Secrets> {
+        let [memory, passes] = [self.params.m_cost(), self.params.t_cost()].map(u64::from);
+        if memory > MOST_MEMORY || memory.saturating_mul(passes) > MOST_PASSES {
+            return Err(argon2::Error::OutOfMemory);
+        }
         let argon2 = Argon2::new(self.algorithm, Version::V0x13, self.params.clone());
         let blocks = self.params.block_count();
         let mut memory = Vec::new();

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-/// A secret that opens an encrypted private key: bytes, as typed or read. Wiped on drop. It has no
-/// `Debug`.
-pub struct Passphrase(Zeroizing<Vec<u8>>);
+/// A secret that opens an encrypted private key: bytes, as typed or read. Clones share the bytes,
+/// which the last one wipes on drop. It has no `Debug`.
+#[derive(Clone)]
+pub struct Passphrase(Arc<Zeroizing<Vec<u8>>>);
 
 impl Passphrase {
     /// The most bytes in a passphrase: the most that OpenSSH and OpenSSL read at their prompts.
@@ -27,7 +29,7 @@ impl Passphrase {
             bytes if bytes.iter().any(|&byte| byte.is_ascii_control() && byte != b'\t') => {
                 Err(PassphraseError::Control)
             }
-            _ => Ok(Self(bytes)),
+            _ => Ok(Self(Arc::new(bytes))),
         }
     }
 
@@ -90,6 +92,14 @@ pub const ARGON2_MEMORY: u32 = 8192;
 /// The passes of Argon2id over that memory in PuTTY's format. PuTTYgen makes as many as it can in a
 /// tenth of a second.
 pub const ARGON2_PASSES: u32 = 32;
+
+/// The most that a passphrase may cost in files that are opened: rounds of bcrypt, iterations of
+/// PBKDF2, KiB of memory, and passes over a KiB. Each takes minutes or fails at worst. In a damaged file
+/// they can be any numbers.
+pub(super) const MOST_ROUNDS: u32 = 10_000;
+pub(super) const MOST_ITERATIONS: u32 = 100 * PBKDF2_ITERATIONS;
+pub(super) const MOST_MEMORY: u64 = 1 << 20;
+pub(super) const MOST_PASSES: u64 = 100 * (ARGON2_MEMORY * ARGON2_PASSES) as u64;
 
 /// A cipher of the OpenSSH format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -58,6 +58,12 @@ impl Entry {
         }
     }
 
+    /// Returns the public line without its comment, and the fingerprint.
+    pub(super) fn key(&self) -> (impl PartialEq, &str) {
+        let mut words = self.line.split(' ');
+        ((words.next(), words.next()), &self.fingerprint)
+    }
+
     /// Returns the entry as lines with line endings: one line, or several if the patterns do not
     /// fit into one.
     pub(super) fn lines(&self) -> String {

@@ -6,22 +6,22 @@
 //! search begins.
 //!
 //! A line proves nothing. A key counts only if its private file was opened, its public key is that
-//! of the line and matches the pattern, and it was not counted before.
+//! of the line and matches the pattern, and it was not counted before. A line that is false by itself
+//! counts for nothing: its key has another name, or does not match its pattern.
 
 mod entry;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use rayon::prelude::*;
-
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
-use crate::notice::Notice;
+use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Identity, Kind, MatchOptions, Matcher, Pattern, PatternId};
-use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, parts_of_name};
+use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
 
 pub use entry::{Entry, exact};
 
@@ -30,6 +30,9 @@ const NAME: &str = "vanity-ed25519.jsonl";
 
 /// How long this program usually holds a ledger at most.
 const MOMENT: Duration = Duration::from_millis(500);
+
+/// How long keys are opened without a word about it.
+const LONG: Duration = Duration::from_secs(1);
 
 /// How often a process that waits looks whether the waiting must end.
 const POLL: Duration = Duration::from_millis(50);
@@ -46,7 +49,7 @@ pub struct Criteria<'a> {
     pub patterns: &'a [Pattern],
     /// The comment for public files that are written again, if it is not the pattern.
     pub comment: Option<&'a str>,
-    /// The passphrase for encrypted files that do not show their public key.
+    /// The passphrase for encrypted files, with which each is opened.
     pub passphrase: Option<&'a Passphrase>,
     /// Whether keys must be encrypted to count.
     pub encrypted: bool,
@@ -54,9 +57,9 @@ pub struct Criteria<'a> {
     pub allow_exposed: bool,
 }
 
-/// What happens while another process uses the ledger.
+/// What happens while something takes long: another process uses the ledger, or keys are opened.
 pub struct Waiting<'a> {
-    /// Takes a notice about the other process, once.
+    /// Takes a notice about it, once.
     pub tell: &'a dyn Fn(Notice),
     /// Whether the waiting must end.
     pub must_end: &'a dyn Fn() -> bool,
@@ -78,7 +81,7 @@ pub struct Inventory {
     pub in_the_clear: Vec<PathBuf>,
     /// Private files that do not count, and the reasons.
     pub flawed: Vec<(PathBuf, String)>,
-    /// The number of lines of the ledger that are not valid.
+    /// The number of lines of the ledger that are not valid, or false by themselves.
     pub broken: u64,
     /// The number of keys that had no line and have one now.
     pub entered: u64,
@@ -144,8 +147,7 @@ impl Ledger {
     pub fn append_missing(held: &mut HeldLog, mut entries: Vec<Entry>) -> io::Result<()> {
         for line in held.read(entry::LONGEST)? {
             if let Some(entered) = Entry::read(&line?) {
-                entries
-                    .retain(|entry| entry.file != entered.file || entry.fingerprint != entered.fingerprint);
+                entries.retain(|entry| entry.file != entered.file || entry.key() != entered.key());
             }
         }
         Self::append(held, &entries)
@@ -181,22 +183,14 @@ impl Ledger {
         let requests = Requests::new(criteria.patterns);
         let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
         let claims = claims(&mut held, &names, &requests, &mut inventory)?;
-        let unlisted =
-            self.unlisted(names.iter().filter(|name| !claims.contains_key(*name)), criteria.patterns);
-
+        let unlisted = names.iter().filter(|name| !claims.contains_key(*name) && requests.is_named(name));
         let asked_for = claims.iter().filter(|(_, claims)| claims.iter().any(|claim| !claim.ids.is_empty()));
-        let candidates: Vec<(&String, &[Claim])> = asked_for
+        let mut candidates: Vec<(&String, &[Claim])> = asked_for
             .map(|(name, claims)| (name, claims.as_slice()))
-            .chain(unlisted.iter().map(|name| (*name, &[][..])))
+            .chain(unlisted.map(|name| (name, &[][..])))
             .collect();
-        let open = |(name, _): &(&String, &[Claim])| {
-            StoredPair::open(&self.directory, name, criteria.passphrase, criteria.allow_exposed)
-        };
-        // Without threads this takes longer.
-        let opened: Vec<Result<StoredPair, Flaw>> = match rayon::ThreadPoolBuilder::new().build() {
-            Ok(pool) => pool.install(|| candidates.par_iter().map(open).collect()),
-            Err(_) => candidates.iter().map(open).collect(),
-        };
+        candidates.sort_unstable_by_key(|(name, claims)| (claims.is_empty(), *name));
+        let opened = self.open(candidates.iter().map(|(name, _)| *name), criteria, waiting)?;
 
         let matcher = Matcher::new(criteria.patterns);
         let mut seen = HashSet::new();
@@ -232,20 +226,62 @@ impl Ledger {
         Ok(inventory)
     }
 
-    /// Returns the names whose label is that of one of `patterns`, sorted.
-    fn unlisted<'a>(&self, names: impl Iterator<Item = &'a String>, patterns: &[Pattern]) -> Vec<&'a String> {
-        let mut by_label: BTreeMap<&str, Vec<&String>> = BTreeMap::new();
-        for name in names {
-            let (label, _) = parts_of_name(name).unwrap_or_default();
-            by_label.entry(label).or_default().push(name);
+    /// Opens the pairs of these names, on all processors.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`io::ErrorKind::WouldBlock`] if it must end. The files in hand are not waited for: with a
+    /// passphrase each takes long.
+    fn open<'a>(
+        &self,
+        names: impl ExactSizeIterator<Item = &'a String>,
+        criteria: &Criteria,
+        waiting: &Waiting,
+    ) -> io::Result<Vec<Result<StoredPair, Flaw>>> {
+        let keys = names.len();
+        let pool = rayon::ThreadPoolBuilder::new().panic_handler(drop).build();
+        let (opened, receiver) = mpsc::channel();
+        for (number, name) in names.enumerate() {
+            let (directory, name, opened) = (self.directory.clone(), name.clone(), opened.clone());
+            let (passphrase, allow_exposed) = (criteria.passphrase.cloned(), criteria.allow_exposed);
+            let open = move || {
+                let pair = StoredPair::open(&directory, &name, passphrase.as_ref(), allow_exposed);
+                // Nobody waits for it any more if it must end.
+                let _ = opened.send((number, pair));
+            };
+            match &pool {
+                Ok(pool) => pool.spawn(open),
+                // Without threads this takes longer.
+                Err(_) => open(),
+            }
         }
-        if by_label.is_empty() {
-            return Vec::new();
+        drop(opened);
+        let mut pairs: Vec<_> = (0..keys).map(|_| None).collect();
+        let (mut left, mut looked) = (keys, Instant::now());
+        let mut quiet_until = Some(looked + LONG);
+        while left > 0 {
+            if looked.elapsed() >= POLL {
+                looked = Instant::now();
+                if (waiting.must_end)() {
+                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "opening its keys takes longer"));
+                }
+            }
+            match receiver.recv_timeout(POLL) {
+                Ok((number, pair)) => {
+                    pairs[number] = Some(pair);
+                    left -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
+                let (keys, open) = (counted(keys as u64, "existing key"), grouped((keys - left) as u64));
+                let text = format!("opening {keys}: {open} after 1 s; Ctrl-C ends it");
+                (waiting.tell)(Notice::info(text));
+            }
         }
-        let labels = patterns.iter().map(|pattern| file_label(pattern.text()));
-        let mut names: Vec<&String> = labels.filter_map(|label| by_label.remove(&*label)).flatten().collect();
-        names.sort_unstable();
-        names
+        let panicked = || io::Error::other("the program panicked while it opened a key");
+        pairs.into_iter().map(|pair| pair.ok_or_else(panicked)).collect()
     }
 
     /// Returns the entry of a pair without a line.
@@ -279,7 +315,8 @@ struct Claim {
     ids: Vec<PatternId>,
 }
 
-/// Reads the claims of the ledger about the files with these names, by name.
+/// Reads the claims of the ledger about the files with these names, by name. Leaves out those that are
+/// false by themselves.
 fn claims(
     held: &mut HeldLog,
     names: &HashSet<String>,
@@ -299,11 +336,16 @@ fn claims(
             inventory.broken += 1;
             continue;
         };
-        if names.contains(&entry.file) {
-            let ids = requests.asked_for(&entry);
-            let comment = entry.line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
-            claims.entry(entry.file).or_default().push(Claim { public_key, comment, ids });
+        if !names.contains(&entry.file) {
+            continue;
         }
+        let asked_for = is_name_of(&entry.file, &public_key).then(|| requests.asked_for(&entry, &public_key));
+        let Some(ids) = asked_for.flatten() else {
+            inventory.broken += 1;
+            continue;
+        };
+        let comment = entry.line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+        claims.entry(entry.file).or_default().push(Claim { public_key, comment, ids });
     }
     Ok(claims)
 }
@@ -321,26 +363,20 @@ fn judge(
     patterns: &[Pattern],
     matcher: &Matcher,
 ) -> Result<Vec<PatternId>, String> {
-    let body = pair.public_key.body(matcher.target());
-    let shows = |id: &PatternId| patterns[*id].find(&body).is_some();
     if claims.is_empty() {
+        let body = pair.public_key.body(matcher.target());
         let mut ids = matcher.find(&pair.public_key.bytes(matcher.target()));
-        ids.retain(shows);
+        ids.retain(|id| patterns[*id].find(&body).is_some());
         let first = ids.iter().position(|id| pair.is_named_after(patterns[*id].text()));
         let first = first.ok_or("it does not match the pattern in its name")?;
         ids[..=first].rotate_right(1);
         return Ok(ids);
     }
-    let mut ids: Vec<PatternId> = Vec::new();
-    for claim in claims.iter().filter(|claim| claim.public_key == pair.public_key) {
-        ids.extend(claim.ids.iter().filter(|id| shows(id)));
-    }
+    let own = claims.iter().filter(|claim| claim.public_key == pair.public_key);
+    let mut ids: Vec<PatternId> = own.flat_map(|claim| &claim.ids).copied().collect();
     ids.sort_unstable();
     ids.dedup();
-    if claims.iter().all(|claim| claim.public_key != pair.public_key) {
-        return Err(Flaw::OtherKey.to_string());
-    }
-    if ids.is_empty() { Err("it does not match the pattern in the ledger".to_owned()) } else { Ok(ids) }
+    if ids.is_empty() { Err(Flaw::OtherKey.to_string()) } else { Ok(ids) }
 }
 
 impl Inventory {
@@ -356,21 +392,46 @@ impl Inventory {
     }
 }
 
-/// The wanted patterns by their identity, to find them from an entry of the ledger.
-struct Requests<'a>(HashMap<Identity<'a>, PatternId>);
+/// The wanted patterns, to find them from an entry of the ledger or the name of a file.
+struct Requests<'a> {
+    patterns: &'a [Pattern],
+    ids: HashMap<Identity<'a>, PatternId>,
+    /// The labels of files that are named after them.
+    labels: HashSet<String>,
+}
 
 impl<'a> Requests<'a> {
     fn new(patterns: &'a [Pattern]) -> Self {
-        Self(patterns.iter().map(Pattern::identity).zip(0..).collect())
+        Self {
+            patterns,
+            ids: patterns.iter().map(Pattern::identity).zip(0..).collect(),
+            labels: patterns.iter().map(|pattern| file_label(pattern.text())).collect(),
+        }
     }
 
-    /// Returns the patterns that an entry was made for.
-    fn asked_for(&self, entry: &Entry) -> Vec<PatternId> {
-        let id = |(text, kind): &(String, Kind)| {
-            let options = MatchOptions { kind: *kind, ..entry.options };
-            self.0.get(&Identity::new(text, options)).copied()
-        };
-        entry.patterns.iter().filter_map(id).collect()
+    /// Whether a file is named after one of the patterns.
+    fn is_named(&self, name: &str) -> bool {
+        parts_of_name(name).is_some_and(|(label, _)| self.labels.contains(label))
+    }
+
+    /// Returns the patterns that an entry was made for. Returns `None` if its key does not match them.
+    ///
+    /// If it was made for other patterns, that matters only if its file would count without it.
+    fn asked_for(&self, entry: &Entry, public_key: &PublicKey) -> Option<Vec<PatternId>> {
+        let body = public_key.body(entry.options.target);
+        let options = |kind: Kind| MatchOptions { kind, ..entry.options };
+        let id = |(text, kind): &(String, Kind)| self.ids.get(&Identity::new(text, options(*kind))).copied();
+        let mut ids: Vec<PatternId> = entry.patterns.iter().filter_map(id).collect();
+        if !ids.is_empty() {
+            ids.retain(|id| self.patterns[*id].find(&body).is_some());
+            return (!ids.is_empty()).then_some(ids);
+        }
+        let (text, kind) = &entry.patterns[0];
+        // An expression takes too long to compile.
+        let is_shown = *kind == Kind::Regex
+            || !self.is_named(&entry.file)
+            || Pattern::new(text, options(*kind)).is_ok_and(|pattern| pattern.find(&body).is_some());
+        is_shown.then_some(ids)
     }
 }
 

@@ -6,6 +6,7 @@ use std::{fmt, io};
 
 use crate::escape::{escaped_path, shell_word};
 use crate::key::{COMPUTES_WRONGLY, PublicKey};
+use crate::sys::ForeignAccess;
 
 use super::name::parent;
 
@@ -24,11 +25,14 @@ fn unusable(source: &io::Error) -> String {
 
 /// The error of a private file that others can read, whatever mode or access list it is given.
 #[derive(Debug)]
-pub(super) struct Exposed(pub(super) String);
+pub(super) struct Exposed(pub(super) ForeignAccess);
 
 impl fmt::Display for Exposed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "others can read every file there ({})", self.0)
+        match &self.0 {
+            ForeignAccess::Owner(user) => write!(f, "every file there belongs to user {user}"),
+            ForeignAccess::Others(how) => write!(f, "others can read every file there ({how})"),
+        }
     }
 }
 

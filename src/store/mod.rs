@@ -21,7 +21,7 @@ pub use append_log::{AppendLog, HeldLog};
 pub use destination::{Demands, Destination};
 pub use error::{FileError, StoreError};
 pub use group::{Kept, NewPair, most_together};
-pub use name::{file_label, parts_of_name};
+pub use name::{file_label, is_name_of, parts_of_name};
 pub use stored_pair::{Flaw, StoredPair};
 
 #[cfg(test)]

@@ -50,6 +50,13 @@ pub fn parts_of_name(name: &str) -> Option<(&str, &str)> {
         .then_some((label, digits))
 }
 
+/// Whether this is a name of a private file of this key, whatever its label and its form.
+#[must_use]
+pub fn is_name_of(name: &str, public: &PublicKey) -> bool {
+    let own_name = file_name("", public, Format::Openssh);
+    parts_of_name(name).is_some_and(|(_, digits)| own_name.ends_with(digits))
+}
+
 /// Returns the name of the public file: that of the private file, with `.pub` added.
 pub(super) fn public_file(private_file: &Path) -> PathBuf {
     let mut name = OsString::from(private_file);

@@ -42,6 +42,7 @@ use super::error::{Exposed, FileError};
 use super::name::parent;
 use super::sync::sync;
 use super::temporary::temporary;
+use crate::sys::ForeignAccess;
 
 /// How many files are synced at the same time. A file system can write one journal entry for all
 /// waiting syncs.
@@ -66,10 +67,25 @@ impl Access {
     }
 }
 
-/// Gives a new file its mode where the umask or the file system has changed it, and checks that of a
-/// private file, unless it may be exposed. On a file system without modes, all files have the same.
-#[cfg(unix)]
+/// Gives a new file its mode where the umask or the file system has changed it, and checks that no
+/// other user can access a private file, unless it may be exposed. On a file system without modes, all
+/// files have the same mode and owner. One without access lists, such as FAT on Windows, has none.
 fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> {
+    #[cfg(unix)]
+    let changed = change_mode(file, access);
+    if access == Access::Owner
+        && !allow_exposed
+        && let Some(others) = ForeignAccess::of(file)?
+    {
+        return Err(io::Error::other(Exposed(others)));
+    }
+    #[cfg(unix)]
+    changed?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn change_mode(file: &File, access: Access) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = || Ok::<_, io::Error>(file.metadata()?.permissions().mode() & 0o777);
     let given = mode()?;
@@ -78,24 +94,7 @@ fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> 
         return Ok(());
     }
     let changed = file.set_permissions(Permissions::from_mode(wanted));
-    let given = mode()?;
-    if access == Access::Owner && given & 0o077 != 0 && !allow_exposed {
-        return Err(io::Error::other(Exposed(format!("mode {given:04o}"))));
-    }
-    if given & 0o600 == 0o600 { Ok(()) } else { changed }
-}
-
-/// Checks the access list of a private file, unless it may be exposed. A file system without access
-/// lists, such as FAT, has none.
-#[cfg(not(unix))]
-fn set_mode(file: &File, access: Access, allow_exposed: bool) -> io::Result<()> {
-    if access == Access::Everyone || allow_exposed {
-        return Ok(());
-    }
-    match crate::sys::ForeignAccess::of(file)? {
-        Some(others) => Err(io::Error::other(Exposed(others.to_string()))),
-        None => Ok(()),
-    }
+    if mode()? & 0o600 == 0o600 { Ok(()) } else { changed }
 }
 
 /// Writes a new file that is complete and durable and has its final mode. Never overwrites a file.

@@ -1,12 +1,11 @@
 //! Reads key files.
 
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use zeroize::Zeroizing;
 
-use crate::sys::ForeignAccess;
+use crate::sys::{ForeignAccess, SecretFile};
 
 /// The size of the largest key file, in bytes. A comment cannot be longer than an argument.
 const LARGEST: u64 = 1 << 20;
@@ -14,7 +13,7 @@ const LARGEST: u64 = 1 << 20;
 /// A key file that was read.
 pub(super) struct KeyFile {
     pub(super) content: Zeroizing<Vec<u8>>,
-    /// The users other than the owner who can access the file.
+    /// The other users who can access the file, if there are any.
     pub(super) others: Option<ForeignAccess>,
 }
 
@@ -26,12 +25,7 @@ pub(super) struct KeyFile {
 /// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
 /// it is not a key file.
 pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path)?;
-    let found = file.metadata()?;
+    let SecretFile { file, metadata: found, others } = SecretFile::open(path)?;
     let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
     match () {
         () if found.is_dir() => return other("it is a directory"),
@@ -39,7 +33,6 @@ pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
         () if found.len() > LARGEST => return other("it is too large for a key"),
         () => {}
     }
-    let others = ForeignAccess::of(&file)?;
     // The extra byte keeps the read from growing the buffer, which would leave a copy elsewhere.
     let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
     file.take(found.len()).read_to_end(&mut content)?;

@@ -1,8 +1,8 @@
 //! Opens the key pairs of a directory.
 //!
-//! A name proves nothing, so the public key comes from the private file. An encrypted file in the
-//! OpenSSH format or in PuTTY's shows its public key without the passphrase. An encrypted PKCS#8
-//! file shows it only with the passphrase.
+//! A name proves nothing, so the public key comes from the private file. With the passphrase an
+//! encrypted file is opened, too. Without it the OpenSSH format and PuTTY's show their public key, and
+//! PKCS#8 shows nothing.
 //!
 //! If a process was killed, only the public file of a pair can be missing, because it gets its name
 //! second.
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::{fmt, fs, io};
 
 use super::error::FileError;
-use super::name::{file_name, parts_of_name, public_file};
+use super::name::{file_name, is_name_of, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
 use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
@@ -39,12 +39,14 @@ pub enum Flaw {
     Dangling,
     /// The private file is empty.
     Empty,
-    /// Users other than the owner can access the private file.
+    /// Other users can access the private file.
     OpenToOthers(ForeignAccess),
     /// The private file is not a complete Ed25519 key.
     NoKey,
     /// The passphrase does not open the private file.
     Closed,
+    /// To try the passphrase would take too much time or memory.
+    TooCostly,
     /// The key in the private file is not the one in its name or in the ledger.
     OtherKey,
     /// The private file cannot be opened without its passphrase, and nothing else shows its public
@@ -96,6 +98,7 @@ impl StoredPair {
         let private = PrivateText::read(&content, passphrase).map_err(|error| match error {
             DecodeError::NotAKey => Flaw::NoKey,
             DecodeError::WrongPassphrase => Flaw::Closed,
+            DecodeError::TooCostly => Flaw::TooCostly,
         })?;
         let line = match read_key_file(&public_file(&private_file)) {
             Ok(file) => Some(String::from_utf8_lossy(&file.content).trim_end().to_owned()),
@@ -114,8 +117,7 @@ impl StoredPair {
         let of_line =
             line.as_deref().map(|line| PublicKey::of_line(line).ok_or(Flaw::PublicFile)).transpose()?;
         let public_key = private.public_key.or(of_line).ok_or(Flaw::NoKey)?;
-        let own_name = file_name("", &public_key, Format::Openssh);
-        if !parts_of_name(name).is_some_and(|(_, digits)| own_name.ends_with(digits)) {
+        if !is_name_of(name, &public_key) {
             return Err(Flaw::OtherKey);
         }
         if of_line.is_some_and(|of_line| of_line != public_key) {
@@ -173,14 +175,11 @@ impl fmt::Display for Flaw {
             Self::Dangling => f.write_str("it is a broken link"),
             Self::Empty => f.write_str("it is empty"),
             Self::OpenToOthers(others) => {
-                write!(
-                    f,
-                    "other users can access it ({others}); {}, and it counts again",
-                    ForeignAccess::REMEDY
-                )
+                write!(f, "other users can access it ({others}); {}, and it counts again", others.remedy())
             }
             Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
             Self::Closed => f.write_str("the passphrase does not open it"),
+            Self::TooCostly => f.write_str("it would take too much time or memory to open it"),
             Self::OtherKey => f.write_str("it contains another key"),
             Self::Unproved => f.write_str("its key is not known without the passphrase"),
             Self::PublicFile => f.write_str(
@@ -234,7 +233,7 @@ mod tests {
             (1, Format::Openssh, false, None, Storage::Clear, Some("me")),
             (2, Format::Pkcs8, false, None, Storage::Clear, None),
             (3, Format::Openssh, true, None, Storage::Encrypted, None),
-            (4, Format::Openssh, true, Some(secret), Storage::Encrypted, None),
+            (4, Format::Openssh, true, Some(secret), Storage::Encrypted, Some("me")),
             (5, Format::Pkcs8, true, Some(secret), Storage::Encrypted, None),
             (6, Format::Pkcs8, true, None, Storage::Unopened, None),
             (7, Format::Ppk, false, None, Storage::Clear, Some("me")),
@@ -281,6 +280,29 @@ mod tests {
         harm(&directory, &directory.path().join(&name));
         let wrong = passphrase("wrong");
         StoredPair::open(directory.path(), &name, Some(&wrong), false).unwrap_err().to_string()
+    }
+
+    /// One changed character, wherever it is, is found with the passphrase, and costs no century.
+    #[test]
+    fn a_damaged_encrypted_key_does_not_open() {
+        let protection = protection();
+        for (byte, format, step) in [(1, Format::Openssh, 7), (2, Format::Ppk, 97)] {
+            let directory = TempDir::new().unwrap();
+            let name = keep(&directory, byte, format, Some(&protection));
+            let path = directory.path().join(&name);
+            let text = fs::read_to_string(&path).unwrap();
+            let open = || StoredPair::open(directory.path(), &name, Some(&protection.passphrase), false);
+            assert!(open().is_ok());
+            let first = text.find('\n').unwrap() + 1;
+            for at in (first..text.len() - 40).step_by(step) {
+                let mut changed = text.clone().into_bytes();
+                changed[at] = if changed[at] == b'2' { b'3' } else { b'2' };
+                fs::write(&path, &changed).unwrap();
+                // Nothing protects the comment in the OpenSSH format.
+                let is_whole = open().is_ok_and(|pair| pair.comment.as_deref() == Some("me"));
+                assert!(!is_whole, "{format:?}: {}", String::from_utf8(changed).unwrap());
+            }
+        }
     }
 
     #[test]

@@ -1,34 +1,36 @@
-//! Whether users other than the owner can access a file.
+//! Whether other users can access a file.
 
 use std::fs::File;
 use std::{fmt, io};
 
-/// Users other than the owner who can access a file.
+/// Other users who can access a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ForeignAccess(String);
+pub enum ForeignAccess {
+    /// The file belongs to this user.
+    Owner(u32),
+    /// Users other than the owner can access the file, by this mode or entry of its access list.
+    Others(String),
+}
 
 impl ForeignAccess {
-    /// What the user can do about it.
-    #[cfg(unix)]
-    pub const REMEDY: &str = "run chmod 600 on it";
-    /// What the user can do about it.
-    #[cfg(not(unix))]
-    pub const REMEDY: &str = "leave only yourself in its access list (icacls)";
-
-    /// Returns the users other than the owner who can access a file, if there are any. On Windows,
-    /// the system and administrators do not count: they can access every file, and ssh accepts
-    /// them, too.
+    /// Returns the users other than this one who can access a file, if there are any. Root does not
+    /// count, nor do the system and the administrators of Windows: they can access every file.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
     #[cfg(unix)]
     pub fn of(file: &File) -> io::Result<Option<Self>> {
-        let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o777;
-        Ok((mode & 0o077 != 0).then(|| Self(format!("mode {mode:04o}"))))
+        use std::os::unix::fs::MetadataExt as _;
+        let found = file.metadata()?;
+        let (owner, mode) = (found.uid(), found.mode() & 0o777);
+        if owner != 0 && owner != rustix::process::geteuid().as_raw() {
+            return Ok(Some(Self::Owner(owner)));
+        }
+        Ok((mode & 0o077 != 0).then(|| Self::Others(format!("mode {mode:04o}"))))
     }
 
-    /// Returns the users other than the owner who can access a file, if there are any. The system
+    /// Returns the users other than this one who can access a file, if there are any. The system
     /// and administrators do not count: they can access every file, and ssh accepts them, too.
     ///
     /// # Errors
@@ -37,13 +39,26 @@ impl ForeignAccess {
     #[cfg(windows)]
     pub fn of(file: &File) -> io::Result<Option<Self>> {
         use super::windows::{access_list, user_in_lists};
-        Ok(foreign(&access_list(file)?, &[&user_in_lists()?, "SY", "BA"]).map(Self))
+        Ok(foreign(&access_list(file)?, &[&user_in_lists()?, "SY", "BA"]).map(Self::Others))
+    }
+
+    /// Returns what the user can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Owner(_) => "if nobody else has read it, make it yours with chown",
+            Self::Others(_) if cfg!(unix) => "run chmod 600 on it",
+            Self::Others(_) => "leave only yourself in its access list (icacls)",
+        }
     }
 }
 
 impl fmt::Display for ForeignAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Owner(user) => write!(f, "it belongs to user {user}"),
+            Self::Others(how) => f.write_str(how),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Services of the operating system: random bytes and the name of the host. This module also
-//! protects secrets: it switches core dumps off, and finds out who can access a file.
+//! protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
+//! access them.
 
 mod foreign_access;
+mod secret_file;
 mod system;
 #[cfg(windows)]
 pub mod windows;
@@ -9,6 +11,7 @@ pub mod windows;
 #[doc(no_inline)]
 pub use ed25519_batch::memory::{WipeStack, wipe_vec};
 pub use foreign_access::ForeignAccess;
+pub use secret_file::SecretFile;
 pub use system::{
     RandomnessError, close_files_on_exec, fill_random, forbid_core_dumps, host_name, is_in_background,
     process_time,

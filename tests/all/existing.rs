@@ -5,14 +5,14 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read as _};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::terminal::{AGAIN, PROMPT, Typist};
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, executable, names, objects, of_type, program,
+    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, executable, is_root, names, objects, of_type, program,
     public_path, run, start, strace, succeed, text, wait_until,
 };
 use rustix::process::{Pid, Signal, kill_process};
@@ -247,43 +247,123 @@ fn a_line_of_the_ledger_proves_nothing() {
     let ledger = place.keys().join(LEDGER);
     let text = fs::read_to_string(&ledger).unwrap();
 
-    // The ledger names a pattern that the key does not show.
+    // The ledger names a pattern that the keys do not show. They count for what they show.
     let other = "0123456789";
-    fs::write(&ledger, text.replace("\"pattern\":\"Ab\"", &format!("\"pattern\":\"{other}\""))).unwrap();
+    let false_pattern = text.replace("\"pattern\":\"Ab\"", &format!("\"pattern\":\"{other}\""));
+    fs::write(&ledger, &false_pattern).unwrap();
     let ran = place.run(&["--timeout", "100ms", "-n", "2", other]);
     assert_eq!(ran.status, Some(3), "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("does not count: it does not match the pattern in the ledger\n"),
-        "{}",
-        ran.stderr
-    );
+    let invalid = format!("note: 2 lines of 'keys/{LEDGER}' are not valid and are ignored\n");
+    assert!(ran.stderr.contains(&invalid), "{}", ran.stderr);
+    let (stderr, more) = place.find(&["-n", "2", "Ab"]);
+    assert_eq!(more.len(), 0, "{stderr}");
+    assert!(stderr.contains(&invalid), "{stderr}");
 
-    // The ledger names the key of another file.
+    // Lines name the files of each other, and the key of another file.
     let lines: Vec<&str> = text.lines().collect();
     let name = |line: &str| {
         let entry: serde_json::Value = serde_json::from_str(line).unwrap();
         entry["file"].as_str().unwrap().to_owned()
     };
-    let swapped = lines[0].replace(&name(lines[0]), &name(lines[1]));
-    fs::write(&ledger, format!("{swapped}\n{}\n", lines[0])).unwrap();
+    let [one, other] = [lines[0], lines[1]].map(name);
+    let swapped = [lines[0].replace(&one, &other), lines[1].replace(&other, &one)].join("\n") + "\n";
+    fs::write(&ledger, &swapped).unwrap();
     let (stderr, more) = place.find(&["-n", "2", "Ab"]);
-    assert_eq!(more.len(), 1, "{stderr}");
-    assert!(stderr.contains("does not count: it contains another key\n"), "{stderr}");
+    assert_eq!(more.len(), 0, "{stderr}");
+    assert!(stderr.contains(&invalid), "{stderr}");
+    let entered = fs::read_to_string(&ledger).unwrap();
+    assert_eq!(entered.lines().filter(|line| [&one, &other].contains(&&name(line))).count(), 4);
 
     // A line that comes twice, or after a wrong one, counts once.
-    fs::write(&ledger, format!("{swapped}\n{text}{text}")).unwrap();
+    fs::write(&ledger, format!("{swapped}{text}{text}")).unwrap();
     let (stderr, more) = place.find(&["-n", "3", "Ab"]);
-    assert_eq!(more.len(), 0, "{stderr}");
+    assert_eq!(more.len(), 1, "{stderr}");
 
     // A copy of a key does not count.
     fs::write(&ledger, &text).unwrap();
     let copy = PathBuf::from(format!("{}.pem", files[0].display()));
     fs::copy(&files[0], &copy).unwrap();
-    let (stderr, _) = place.find(&["-n", "3", "Ab"]);
+    let (stderr, _) = place.find(&["-n", "4", "Ab"]);
     assert!(
         stderr.contains(".pem' does not count: it is a copy of another key in the directory\n"),
         "{stderr}"
     );
+}
+
+/// Whoever put a key there knows it, whatever its mode is.
+#[test]
+fn a_key_of_another_user_does_not_count() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    let (_, files) = place.find(&["-n", "2", "Ab"]);
+    let name = files[0].file_name().unwrap().to_str().unwrap();
+    chown(&files[0], Some(4321), None).unwrap();
+    // That of a public file does not matter.
+    chown(public_path(&files[1]), Some(4321), None).unwrap();
+    chown(place.keys(), Some(4321), None).unwrap();
+    let (stderr, more) = place.find(&["-n", "2", "Ab"]);
+    assert_eq!(more.len(), 1, "{stderr}");
+    let message =
+        format!("warning: 'keys/{name}' does not count: other users can access it (it belongs to user 4321)");
+    assert!(stderr.contains(&message), "{stderr}");
+    assert_eq!(place.find(&["-n", "3", "Ab", "--allow-exposed"]).1.len(), 0);
+
+    // That of root counts for everybody who can read it.
+    let Some(setpriv) = require::tool("setpriv") else { return };
+    chown(place.keys(), Some(4321), None).unwrap();
+    chown(place.keys().join(LEDGER), Some(4321), None).unwrap();
+    for file in &more {
+        chown(file, Some(4321), None).unwrap();
+    }
+    set_mode(place.outer.path(), 0o711);
+    let mut search = command(&setpriv);
+    search.args(["--reuid=4321", "--clear-groups", executable(), "-d", "keys", "-n", "2", "Ab"]);
+    let ran = succeed(search.current_dir(place.outer.path()));
+    assert!(ran.stderr.contains("nothing to do: all keys exist"), "{}", ran.stderr);
+
+    let pw = place.outer.path().join("pw");
+    chown(&pw, Some(4321), None).unwrap();
+    let ran = place.run(&["--passphrase-file", "pw", "--rounds", "1", "Ba"]);
+    let message = "warning: other users can access the passphrase file 'pw' (it belongs to user 4321)";
+    assert!(ran.status == Some(0) && ran.stderr.starts_with(message), "{}", ran.stderr);
+}
+
+/// With the passphrase, a key whose encrypted part is damaged does not count.
+#[test]
+fn encrypted_keys_are_opened_with_the_passphrase() {
+    for format in ["openssh", "ppk"] {
+        let place = Place::new();
+        let rounds: &[&str] = if format == "openssh" { &["--rounds", "1"] } else { &[] };
+        let search = [&["--passphrase-file", "pw", "--format", format, "-n", "2", "Ab"][..], rounds].concat();
+        let (_, files) = place.find(&search);
+        let mut text = fs::read(&files[0]).unwrap();
+        let at = text.len() - 120;
+        text[at] = if text[at] == b'2' { b'3' } else { b'2' };
+        fs::write(&files[0], text).unwrap();
+        let (stderr, more) = place.find(&search);
+        assert_eq!(more.len(), 1, "{format}: {stderr}");
+        let name = files[0].file_name().unwrap().to_str().unwrap();
+        let message = format!("warning: 'keys/{name}' does not count: the passphrase does not open it\n");
+        assert!(stderr.contains(&message), "{format}: {stderr}");
+    }
+}
+
+/// To open many keys with the passphrase takes long: a line says so, and the timeout ends it.
+#[test]
+fn the_timeout_is_heard_while_keys_are_opened() {
+    let place = Place::new();
+    // The key costs more rounds than the program tries in any test.
+    let encrypt = ["--passphrase-file", "pw", "--rounds"];
+    let (_, files) = place.find(&[&encrypt[..], &["1", "Ab"]].concat());
+    let Some(ssh_keygen) = require::tool("ssh-keygen") else { return };
+    let rounds = ["-q", "-p", "-a", "400", "-P", "secret", "-N", "secret", "-f"];
+    succeed(command(&ssh_keygen).args(rounds).arg(&files[0]));
+    let ran = place.run(&[&encrypt[..], &["1", "--timeout", "1500ms", "Ab"]].concat());
+    assert_eq!(ran.status, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("opening 1 existing key: 0 after 1 s; Ctrl-C ends it\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("opening its keys takes longer"), "{}", ran.stderr);
 }
 
 /// The program leaves the keys of others alone, even if they are named like its own.
