@@ -18,17 +18,26 @@ pub(super) const NAME: &str = "vanity-ed25519";
 
 const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text contains a word you choose";
 
-const EXAMPLES: &str = "\
-Examples:
-  vanity-ed25519 -o ~/.ssh/id_alice alice  ~/.ssh/id_alice and ~/.ssh/id_alice.pub
-  vanity-ed25519 abc > key.pem             one key, PKCS#8 PEM on stdout
-  vanity-ed25519 --word bob --estimate     the odds, without a search
-  vanity-ed25519 -d keys -n 5 ann bob      five pairs of files for each name
-  vanity-ed25519 --regex '^A.*99$' --json  one JSON object per line
+/// Command lines without the name of the program, and what they do.
+pub(super) const EXAMPLES: [(&str, &str); 8] = [
+    ("-o ~/.ssh/id_alice alice", "A key, and id_alice.pub beside it"),
+    ("--prefix -s ABC -o id_abc", "Begins with ABC, in exact case"),
+    ("--suffix xyz -o id_xyz", "Ends with xyz"),
+    ("--in fingerprint -o id eve", "In the fingerprint"),
+    ("--word bob --estimate", "The odds, without a search"),
+    ("-d keys -n 5 ann bob", "Five pairs of files for each name"),
+    ("--regex '^A.*99$' --json", "One JSON object per line"),
+    ("abc > key.pem", "PKCS#8 PEM on stdout, for OpenSSL"),
+];
 
-Exit status: 0 all found; 1 a failure; 2 refused before the search; 3 ended by --timeout;
-130, 143 or 129 ended by a signal, within a second. Keys found before that are kept. A key
-whose encryption takes much longer is given up and reported.";
+const EXIT_STATUS: &str = "\
+Exit status:
+  0 all found, 1 a failure, 2 refused before the search, 3 ended by --timeout,
+  130, 143 or 129 ended by a signal, within a second";
+
+const KEPT: &str = "\
+Keys that were found before that are kept. A key whose encryption takes much longer than a second is given \
+up and reported.";
 
 const LONG_ABOUT: &str = "\
 Finds Ed25519 SSH keys whose public key text contains a word you choose.
@@ -110,22 +119,27 @@ pub(super) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)
         .long_about(LONG_ABOUT)
-        .after_help(EXAMPLES)
+        .after_help(format!("{}\n\n{EXIT_STATUS}", examples()))
+        .after_long_help(format!("{}\n\n{EXIT_STATUS}\n\n{KEPT}", examples()))
         .args_override_self(true)
         .max_term_width(100)
         .disable_help_flag(true)
         .disable_version_flag(true)
+        // The patterns come first.
+        .next_display_order(1)
         .next_help_heading("What to look for")
         .args([
             Arg::new("patterns")
                 .value_name("PATTERN")
-                .help("What to look for")
+                .help("Text to find in the body: a key's last 43 characters")
+                .display_order(0)
                 .num_args(1..)
                 .value_parser(value_parser!(OsString))
                 .value_hint(ValueHint::Other)
                 .more(
-                    "The program searches 43 characters (see --in), which are A-Z, a-z, 0-9, + and /. \
-                    It searches for several patterns at the same time, until each has its keys.",
+                    "The body is made of A-Z, a-z, 0-9, + and /. With --in fingerprint, the program searches \
+                    the fingerprint instead. It searches for several patterns at the same time, until \
+                    each has its keys.",
                 ),
             path("files", "FILE", "Read patterns from FILE, one per line (- is stdin)")
                 .action(ArgAction::Append)
@@ -160,7 +174,8 @@ pub(super) fn command() -> Command {
         .next_help_heading("How to search")
         .args([
             number("count", "N", values::count, "Keys for each pattern [default: 1]").short('n'),
-            flag("any", "Stop after --count keys in total, whichever patterns they match"),
+            flag("any", "Stop after --count keys in total")
+                .more("Each of them can match any of the patterns."),
             number("threads", "N", values::threads, "Worker threads [default: all available]").short('t'),
             choice("engine", "NAME", values::engines(), "Engine to search with [default: auto]").more(
                 "auto is the fastest engine that works on this machine. gpu uses all graphics \
@@ -173,17 +188,17 @@ pub(super) fn command() -> Command {
                 "gpu-device",
                 "NUMBERS",
                 values::gpu_devices,
-                "Graphics processors to use: 0, or 0,2, or list [default: all]",
+                "GPUs to use: 0, or 0,2, or list [default: all]",
             )
-            .more("`list` prints all of them with their numbers and exits."),
+            .more("These are graphics processors. `list` prints all of them with their numbers and exits."),
             number(
                 "table-memory",
                 "SIZE",
                 values::table_memory,
-                "Maximum memory for a table: 64KiB, 30MiB [default: 128MiB]",
+                "Maximum memory for a table [default: 128MiB]",
             )
             .more(
-                "The engines that work in batches have a table, which all threads share. A search \
+                "SIZE is a number and a unit, such as 64KiB or 30MiB. The engines that work in batches have a table, which all threads share. A search \
                 starts with a small table. It tries larger ones up to this size, and keeps the \
                 fastest.",
             ),
@@ -200,10 +215,10 @@ pub(super) fn command() -> Command {
         ])
         .next_help_heading("Where the key goes")
         .args([
-            path("output", "PATH", "Write the key to PATH and its public line to PATH.pub (- is stdout)")
+            path("output", "PATH", "Write the key to PATH and PATH.pub (- is stdout)")
                 .short('o')
                 .more(
-                    "Without this option and --output-dir, the private key goes to stdout, which must \
+                    "PATH has the private key, and PATH.pub the public line. Without this option and --output-dir, the private key goes to stdout, which must \
                     be open and not the null device. An existing file is never overwritten.",
                 ),
             path("output-dir", "DIR", "Write a pair of files for each key into DIR")
@@ -215,7 +230,7 @@ pub(super) fn command() -> Command {
                     exist. A ledger in DIR, vanity-ed25519.jsonl, lists the keys and their patterns. \
                     So the same command, run again, makes only the keys that are missing.",
                 ),
-            flag("allow-exposed", "Keep private keys even where others can read them").more(
+            flag("allow-exposed", "Keep keys even where others can read them").more(
                 "File systems without permissions, such as FAT, give all files the same mode. \
                 Without this option they are refused, because ssh rejects such a key, too.",
             ),
@@ -229,10 +244,10 @@ pub(super) fn command() -> Command {
                 "lifetime",
                 "DURATION",
                 values::lifetime,
-                "With --agent: the agent drops the key after this time: 8h, 30min",
+                "With --agent: for how long, as in 8h or 30min",
             ),
-            flag("confirm", "With --agent: the agent asks you before each use of the key"),
-            option("host-key", "NAME", "Make a key for an SSH server: ssh_host_ed25519_key")
+            flag("confirm", "With --agent: ask you before each use"),
+            option("host-key", "NAME", "Make ssh_host_ed25519_key for an SSH server")
                 .value_hint(ValueHint::Hostname)
                 .allow_hyphen_values(true)
                 .num_args(0..=1)
@@ -255,32 +270,32 @@ pub(super) fn command() -> Command {
                 PEM, and on a terminal the OpenSSH format. OpenSSH reads PKCS#8 since version \
                 9.8. PuTTY reads ppk, version 3, since 0.75.",
             ),
-            flag("passphrase", "Encrypt the private key: ask for a passphrase on the terminal")
+            flag("passphrase", "Encrypt the private key: ask for a passphrase")
                 .conflicts_with("passphrase-file")
-                .more("The program asks twice, before the search. All keys get the same passphrase."),
+                .more("The program asks twice on the terminal, before the search. All keys get the same passphrase."),
             path(
                 "passphrase-file",
                 "FILE",
-                "Encrypt the private key: the passphrase is the first line of FILE (- is stdin)",
+                "Encrypt with the first line of FILE (- is stdin)",
             )
             .more("FILE can be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3."),
             choice(
                 "cipher",
                 "NAME",
                 named(values::CIPHERS),
-                "With a passphrase: aes256-ctr (default) or aes256-gcm",
+                "With a passphrase: aes256-ctr or aes256-gcm",
             )
             .more(
                 "This is the cipher of an encrypted key in the OpenSSH format, which calls the \
-                second one aes256-gcm@openssh.com. The other formats always use AES-256-CBC.",
+                second one aes256-gcm@openssh.com. The first one is the default. The other formats always use AES-256-CBC.",
             ),
-            number("rounds", "N", values::rounds, "With a passphrase: rounds of bcrypt [default: 24]").more(
+            number("rounds", "N", values::rounds, "With a passphrase: bcrypt rounds [default: 24]").more(
                 "This applies to an encrypted key in the OpenSSH format. The default is that of \
                 ssh-keygen. With more rounds, guessing the passphrase and opening the key take \
                 longer. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of \
                 Argon2id.",
             ),
-            option("comment", "TEXT", "Comment on the public line [default: the pattern]")
+            option("comment", "TEXT", "Comment of the key [default: the pattern]")
                 .value_parser(values::comments())
                 .allow_hyphen_values(true)
                 .value_hint(ValueHint::Other)
@@ -289,7 +304,7 @@ pub(super) fn command() -> Command {
                     "Control and formatting characters are refused. If the comment is the pattern, \
                     they become spaces.",
                 ),
-            option("exec", "COMMAND", "Run the shell command COMMAND after each key that is kept")
+            option("exec", "COMMAND", "Run this shell command after each kept key")
                 .value_parser(values::commands())
                 .value_hint(ValueHint::CommandString)
                 .more(
@@ -311,7 +326,7 @@ pub(super) fn command() -> Command {
                 "within",
                 "DURATION",
                 |typed: &str| values::duration("--within", typed),
-                "With --estimate: print what fits into this time: 10min, 1h",
+                "With --estimate: what fits into 10min or 1h",
             )
             .more(
                 "A pattern fits if it has a chance of 50% or more within this time. The program \
@@ -355,12 +370,23 @@ pub(super) fn command() -> Command {
                 .long("version")
                 .action(ArgAction::Version)
                 .help("Print the version (-V: short form)"),
-            option("completions", "SHELL", "Print a completion script for SHELL and exit")
-                .value_parser(value_parser!(clap_complete::Shell))
+            choice(
+                "completions",
+                "SHELL",
+                value_parser!(clap_complete::Shell),
+                "For bash, elvish, fish, powershell or zsh",
+            )
+            .more("Print a completion script for SHELL and exit.")
                 .exclusive(true),
             flag("man", "Print the manual page and exit").exclusive(true),
         ])
         .group(ArgGroup::new("kind").args(["anywhere", "prefix", "suffix", "word", "regex"]))
+}
+
+/// Returns the examples in lines of at most 80 columns.
+fn examples() -> String {
+    let lines = EXAMPLES.map(|(words, what)| format!("\n  {NAME} {words:<28} {what}"));
+    format!("Examples:{}", lines.concat())
 }
 
 /// Further lines of an option's help, which its long form has.

@@ -3,7 +3,7 @@
 use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 
-use super::args::NAME;
+use super::args::{EXAMPLES, NAME};
 
 /// Returns the completion script of a shell. It offers files only where an option takes one, and the
 /// values of options that have a list of them.
@@ -101,7 +101,7 @@ fn elvish(command: &Command) -> String {
 }
 
 /// The day of the last change of the manual page.
-const DATE: &str = "2026-11-25";
+const DATE: &str = "2026-11-28";
 
 /// The sections of the manual page around its options, in roff.
 const BEFORE_OPTIONS: &str = r"
@@ -171,7 +171,8 @@ engine that computed a wrong key, or of a command of
 .BR \-\-exec .
 .TP
 .B 2
-Invalid usage.
+Refused before the search: the command line is invalid, or a file, directory,
+disk, agent, passphrase or engine cannot be used.
 .TP
 .B 3
 .B \-\-timeout
@@ -182,53 +183,16 @@ SIGINT, SIGTERM or SIGHUP ended the search, within a second.
 .PP
 Keys that were found before are kept in every case.
 A key whose encryption takes much longer is given up and reported.
-.SH EXAMPLES
-Find a key for ssh, with the word in it:
-.PP
-.RS
-.nf
-vanity\-ed25519 \-o ~/.ssh/id_alice alice
-.fi
-.RE
-.PP
-Print a key as PKCS#8 PEM:
-.PP
-.RS
-.nf
-vanity\-ed25519 abc > key.pem
-.fi
-.RE
-.PP
-Print the odds, without a search:
-.PP
-.RS
-.nf
-vanity\-ed25519 \-\-word bob \-\-estimate
-.fi
-.RE
-.PP
-Make five keys for each name, or those of them that are missing:
-.PP
-.RS
-.nf
-vanity\-ed25519 \-d keys \-n 5 ann bob
-.fi
-.RE
-.PP
-Print one JSON object per line:
-.PP
-.RS
-.nf
-vanity\-ed25519 \-\-regex \(aq\(haA.*99$\(aq \-\-json
-.fi
-.RE
+"#;
+
+const SEE_ALSO: &str = r"
 .SH SEE ALSO
 .BR ssh (1),
 .BR ssh\-add (1),
 .BR ssh\-copy\-id (1),
 .BR ssh\-keygen (1),
 .BR sshd (8)
-"#;
+";
 
 /// Returns the manual page, in roff.
 pub(super) fn manual() -> Vec<u8> {
@@ -252,6 +216,12 @@ pub(super) fn manual() -> Vec<u8> {
         page += &paragraphs(&help.unwrap_or_default(), ".IP");
     }
     page += AFTER_OPTIONS.trim_start();
+    page += ".SH EXAMPLES\n";
+    for (words, what) in EXAMPLES {
+        let words: Vec<String> = words.split(' ').map(escaped_roff).collect();
+        page += &format!(".TP\n.B {} {}\n{}.\n", escaped_roff(NAME), words.join(" "), escaped_roff(what));
+    }
+    page += SEE_ALSO.trim_start();
     page.into_bytes()
 }
 

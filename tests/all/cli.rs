@@ -346,7 +346,7 @@ fn the_version_names_engines_and_processor() {
 
 /// Returns every `--option` that begins an entry of the help text.
 fn long_options(help: &str) -> Vec<String> {
-    let heads = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let heads = help.lines().filter(|line| line.starts_with("  -") || line.starts_with("      --"));
     let long = |line: &str| {
         let start = line.find("--")?;
         let name = line[start..].split(|c: char| c != '-' && !c.is_ascii_lowercase()).next()?;
@@ -384,6 +384,37 @@ fn help_and_manual_list_every_option() {
     let manual = manual.replace("\\-", "-");
     for option in options {
         assert!(manual.contains(&format!("\\fB{option}\\fR")), "{option} is not in the manual");
+    }
+}
+
+/// A terminal of the usual width breaks no line of the short help.
+#[test]
+fn the_short_help_fits_80_columns() {
+    let Some(script) = require::tool("script") else { return };
+    let line = format!("stty cols 80 rows 24; exec '{}' --color never -h", executable());
+    let ran = run(command(script).args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh"));
+    let lines: Vec<&str> = ran.stdout.lines().map(|line| line.trim_end_matches('\r')).collect();
+    for line in &lines {
+        assert!(line.chars().count() <= 80, "{line}");
+        // A line that was broken begins below the text of the one above it.
+        let begins = ["", "  -", "      --", "  vanity-ed25519 ", "  [PATTERN]...", "  0 all", "  130"];
+        let is_whole = begins
+            .iter()
+            .any(|begin| line.starts_with(begin) && (!begin.is_empty() || !line.starts_with(' ')));
+        assert!(is_whole, "{line}");
+    }
+    let after = |heading: &str| &lines[lines.iter().position(|line| *line == heading).unwrap() + 1..];
+    let pattern = after("What to look for:")[0];
+    assert!(pattern.starts_with("  [PATTERN]...") && pattern.contains("the body: "), "{pattern}");
+    let examples = after("Examples:");
+    assert!(!examples[1].contains(".pem"), "{examples:?}");
+    for option in [" --prefix ", " --suffix ", " -s ", " --word ", " --regex "] {
+        assert!(examples.iter().any(|line| line.contains(option)), "{option}: {examples:?}");
+    }
+    // The program accepts every example.
+    for example in examples.iter().map_while(|line| line.strip_prefix("  vanity-ed25519 ")) {
+        let words = example.split("  ").next().unwrap().replace(" --estimate", "").replace(" > key.pem", "");
+        succeed(command("sh").args(["-c", &format!("exec '{}' --estimate -t 1 {words}", executable())]));
     }
 }
 
