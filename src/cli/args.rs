@@ -36,8 +36,8 @@ Exit status:
   130, 143 or 129 ended by a signal, within a second";
 
 const KEPT: &str = "\
-Keys that were found before that are kept. A key whose encryption takes much longer than a second is given \
-up and reported.";
+Keys that were found before that are kept. A key that cannot be encrypted within this second is given up \
+and reported.";
 
 const LONG_ABOUT: &str = "\
 Finds Ed25519 SSH keys whose public key text contains a word you choose.
