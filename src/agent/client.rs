@@ -36,7 +36,7 @@ impl Agent {
     pub fn open(constraints: Constraints) -> Result<Self, AgentError> {
         let socket = socket().ok_or(AgentError::NoSocket)?;
         let mut seed = zeroize::Zeroizing::new([0; 32]);
-        fill_random(&mut *seed).map_err(AgentError::Randomness)?;
+        fill_random(&mut *seed).map_err(|error| AgentError::Randomness(error.into()))?;
         let seed = Seed::new(*seed);
         converse(&socket, &|| None, move |connection, _: &dyn Fn(()) -> bool| {
             try_key(connection, &seed, constraints)

@@ -36,7 +36,7 @@ pub enum AgentError {
     /// The agent reported success, but does not list the key.
     Unlisted,
     /// The operating system's random generator failed.
-    Randomness(RandomnessError),
+    Randomness(Arc<RandomnessError>),
 }
 
 impl AgentError {

@@ -15,6 +15,7 @@ use super::line::{self, Line, LineError};
 use super::values::{quoted, quoted_os};
 use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
+use crate::sys::draw_hash_keys;
 use crate::wire::{self, Target};
 
 /// The most bad patterns that are shown. The others are only counted.
@@ -133,6 +134,7 @@ impl List {
         let text = text.ok_or_else(|| not_text(&quoted, &bytes).hint("save it as text, in UTF-8"))?;
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+        let pool = pool.start_handler(|_| drop(draw_hash_keys()));
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
         let compile = |lines: &[Line]| -> Vec<Result<Pattern, LineError>> {
             match &pool {

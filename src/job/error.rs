@@ -190,7 +190,7 @@ impl fmt::Display for JobError {
             Self::Hopeless(_) => f.write_str("the key will not be found"),
             Self::Signal(_) => f.write_str("a signal ended the program"),
             Self::Signals(error) => write!(f, "cannot handle signals: {error}"),
-            Self::Randomness(error) => SearchError::<Infallible>::Randomness(*error).fmt(f),
+            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Panic => f.write_str("the program panicked"),
             Self::Search(error) => error.fmt(f),
             Self::Store(error, _) => error.fmt(f),

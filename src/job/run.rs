@@ -12,6 +12,7 @@ use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};
 use crate::plan::ProgressForm;
 use crate::search::{End, Find, Goal, Search, Signal};
+use crate::sys::draw_hash_keys;
 
 /// How long results may still be told after a timeout or a signal.
 const GRACE: Duration = Duration::from_millis(300);
@@ -33,7 +34,12 @@ impl PreparedSearch {
         let teller = Teller::default();
         std::thread::scope(|scope| {
             let listener = std::thread::Builder::new().name("report".into());
-            listener.spawn_scoped(scope, || teller.listen(reporter)).map_err(JobError::Thread)?;
+            let listen = || {
+                // Objects of JSON are hash maps. If there are no keys for them, the first one reports it.
+                let _ = draw_hash_keys();
+                teller.listen(reporter);
+            };
+            listener.spawn_scoped(scope, listen).map_err(JobError::Thread)?;
             let _close = Close(&teller);
             let mut signal = None;
             let ended = self.search(&teller, &mut signal);

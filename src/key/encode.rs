@@ -256,7 +256,12 @@ mod tests {
                 Some("needs 8 MiB to encrypt"),
                 true,
             ),
-            (EncodeError::Randomness(RandomnessError::UNSUPPORTED), "random generator failed: ", None, true),
+            (
+                EncodeError::Randomness(std::io::ErrorKind::Unsupported.into()),
+                "random generator failed: ",
+                None,
+                true,
+            ),
             (EncodeError::Unopened, "cannot be decrypted", Some(COMPUTES_WRONGLY), false),
         ] {
             assert!(error.to_string().contains(text), "{error}");

@@ -17,7 +17,7 @@ use super::stream::SeedStream;
 use crate::engine::Hit;
 use crate::key::EncodeError;
 use crate::pattern::{Matcher, PatternId};
-use crate::sys::{WipeStack, process_time};
+use crate::sys::{RandomnessError, WipeStack, process_time};
 
 /// The time between two reports of progress, and the longest time until a signal is noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -246,6 +246,8 @@ enum WorkerError {
     FalseHit,
     /// A find that could not be prepared.
     Unprepared(EncodeError),
+    /// There were no fresh random bytes.
+    Randomness(RandomnessError),
 }
 
 /// Locks a mutex, and ignores poison: no thread panics while it holds the lock.
@@ -268,6 +270,10 @@ impl Shared<'_> {
                 continue;
             }
             self.matcher.renew(&mut matcher);
+            if let Err(error) = stream.refresh() {
+                let _ = finds.send(Err(WorkerError::Randomness(error)));
+                return;
+            }
             let tried = worker.batch(&matcher, &mut stream, &mut hits);
             let before = self.attempts.fetch_add(tried, Relaxed);
             let batch = before..before + tried;
@@ -381,8 +387,8 @@ impl Shared<'_> {
         self.ended.store(true, Relaxed);
     }
 
-    /// Does the work of the calling thread. After an error of the observer, passes it the finds that
-    /// are made already.
+    /// Does the work of the calling thread. After an error, passes the observer the finds that are made
+    /// already, unless an engine computes wrong keys.
     fn oversee<O: Observer>(
         &self,
         inbox: Receiver<Message>,
@@ -390,7 +396,7 @@ impl Shared<'_> {
         observer: &mut O,
     ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
         let outcome = self.watch(&inbox, stop, observer);
-        if matches!(outcome, Err(SearchError::Observer(_))) {
+        if !matches!(outcome, Ok(_) | Err(SearchError::FalseHit(_))) {
             self.end(Duration::ZERO);
             while let Ok(message) = inbox.recv() {
                 // The first error is the one that is reported.
@@ -480,6 +486,7 @@ impl Shared<'_> {
             None => Ok(finds.len() as u64),
             Some(WorkerError::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
             Some(WorkerError::Unprepared(error)) => Err(SearchError::Unprepared(error)),
+            Some(WorkerError::Randomness(error)) => Err(SearchError::Randomness(error)),
         }
     }
 

@@ -3,13 +3,24 @@
 //! After each batch the generator takes its next key from its own output and erases the old one (D.
 //! J. Bernstein, Fast-key-erasure random-number generators, 2017). So the memory of a search
 //! reveals nothing about the keys that it found before. This costs less than a microsecond a batch.
+//!
+//! Each second the next key also takes in 256 fresh bits from the operating system. So two copies of
+//! a virtual machine that go on from the same state soon make different seeds, and whoever has once
+//! seen the generator's memory soon cannot tell the seeds that follow. A key is the exclusive or of
+//! both sources, so it is as good as the better one.
+
+use std::time::{Duration, Instant};
 
 use ed25519_batch::ChaCha20;
 use ed25519_batch::simd::InstructionSet;
 use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
-use crate::sys::{RandomnessError, fill_random};
+use crate::sys::{RandomnessError, draw_hash_keys, fill_random};
+
+/// The least time, and the least number of seeds, between two refreshments of a stream. They make
+/// the call of the system cost nothing that can be measured.
+const REFRESHED_EACH: (Duration, u64) = (Duration::from_secs(1), 1 << 20);
 
 /// Checks that the operating system gives randomness, so that a search can report its absence at
 /// once.
@@ -18,7 +29,8 @@ use crate::sys::{RandomnessError, fill_random};
 ///
 /// Returns the error of the operating system.
 pub fn check_randomness() -> Result<(), RandomnessError> {
-    fill_random(&mut [0; 32])
+    fill_random(&mut [0; 32])?;
+    draw_hash_keys()
 }
 
 /// The seeds of one worker: the output of ChaCha20. Its first key is 256 bits from the operating
@@ -27,6 +39,9 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
 pub struct SeedStream {
     chacha: ChaCha20,
     set: InstructionSet,
+    refreshed: Instant,
+    /// The number of seeds since then.
+    seeds: u64,
 }
 
 impl SeedStream {
@@ -52,22 +67,50 @@ impl SeedStream {
     }
 
     fn of(key: &[u8; 32], set: InstructionSet) -> Self {
-        Self { chacha: ChaCha20::new(key), set }
+        Self { chacha: ChaCha20::new(key), set, refreshed: Instant::now(), seeds: 0 }
+    }
+
+    /// Mixes fresh bytes from the operating system into the key, if it is time. Call this between
+    /// batches.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system gives no random bytes. Then the stream must not go
+    /// on.
+    pub fn refresh(&mut self) -> Result<(), RandomnessError> {
+        let (time, seeds) = REFRESHED_EACH;
+        if self.seeds < seeds || self.refreshed.elapsed() < time {
+            return Ok(());
+        }
+        let mut fresh = Zeroizing::new([0; 32]);
+        fill_random(&mut *fresh)?;
+        self.mix(&fresh);
+        (self.refreshed, self.seeds) = (Instant::now(), 0);
+        Ok(())
+    }
+
+    /// Makes the exclusive or of the next output and `fresh` the key.
+    fn mix(&mut self, fresh: &[u8; 32]) {
+        let mut next = Zeroizing::new([[0; 32]]);
+        self.chacha.fill(self.set, &mut *next);
+        next[0].iter_mut().zip(fresh).for_each(|(byte, fresh)| *byte ^= fresh);
+        self.chacha = ChaCha20::new(&next[0]);
     }
 }
 
 impl SeedSource for SeedStream {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        let mut next = Zeroizing::new([[0; 32]]);
         self.chacha.fill(self.set, seeds);
-        self.chacha.fill(self.set, &mut *next);
-        self.chacha = ChaCha20::new(&next[0]);
+        self.mix(&[0; 32]);
+        self.seeds += seeds.len() as u64;
     }
 
     /// Returns a part of the stream. No seed is taken from that part.
     fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
         let mut key = Zeroizing::new([[0; 32]]);
         self.fill(&mut *key);
+        // The engine makes many seeds from it.
+        self.seeds += REFRESHED_EACH.1;
         Some(Zeroizing::new(key[0]))
     }
 }
@@ -107,6 +150,55 @@ mod tests {
                 assert!(seeds.iter().all(|seed| !whole.contains(seed)));
             }
         }
+    }
+
+    /// The key after a refreshment depends on the output and on the fresh bytes.
+    #[test]
+    fn fresh_bytes_are_mixed_into_the_key() {
+        for set in InstructionSet::every() {
+            let seeds_after = |key: u8, fresh: Option<[u8; 32]>| {
+                let mut stream = SeedStream::of(&[key; 32], set);
+                let mut seeds = [[0; 32]; 8];
+                stream.fill(&mut seeds);
+                fresh.iter().for_each(|fresh| stream.mix(fresh));
+                stream.fill(&mut seeds);
+                seeds
+            };
+            let cases = [(7, None), (7, Some([0; 32])), (7, Some([1; 32])), (8, Some([1; 32]))];
+            let each = cases.map(|(key, fresh)| seeds_after(key, fresh));
+            let all: std::collections::HashSet<_> = each.as_flattened().iter().collect();
+            assert_eq!(all.len(), 4 * 8);
+
+            let mut stream = SeedStream::of(&[7; 32], set);
+            let mut output = [0; 32];
+            ChaCha20Rng::from_seed([7; 32]).fill_bytes(&mut output);
+            stream.mix(&[5; 32]);
+            let mut expected = [[0; 32]; 8];
+            let key = output.map(|byte| byte ^ 5);
+            ChaCha20Rng::from_seed(key).fill_bytes(expected.as_flattened_mut());
+            let mut seeds = [[0; 32]; 8];
+            stream.fill(&mut seeds);
+            assert_eq!(seeds, expected);
+        }
+    }
+
+    #[test]
+    fn a_stream_is_refreshed_after_a_second_and_many_seeds() {
+        let (time, many) = REFRESHED_EACH;
+        let long_ago = Instant::now().checked_sub(2 * time).unwrap_or_else(Instant::now);
+        for (refreshed, seeds, is_due) in [
+            (Instant::now(), many, false),
+            (long_ago, many - 1, false),
+            (long_ago, many, Instant::now() - long_ago >= time),
+        ] {
+            let mut stream =
+                SeedStream { refreshed, seeds, ..SeedStream::of(&[7; 32], InstructionSet::widest()) };
+            stream.refresh().unwrap();
+            assert_eq!((stream.seeds == 0, stream.refreshed > refreshed), (is_due, is_due));
+        }
+        let mut stream = SeedStream::new().unwrap();
+        stream.key().unwrap();
+        assert!(stream.seeds >= many, "a key is for many seeds");
     }
 
     #[test]

@@ -13,6 +13,6 @@ pub use ed25519_batch::memory::{WipeStack, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use secret_file::SecretFile;
 pub use system::{
-    RandomnessError, close_files_on_exec, fill_random, forbid_core_dumps, host_name, is_in_background,
-    process_time,
+    RandomnessError, close_files_on_exec, draw_hash_keys, fill_random, forbid_core_dumps, host_name,
+    is_in_background, process_time,
 };

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::{program, require, terminal};
-use program::{at_once, check_pair, command, executable, names, run, strace, succeed};
+use program::{
+    NEVER, at_once, check_pair, command, executable, names, objects, of_type, run, strace, succeed, unshare,
+};
 use tempfile::TempDir;
 use terminal::Typist;
 
@@ -169,6 +171,7 @@ fn randomness_missed(options: &[&str], check: fn(&Path)) -> Option<u32> {
         assert_eq!(ran.stdout, "", "call {call}");
         assert_eq!(names(directory.path()), [""; 0], "call {call}");
         let message = "error: the operating system's random generator failed: ";
+        assert!(!ran.stderr.contains("panicked"), "call {call}: {ran:?}");
         missed += u32::from(ran.stderr.contains(message));
     }
     Some(missed)
@@ -367,4 +370,51 @@ fn a_dumb_terminal_receives_no_control_sequences() {
         assert_eq!(sequences(&sent), "", "{sent:?}");
         assert!(!rewrites(&sent), "{sent:?}");
     }
+}
+
+/// Where a filter refuses the call for randomness, the device takes its place, but no other file.
+#[test]
+fn only_the_random_device_takes_the_place_of_a_call_that_is_refused() {
+    let (Some(unshare), Some(strace)) = (unshare(), strace()) else { return };
+    let search = |error: &str, prepare: &str| {
+        let text = format!(
+            "set -e; mount -t tmpfs tmpfs /mnt; head -c 4096 /dev/zero > /mnt/file; {prepare}
+            exec \"$1\" -f -qq -e trace=getrandom -e inject=getrandom:error={error} -o /dev/null \
+                \"$0\" -q -t 1 --format pkcs8 ab -o /mnt/key"
+        );
+        run(command(&unshare).args(["-rm", "sh", "-c", &text, executable()]).arg(&strace))
+    };
+    for error in ["EPERM", "ENOSYS"] {
+        let ran = search(error, "");
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+        for (prepare, what) in [
+            ("mount --bind /mnt/file /dev/urandom;", "/dev/urandom is not the random device"),
+            ("mount --bind /dev/zero /dev/urandom;", "/dev/urandom is not the random device"),
+            ("mount -t tmpfs tmpfs /dev; : > /dev/null;", "/dev/urandom cannot be opened: "),
+        ] {
+            let ran = search(error, prepare);
+            assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
+            let message = "error: the operating system's random generator failed: getrandom is refused, and ";
+            assert!(ran.stderr.starts_with(&format!("{message}{what}")), "{ran:?}");
+        }
+    }
+}
+
+/// The first call of the worker's thread is for fresh bytes, about a second after the start. Of the
+/// other threads' first calls, one is the memory allocator's, which needs no answer, and the others are
+/// repeated.
+#[test]
+fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    let ran = run(command(&strace)
+        .args(["-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=1"])
+        .args(["-o", "/dev/null", executable(), "--json", "-t", "1", "-n", "3", "abc", NEVER, "-d"])
+        .arg(&keys));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert_eq!(of_type(&objects(&ran.stdout), "found").len(), 3, "{ran:?}");
+    assert_eq!(program::private_paths(&keys).len(), 3);
+    let message = "error: the operating system's random generator failed: Input/output error";
+    assert!(ran.stderr.contains(message) && !ran.stderr.contains("panicked"), "{ran:?}");
 }
