@@ -410,7 +410,20 @@ fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
     let keys = directory.path().join("keys");
     let ran = run(command(&strace)
         .args(["-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=1"])
-        .args(["-o", "/dev/null", executable(), "--json", "-t", "1", "-n", "3", "abc", NEVER, "-d"])
+        .args([
+            "-o",
+            "/dev/null",
+            executable(),
+            "--json",
+            "-t",
+            "1",
+            "--however-long",
+            "-n",
+            "3",
+            "abc",
+            NEVER,
+            "-d",
+        ])
         .arg(&keys));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert_eq!(of_type(&objects(&ran.stdout), "found").len(), 3, "{ran:?}");
