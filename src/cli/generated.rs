@@ -13,7 +13,12 @@ pub(super) fn completions(shell: Shell) -> Vec<u8> {
     clap_complete::generate(shell, &mut command, NAME, &mut script);
     let script = String::from_utf8_lossy(&script);
     let script = match shell {
-        Shell::Bash => script.replace(" -o bashdefault -o default", ""),
+        // Bash takes `=` for a word of its own.
+        Shell::Bash => script.replace(" -o bashdefault -o default", "").replacen(
+            "    prev=\"$3\"\n",
+            "    prev=\"$3\"\n    [[ \"$prev\" != = ]] || prev=\"${COMP_WORDS[COMP_CWORD - 2]}\"\n",
+            1,
+        ),
         Shell::Fish => format!("complete -c {NAME} -f\n{script}"),
         Shell::PowerShell => script.replacen("    $commandElements = ", &power_shell(&command), 1),
         Shell::Elvish => script.replacen("    $completions[$command]\n", &elvish(&command), 1),
@@ -62,9 +67,13 @@ fn power_shell(command: &Command) -> String {
         r#"    $before = "$($commandAst.CommandElements.Where{{ $_.Extent.EndOffset -lt $cursorPosition }} | Select-Object -Last 1)"
     $values = @{{
 {}    }}
+    $name, $start = '', $wordToComplete
+    if ($wordToComplete -match '^(--[a-z-]+)=(.*)$') {{
+        $before, $name, $start = $Matches[1], "$($Matches[1])=", $Matches[2]
+    }}
     if ($values.ContainsKey($before)) {{
-        return $values[$before].Where{{ $_ -like "$wordToComplete*" }}.ForEach{{
-            [CompletionResult]::new($_, $_, [CompletionResultType]::ParameterValue, $_)
+        return $values[$before].Where{{ $_ -like "$start*" }}.ForEach{{
+            [CompletionResult]::new("$name$_", $_, [CompletionResultType]::ParameterValue, $_)
         }}
     }}
     if (@({}) -ccontains $before) {{
@@ -87,8 +96,13 @@ fn elvish(command: &Command) -> String {
         r"    var values = [{}]
     var files = [{}]
     var before = $words[-2]
+    var name = ''
+    if (and (str:has-prefix $words[-1] '--') (str:contains $words[-1] '=')) {{
+        set before = $words[-1][0..(str:index $words[-1] '=')]
+        set name = $before'='
+    }}
     if (has-key $values $before) {{
-        all $values[$before]
+        for value $values[$before] {{ put $name$value }}
     }} elif (has-value $files $before) {{
         edit:complete-filename $@words
     }} else {{

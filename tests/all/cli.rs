@@ -434,7 +434,7 @@ fn real_shells_accept_the_completions() {
 }
 
 /// What a shell must offer after a command line: options, values, files, directories or nothing.
-const OFFERED: [(&str, &str); 12] = [
+const OFFERED: [(&str, &str); 15] = [
     ("--output-", "--output-dir"),
     ("--format ", "openssh pkcs8 ppk"),
     ("--in ", "fingerprint key"),
@@ -442,6 +442,9 @@ const OFFERED: [(&str, &str); 12] = [
     ("--progress ", "auto json"),
     ("--color a", "always auto"),
     ("--engine p", "portable"),
+    ("--engine=p", "portable"),
+    ("--color=a", "always auto"),
+    ("--format=", "openssh pkcs8 ppk"),
     ("-o af", "afile"),
     ("--passphrase-file af", "afile"),
     ("-d a", "adir"),
@@ -456,7 +459,8 @@ const BASH: &str = r#"
     function=$2
     compopt() { [ "$2" != plusdirs ] || COMPREPLY=($(compgen -d "$cur")); }
     while IFS= read -r line; do
-        IFS=' ' read -ra COMP_WORDS <<< "vanity-ed25519 $line|"
+        # As readline has it, `=` is a word.
+        IFS=' ' read -ra COMP_WORDS <<< "vanity-ed25519 ${line/=/ = }|"
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         cur=${COMP_WORDS[COMP_CWORD]%|}
         COMP_WORDS[COMP_CWORD]=$cur
@@ -534,8 +538,10 @@ fn real_shells_complete_options_values_and_files() {
             .lines()
             .filter_map(|line| if shell == "elvish" { line.strip_prefix(": ") } else { Some(line) })
             .map(|line| {
-                let mut words: Vec<&str> =
-                    line.split_whitespace().map(|word| word.trim_end_matches('/')).collect();
+                // Some offer the value alone, and some the whole word.
+                let value =
+                    |word: &str| word.rsplit('=').next().unwrap_or_default().trim_end_matches('/').to_owned();
+                let mut words: Vec<String> = line.split_whitespace().map(value).collect();
                 words.sort_unstable();
                 words.join(" ")
             })
