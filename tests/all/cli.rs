@@ -387,6 +387,23 @@ fn help_and_manual_list_every_option() {
     }
 }
 
+/// docs/platforms.md says where.
+#[test]
+#[cfg(target_os = "linux")]
+fn man_finds_the_page() {
+    let Some(man) = require::tool("man") else { return };
+    let directory = TempDir::new().unwrap();
+    let [bin, pages] = [".local/bin", ".local/share/man/man1"].map(|name| directory.path().join(name));
+    fs::create_dir_all(&bin).unwrap();
+    fs::create_dir_all(&pages).unwrap();
+    let page = pages.join("vanity-ed25519.1");
+    fs::write(&page, succeed(&mut program(&["--man"])).stdout).unwrap();
+    let path = std::env::join_paths([bin, "/usr/bin".into(), "/bin".into()]).unwrap();
+    let found =
+        succeed(command(man).args(["-w", "vanity-ed25519"]).env("PATH", path).env("HOME", directory.path()));
+    assert_eq!(found.stdout.trim_end(), page.to_str().unwrap());
+}
+
 /// A terminal of the usual width breaks no line of the short help.
 #[test]
 fn the_short_help_fits_80_columns() {

@@ -96,6 +96,37 @@ fn every_link_leads_somewhere() {
     assert!(count > 80, "only {count} links were seen");
 }
 
+#[test]
+fn the_table_of_documents_has_all_of_them() {
+    let text = read("CONTRIBUTING.md");
+    let table = text.split("## Documents\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let linked = links(table);
+    for name in documents() {
+        assert!(linked.contains(&name), "CONTRIBUTING.md does not name {name}");
+    }
+}
+
+/// The rate of `reference` is that of the same run: of the table, or the one that the row names.
+#[test]
+fn each_speedup_in_the_readme_is_that_of_its_rates() {
+    let text = read("README.md");
+    let rows = text.split("| speedup over `reference` |\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let number = |text: &str| text.trim().replace(',', "").parse::<f64>().ok();
+    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.trim_matches('|').split('|').collect()).collect();
+    let rows: Vec<_> =
+        rows.iter().filter_map(|row| Some((row[0], number(row[1])?, number(row[2])?))).collect();
+    let &(_, reference, _) = rows.iter().find(|(name, ..)| name.trim() == "`reference`").unwrap();
+    assert_eq!(rows.len(), 6);
+    for (name, rate, speedup) in rows {
+        let beside = name.split(" `reference` at ").nth(1).map_or(reference, |rate| number(rate).unwrap());
+        let quotient = rate / beside;
+        assert!(
+            (speedup / quotient - 1.0).abs() < 0.04,
+            "{name}: {speedup}, but the rates give {quotient:.2}"
+        );
+    }
+}
+
 /// Returns the path of a file relative to the package.
 fn relative(path: &Path) -> String {
     let path = fs::canonicalize(path).unwrap();
