@@ -90,8 +90,9 @@ pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
         format = Some(Format::Openssh);
     }
     let is_search = args.bench.is_none() && !args.estimate;
-    if is_search && !is_agent_alone {
+    if is_search {
         check_output(&destination, args.json)?;
+        streams::check(destination == Destination::Stream && !is_agent_alone)?;
     }
     let is_shown = is_search && !is_agent_alone && destination == Destination::Stream;
     if is_shown && !args.json && format.is_none() && streams::is_terminal() {
@@ -194,10 +195,10 @@ fn destination(args: &Args) -> Destination {
     }
 }
 
-/// Refuses a destination that cannot take keys. Looks only at the command line and at stdout.
+/// Refuses a destination that JSON cannot name.
 fn check_output(destination: &Destination, json: bool) -> Result<(), Diagnostic> {
     let (option, path) = match destination {
-        Destination::Stream => return streams::check(),
+        Destination::Stream => return Ok(()),
         Destination::File(path) => ("--output", path),
         Destination::Directory(path) | Destination::FileIn(path, _) => ("--output-dir", path),
     };

@@ -4,16 +4,24 @@ use std::io::{self, IsTerminal as _};
 
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
-#[cfg(windows)]
-use crate::sys::windows::takes_nothing;
+use crate::sys::{TakesNothing, stdout_takes_nothing};
 
-/// Refuses a stdout that discards what is written to it.
-pub(super) fn check() -> Result<(), Diagnostic> {
-    if !takes_nothing(&io::stdout()) {
-        return Ok(());
-    }
-    Err(Diagnostic::new("stdout is closed or the null device: the private key would be lost")
-        .hint("--output PATH writes it to a file; --estimate and --bench make no key"))
+/// Refuses a stdout that takes nothing of what is written to it. `has_keys` is whether private keys go
+/// there. Without them it may discard all on purpose, or fail later.
+pub(super) fn check(has_keys: bool) -> Result<(), Diagnostic> {
+    let problem = match stdout_takes_nothing() {
+        Some(TakesNothing::Null) if has_keys => "is closed or the null device",
+        Some(TakesNothing::Full) if has_keys => "is a device that is always full",
+        Some(TakesNothing::ReadOnly) => "is open for reading only",
+        Some(TakesNothing::Discards) => "is a device that keeps nothing",
+        Some(TakesNothing::Null | TakesNothing::Full) | None => return Ok(()),
+    };
+    Err(match has_keys {
+        true => Diagnostic::new(format!("stdout {problem}: the private key would be lost"))
+            .hint("--output PATH writes it to a file; --estimate and --bench make no key"),
+        false => Diagnostic::new(format!("stdout {problem}: the lines about keys would be lost"))
+            .hint("write > FILE, which opens a file for writing, or > /dev/null, which wants no lines"),
+    })
 }
 
 pub(super) fn is_terminal() -> bool {
@@ -40,14 +48,4 @@ pub(super) fn warning() -> Option<Notice> {
 #[cfg(not(unix))]
 pub(super) fn warning() -> Option<Notice> {
     None
-}
-
-/// Whether `stream` is the null device.
-#[cfg(unix)]
-fn takes_nothing(stream: &impl std::os::fd::AsFd) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let device = |file: std::fs::File| file.metadata().map(|metadata| metadata.rdev());
-    let stream = stream.as_fd().try_clone_to_owned().and_then(|fd| device(fd.into()));
-    // Rust's runtime opens the null device for a stdout that is closed at the start of the program.
-    matches!((stream, std::fs::File::open("/dev/null").and_then(device)), (Ok(a), Ok(b)) if a == b)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::plan::{ColorChoice, OutputOptions};
+use crate::sys::write_stdout;
 use anstyle::{AnsiColor, Style};
 use console::Term;
 
@@ -32,11 +33,9 @@ pub(super) fn line(line: impl Display) {
     text(&format!("{line}\n"));
 }
 
-/// Writes a result to stdout, and flushes it.
+/// Writes a result to stdout.
 pub fn print(bytes: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(bytes)?;
-    stdout.flush()
+    write_stdout(bytes)
 }
 
 /// Prints text to stderr, but waits for a reader who does not read only for a moment.
