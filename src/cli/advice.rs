@@ -112,7 +112,9 @@ pub(super) fn meant(text: &str, error: &PatternError, options: MatchOptions) -> 
     if let Some(hint) = option(text) {
         return Some(hint);
     }
-    if let Some(rest) = text.strip_prefix(wire::FINGERPRINT_HEADER) {
+    let header = wire::FINGERPRINT_HEADER;
+    if let Some(rest) = text.get(header.len()..).filter(|_| text[..header.len()].eq_ignore_ascii_case(header))
+    {
         let is_prefix =
             Pattern::new(rest, MatchOptions { target: Target::Fingerprint, kind: Kind::Prefix, ..options });
         let rest = if is_prefix.is_ok() { rest } else { "TEXT" };
@@ -138,12 +140,10 @@ pub(super) fn meant(text: &str, error: &PatternError, options: MatchOptions) -> 
         return is_address
             .then(|| format!("an address can be the comment: -C {} {name}", shell_argument(text)));
     }
-    let words: Vec<&str> = text.split([',', ';']).map(str::trim).filter(|word| !word.is_empty()).collect();
-    if is_literal
-        && text.contains([',', ';'])
-        && !words.is_empty()
-        && words.iter().all(|word| is_pattern(word))
-    {
+    let words = text.trim_matches(['{', '}', '[', ']', '(', ')']).split([',', ';']);
+    let words: Vec<&str> = words.map(str::trim).filter(|word| !word.is_empty()).collect();
+    if text.contains([',', ';']) && !words.is_empty() && words.iter().all(|word| is_pattern(word)) {
+        let words: Vec<String> = words.into_iter().map(shell_argument).collect();
         return Some(format!("write several patterns as separate arguments: {}", words.join(" ")));
     }
     if is_literal && let Some(hint) = file_name(text) {

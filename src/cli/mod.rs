@@ -22,6 +22,7 @@ use std::path::Path;
 
 use crate::engine::{self, Devices};
 use crate::key::Format;
+use crate::notice::Severity;
 use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
     BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, Help, KeyOutput, OutputOptions, Plan,
@@ -224,8 +225,10 @@ fn check_count(plan: &SearchPlan) -> Result<(), Diagnostic> {
         ));
     }
     if matches!(plan.keys.destination, Destination::File(_)) && keys > 1 {
+        let commands = plan.notices.iter().filter(|notice| notice.severity == Severity::Note);
         return Err(Diagnostic::new(format!("--output names one file, but you asked for {keys} keys"))
-            .hint("--output-dir DIR writes a pair of files for each key"));
+            .hint("--output-dir DIR writes a pair of files for each key")
+            .hints(commands.map(|notice| notice.text.clone())));
     }
     Ok(())
 }

@@ -8,10 +8,10 @@ use crate::plan::Diagnostic;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args;
-use super::values::{quoted, quoted_os};
+use super::values::{self, quoted, quoted_os};
 
 /// Options that do not exist, and what to use in their place.
-const OTHERS: [(&[&str], &str); 30] = [
+const OTHERS: [(&[&str], &str); 38] = [
     (
         &["--pattern", "--text", "--search", "--find", "--string", "--name"],
         "leave it out: a word without an option is a pattern",
@@ -24,8 +24,11 @@ const OTHERS: [(&[&str], &str); 30] = [
     ),
     (&["-w", "--whole-word", "--word-regexp"], "--word matches the text with + or / on both sides"),
     (&["-e", "-E", "-r", "--regexp"], "--regex matches PATTERN as a regular expression"),
-    (&["--case-insensitive", "--nocase"], "leave it out: case is ignored, unless -s is given"),
-    (&["--exact", "--case"], "-s, or --case-sensitive, matches upper and lower case exactly"),
+    (
+        &["--case-insensitive", "--insensitive", "--nocase", "-I"],
+        "leave it out: case is ignored, unless -s is given",
+    ),
+    (&["--exact", "--case", "--sensitive"], "-s, or --case-sensitive, matches upper and lower case exactly"),
     (&["--position", "--where"], "--prefix, --suffix and --word say where the text must be"),
     (&["--fingerprint", "--hash", "--sha256"], "--in fingerprint searches the fingerprint"),
     (
@@ -55,11 +58,11 @@ const OTHERS: [(&[&str], &str); 30] = [
         "--estimate prints the odds and the time of a search; --timeout ends one",
     ),
     (
-        &["--output-file", "--out", "--file", "--filename", "--key", "--save"],
+        &["--output-file", "--outfile", "--out", "--file", "--filename", "--key", "--keyfile", "--save"],
         "-o PATH, or --output PATH, names the private file",
     ),
     (
-        &["--dir", "--directory", "--out-dir", "--batch"],
+        &["--dir", "--directory", "--folder", "--outdir", "--out-dir", "--output-directory", "--batch"],
         "-d DIR, or --output-dir DIR, writes a pair of files for each key",
     ),
     (&["--stdout", "--print"], "leave it out: the key goes to stdout, unless -o, -d or --agent is given"),
@@ -78,7 +81,7 @@ const OTHERS: [(&[&str], &str); 30] = [
     (&["-a"], "--rounds N sets the rounds of bcrypt of an encrypted key"),
     (&["-Z"], "--cipher NAME sets the cipher of an encrypted key"),
     (
-        &["-b", "--bits", "--type", "--algorithm", "--ed25519", "--rsa"],
+        &["-b", "--bits", "--type", "--algo", "--algorithm", "--ed25519", "--rsa"],
         "leave it out: all keys are Ed25519 keys",
     ),
     (&["--seed", "--random", "--entropy"], "leave it out: the operating system alone gives the randomness"),
@@ -86,6 +89,26 @@ const OTHERS: [(&[&str], &str); 30] = [
         &["--config", "--conf", "--configuration"],
         "there is no file of options: all of them are on the command line",
     ),
+    (
+        &["--duration", "--deadline", "--max-time", "--time-limit"],
+        "--timeout DURATION ends the command after this time",
+    ),
+    (&["--memory", "--mem", "--ram"], "--table-memory SIZE limits the memory for a table"),
+    (
+        &["-c", "--label", "--email", "--mail", "--user"],
+        "-C TEXT, or --comment TEXT, sets the comment of the key",
+    ),
+    (&["--add", "--ssh-agent"], "--agent adds the key to the running ssh-agent"),
+    (
+        &["--ttl", "--expire", "--expires", "--expiry"],
+        "--lifetime DURATION, with --agent, drops the key after this time",
+    ),
+    (
+        &["--command", "--cmd", "--run", "--hook", "--notify", "--on-found"],
+        "--exec COMMAND runs a command after each key",
+    ),
+    (&["--speed", "--measure"], "--bench measures the engines"),
+    (&["--l33t", "--1337"], "--leet lets a letter also match its look-alike digit"),
     (&["-?", "--usage"], "--help lists all options; -h prints a short list"),
 ];
 
@@ -93,10 +116,10 @@ const OTHERS: [(&[&str], &str); 30] = [
 const MEANT: [(&str, &[&str], &str); 14] = [
     (
         "--format",
-        &["pem", "pkcs", "pk8", "p8", "openssl"],
+        &["pem", "pkcs", "pkcs1", "pkcs12", "pk8", "p8", "openssl"],
         "pkcs8 is PEM as OpenSSL writes it, and openssh is PEM as ssh-keygen writes it",
     ),
-    ("--format", &["ssh", "ssh-keygen", "rfc4716"], "openssh is the format of ssh-keygen"),
+    ("--format", &["ssh", "ssh2", "ssh-keygen", "rfc4716"], "openssh is the format of ssh-keygen"),
     ("--format", &["putty", "ppk2", "ppk3"], "ppk is PuTTY's format, version 3"),
     ("--format", &["rsa", "dsa", "ecdsa", "ed25519"], "leave it out: all keys are Ed25519 keys"),
     ("--format", &["der", "raw", "hex"], "openssl pkey -outform DER converts pkcs8"),
@@ -154,7 +177,8 @@ pub(super) fn check_hyphens(typed: &[OsString]) -> Result<(), Diagnostic> {
         let is_text = ["-C", "--comment", "--exec"].contains(&&**before);
         // `-in 5` is `-i -n 5`.
         let is_short = name.len() < "-abc".len() && !(name == "-in" && words.contains(&"fingerprint".into()));
-        if is_text || is_short || name.starts_with("--") || !name.starts_with('-') {
+        // `-help` is `-h`.
+        if is_text || is_short || name == "-help" || name.starts_with("--") || !name.starts_with('-') {
             continue;
         }
         let long = format!("-{name}");
@@ -180,6 +204,10 @@ fn no_value(option: &str, value: &str) -> Diagnostic {
     let hint = match value.to_ascii_lowercase().as_str() {
         "false" | "no" | "off" | "0" | "never" | "none" => "leave the option out".to_owned(),
         "" | "true" | "yes" | "on" | "1" | "always" => format!("write {option} alone"),
+        _ if option == "--json" => "JSON goes to stdout: write --json > FILE".to_owned(),
+        _ if option == "--estimate" && values::duration(option, value).is_ok() => {
+            format!("write --estimate --within {value}")
+        }
         _ if option == "--agent" => "the agent is the one that SSH_AUTH_SOCK names".to_owned(),
         _ if ABOUT_PATTERNS.contains(&option) => {
             format!("write {option} {}: the pattern is a word of its own", shell_argument(value))
@@ -262,6 +290,12 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
             let Some(other) = text(ContextKind::PriorArg).map(name) else {
                 return Some(Diagnostic::new(format!("{option} cannot be used with other arguments")));
             };
+            if [option, other].iter().all(|option| ["--prefix", "--suffix"].contains(option)) {
+                return Some(
+                    Diagnostic::new(format!("{option} cannot be used with {other}"))
+                        .hint("--regex '^abc.*xyz$' searches for both: abc at the beginning, xyz at the end"),
+                );
+            }
             let hint = EXCLUSIVE.iter().find(|(name, _)| [option, other].contains(name));
             let hint = hint.map_or("leave one of them out", |(_, hint)| hint);
             Some(Diagnostic::new(format!("{option} cannot be used with {other}")).hint(hint))

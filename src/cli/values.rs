@@ -163,19 +163,32 @@ fn whole<T: FromStr + PartialOrd + Display>(
     })
 }
 
-/// Reads the path of a file or a directory. Refuses one that begins with `~`, as in `~/keys`: the
-/// program would make a directory of that name, and `rm -r ~` removes another one.
+/// Reads the path of a file or a directory. Refuses one that begins with what the shell should have
+/// replaced, as in `~/keys`: the program would make a directory of that name, and `rm -r ~` removes
+/// another one.
 pub(super) fn paths() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|typed: PathBuf| {
         let text = typed.to_string_lossy();
-        if text != "~" && !(text.starts_with('~') && text.contains(path::is_separator)) {
-            return Ok(typed);
-        }
-        let problem = format!("the shell has not expanded ~ in {}", quoted_os(typed.as_os_str()));
-        Err(Diagnostic::new(problem).hint(
+        let first = text.split(path::is_separator).next().unwrap_or_default();
+        let hint = if first == "~" || first.starts_with('~') && first.len() < text.len() {
             "the shell expands ~ only at the beginning of a word, without quotes: \
-            write a space in place of =, or $HOME in place of ~",
-        ))
+            write a space in place of =, or $HOME in place of ~"
+        } else if is_variable(first) {
+            "the shell expands variables without quotes, and in double quotes"
+        } else {
+            return Ok(typed);
+        };
+        let first = if first.starts_with('~') { "~" } else { first };
+        Err(Diagnostic::new(format!("the shell has not expanded {first} in {}", quoted(&text))).hint(hint))
+    })
+}
+
+/// Returns `true` for `$HOME`, `${HOME}` and `%HOME%`.
+fn is_variable(text: &str) -> bool {
+    let inner = |open, close| text.strip_prefix(open)?.strip_suffix(close);
+    let name = inner("${", "}").or_else(|| inner("%", "%")).or_else(|| text.strip_prefix('$'));
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
     })
 }
 
