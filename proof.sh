@@ -286,7 +286,9 @@ more 34 'a small disk takes a whole key or none' '4 to 64 KiB' tests batch a_sma
 more 35 'a key that its destination or the agent does not take is kept elsewhere and named' all tests blocked a_key_whose a_key_that_no
 more 35 'the same with the agent' all tests agent a_key_that_the_agent an_agent_that a_find_that_a_silent
 more 36 'slow calls and locks of other processes: nothing overtakes, nothing is written twice' all tests existing a_ledger_that_another slow_calls
-more 37 'a process that is stopped, signals that were ignored: rates, times and statuses stay true' all tests blocked time_in signals_that
+more 37 'signals that were ignored or blocked, a process that is stopped: statuses and time limits stay true' all tests signals signals_that time_in
+more 40 'every signal that ends a process ends a search in good order; a second one ends the waiting for commands' all with VANITY_TIMED=1 tests signals every_signal a_second a_signal_during
+more 46 'signals and time limits before the search, while printing and while commands run' all with VANITY_TIMED=1 tests signals nothing_that printing_to the_time_limit
 more - 'every package has a reason, `unsafe` code is only where it is allowed, documents name the oldest Rust' all tests supply ''
 
 # Fuzzing begins with the inputs in fuzz/corpus.

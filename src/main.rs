@@ -3,20 +3,21 @@
 use std::io;
 use std::panic::UnwindSafe;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use vanity_ed25519::cli;
 use vanity_ed25519::job::{self, JobError, PreparedSearch, Untold};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, Paint, Report};
-use vanity_ed25519::search::{End, check_randomness};
+use vanity_ed25519::search::{End, Stop, check_randomness};
 use vanity_ed25519::sys::forbid_core_dumps;
 
 fn main() -> ExitCode {
-    carry_out(|| cli::plan(std::env::args_os())).into()
+    carry_out(|limit| cli::plan(std::env::args_os(), limit)).into()
 }
 
 /// Carries out a plan, and returns the exit status.
-pub fn carry_out(plan: impl FnOnce() -> Result<Plan, PlanError> + UnwindSafe) -> u8 {
+pub fn carry_out(plan: impl FnOnce(&dyn Fn(Duration)) -> Result<Plan, PlanError> + UnwindSafe) -> u8 {
     // A panic has already printed its own message on stderr.
     let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or(Err(JobError::Panic));
     if let Err(error) = &ended {
@@ -25,25 +26,27 @@ pub fn carry_out(plan: impl FnOnce() -> Result<Plan, PlanError> + UnwindSafe) ->
     report::status(&ended)
 }
 
-fn run(plan: impl FnOnce() -> Result<Plan, PlanError>) -> Result<End, JobError> {
+fn run(plan: impl FnOnce(&dyn Fn(Duration)) -> Result<Plan, PlanError>) -> Result<End, JobError> {
     if let Err(error) = forbid_core_dumps() {
         report::text(&format!("warning: cannot disable core dumps: {error}\n"));
     }
+    let stop = Stop::on_signals().map_err(JobError::Signals)?;
     check_randomness().map_err(JobError::Randomness)?;
-    #[cfg(all(unix, feature = "gpu"))]
-    vanity_ed25519::search::Stop::install_early().map_err(JobError::Signals)?;
-    let printed = match plan()? {
+    // Without a thread for it, only what looks at the limit ends in time.
+    let limit =
+        |time| drop(stop.limit(time, || abandon(&Err(JobError::Stopped(End::Timeout)), &Untold::default())));
+    let printed = match plan(&limit)? {
         Plan::Print(text) => report::print(&text),
         Plan::Help(text, color) => {
             let painted = Paint::new(color, &io::stdout()).enabled();
             report::print(if painted { text.painted } else { text.plain }.as_bytes())
         }
         Plan::ListDevices => report::print(job::list_devices()?.as_bytes()),
-        Plan::Estimate(plan) => report::estimate(&job::estimate(plan)?),
-        Plan::Bench(plan) => report::bench(&job::bench(plan)?),
+        Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
+        Plan::Bench(plan) => report::bench(&job::bench(plan, &stop)?),
         Plan::Search(plan) => {
             let output = plan.output;
-            let search = PreparedSearch::open(plan, &|notice| report::notice(&notice, output))?;
+            let search = PreparedSearch::open(plan, &stop, &|notice| report::notice(&notice, output))?;
             return search.run(&mut Report::new(&search), abandon);
         }
     };

@@ -33,7 +33,7 @@ pub(super) const EXAMPLES: [(&str, &str); 8] = [
 const EXIT_STATUS: &str = "\
 Exit status:
   0 all found, 1 a failure, 2 refused before the search, 3 ended by --timeout,
-  130, 143 or 129 ended by a signal, within a second";
+  128 and its number after a signal, within a second";
 
 const KEPT: &str = "\
 Keys that were found before that are kept. A key that cannot be encrypted within this second is given up \
@@ -206,7 +206,7 @@ pub(super) fn command() -> Command {
                 "timeout",
                 "DURATION",
                 |typed: &str| values::duration("--timeout", typed),
-                "Stop after this time: 90s, 15min, 2h",
+                "End after this time: 90s, 2h, 01:30:00",
             ),
             flag("however-long", "Search even if it takes more than ten years").more(
                 "Without this option and --timeout, a pattern is refused if its chance reaches 50% only \

@@ -192,8 +192,8 @@ disk, agent, passphrase or engine cannot be used.
 .B \-\-timeout
 ended the search.
 .TP
-.BR 130 ", " 143 ", " 129
-SIGINT, SIGTERM or SIGHUP ended the search, within a second.
+.BR 130 ", " 143 ", " 129 ", ..."
+A signal ended the search, within a second: 128 and its number.
 .PP
 Keys that were found before are kept in every case.
 A key whose encryption takes much longer is given up and reported.

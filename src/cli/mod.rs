@@ -19,6 +19,7 @@ mod values;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::engine::{self, Devices};
 use crate::key::Format;
@@ -44,18 +45,20 @@ pub fn color() -> ColorChoice {
     args::color(&std::env::args_os().collect::<Vec<_>>())
 }
 
-/// Reads the command line and checks all of it.
+/// Reads the command line and checks all of it. Passes `limit` the time of `--timeout` before it reads
+/// patterns, which may take long.
 ///
 /// # Errors
 ///
 /// Returns what is wrong with the command line or with the patterns.
-pub fn plan(typed: impl Iterator<Item = OsString>) -> Result<Plan, PlanError> {
+pub fn plan(typed: impl Iterator<Item = OsString>, limit: &dyn Fn(Duration)) -> Result<Plan, PlanError> {
     let typed: Vec<OsString> = typed.collect();
     usage::check_hyphens(&typed)?;
     let args = match Args::read(&typed) {
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),
     };
+    args.timeout.into_iter().for_each(limit);
     encryption::check_typed(&typed)?;
     if args.man {
         return Ok(Plan::Print(generated::manual()));

@@ -23,7 +23,8 @@ use clap::builder::{
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 
-const DURATIONS: &str = "write a number and a unit, such as 90s, 1.5h or 1h30m; a number alone is seconds";
+const DURATIONS: &str =
+    "write a number and a unit, such as 90s, 1.5h or 1h30m, or 01:30:00; a number alone is seconds";
 
 /// The times that `--bench` takes for each engine.
 const BENCH_TIMES: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
@@ -220,10 +221,36 @@ pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
     })
 }
 
-/// Reads a duration, such as `1h30m`. A number without a unit is seconds.
+/// Reads a duration, such as `1h30m` or `1:30:00`. A number without a unit is seconds.
 fn parsed(typed: &str) -> Option<Duration> {
+    if typed.contains([':', '-']) {
+        return of_fields(typed);
+    }
     let is_bare = typed.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     humantime::parse_duration(&if is_bare { format!("{typed}s") } else { typed.into() }).ok()
+}
+
+/// Reads a duration as Slurm takes it: `HH:MM:SS` and `MM:SS`, or `D-HH:MM:SS`, `D-HH:MM` and `D-HH`.
+fn of_fields(typed: &str) -> Option<Duration> {
+    let number = |field: &str| {
+        let is_number = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
+        field.parse::<u64>().ok().filter(|_| is_number)
+    };
+    let (days, time) = typed.split_once('-').map_or((None, typed), |(days, time)| (Some(days), time));
+    let fields: Vec<u64> = time.split(':').map(number).collect::<Option<_>>()?;
+    let (days, hours, minutes, seconds) = match (days, &fields[..]) {
+        (Some(days), &[hours @ 0..24, ref rest @ ..]) if rest.len() <= 2 => {
+            (number(days)?, hours, *rest.first().unwrap_or(&0), *rest.get(1).unwrap_or(&0))
+        }
+        (None, &[hours, minutes, seconds]) => (0, hours, minutes, seconds),
+        (None, &[minutes, seconds]) => (0, minutes / 60, minutes % 60, seconds),
+        _ => return None,
+    };
+    if minutes >= 60 || seconds >= 60 {
+        return None;
+    }
+    let hours = days.checked_mul(24)?.checked_add(hours)?;
+    hours.checked_mul(60 * 60)?.checked_add(60 * minutes + seconds).map(Duration::from_secs)
 }
 
 /// Returns text in quotes, escaped for a terminal.
@@ -234,4 +261,52 @@ pub(super) fn quoted(text: &str) -> String {
 /// Returns an argument in quotes, escaped for a terminal. It need not be text.
 pub(super) fn quoted_os(text: &OsStr) -> String {
     format!("'{}'", escaped_os(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_or_fields() {
+        let seconds = |typed| parsed(typed).map(|time| time.as_secs());
+        for (typed, expected) in [
+            ("90", 90),
+            ("1h30m", 5400),
+            ("01:30:00", 5400),
+            ("1:30:00", 5400),
+            ("100:00:01", 360_001),
+            ("30:00", 1800),
+            ("90:05", 5405),
+            ("1-00", 86_400),
+            ("1-12:30", 131_400),
+            ("2-01:02:03", 176_523),
+        ] {
+            assert_eq!(seconds(typed), Some(expected), "{typed}");
+        }
+        let wrong = [
+            ":",
+            "1:",
+            ":30",
+            "1:60",
+            "1:60:00",
+            "1:00:60",
+            "1:2:3:4",
+            "-5s",
+            "-1:00",
+            "1-",
+            "1-24:00",
+            "1-1:2:3:4",
+            "+1:00",
+            "1:+1",
+            "1.5:00",
+            "1:30h",
+            "1 :00",
+            "99999999999999999999:00:00",
+            "999999999999999999-00",
+        ];
+        for typed in wrong {
+            assert_eq!(seconds(typed), None, "{typed}");
+        }
+    }
 }

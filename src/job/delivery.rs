@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::time::Instant;
 
 use zeroize::Zeroizing;
 
@@ -33,8 +32,6 @@ pub(super) struct Delivery<'a> {
     pub(super) agent: AgentLog,
     /// The commands that run after finds, if any.
     pub(super) commands: Option<ExecQueue>,
-    /// When the search is over in any case.
-    over_at: Option<Instant>,
     /// The number of finds that were passed to the teller.
     passed: u64,
     /// The finds whose command waits until they are written to stdout, and their numbers.
@@ -69,9 +66,8 @@ impl<'a> Delivery<'a> {
         meter: RateMeter,
         commands: Option<ExecQueue>,
     ) -> Self {
-        let over_at = search.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let (agent, unwritten) = (AgentLog::default(), VecDeque::new());
-        Self { search, teller, meter, agent, commands, over_at, passed: 0, unwritten, failure: None }
+        Self { search, teller, meter, agent, commands, passed: 0, unwritten, failure: None }
     }
 
     /// Has the rate of this machine told, if it is known.
@@ -209,7 +205,7 @@ impl<'a> Delivery<'a> {
         let search = self.search;
         let Some(agent) = &search.agent else { return pairs.iter().map(|_| None).collect() };
         let mut added =
-            agent.add(pairs, &mut self.agent, &must_end(search, self.over_at)).into_iter().map(Some);
+            agent.add(pairs, &mut self.agent, &|| search.stop.requested().is_some()).into_iter().map(Some);
         let added: Vec<Option<Added>> = pairs.iter().map(|_| added.next().flatten()).collect();
         let is_refused =
             |place: &Place, added: &Option<Added>| matches!((place, added), (Place::Agent, Some(Err(_))));
@@ -251,7 +247,7 @@ impl<'a> Delivery<'a> {
         if entries.is_empty() {
             return true;
         }
-        let must_end = must_end(search, self.over_at);
+        let must_end = || search.stop.requested().is_some();
         let waiting = Waiting { tell: &|notice| self.teller.notice(notice), must_end: &must_end };
         let entered = match held {
             Some(Ok(Some(mut held))) => Ledger::append(&mut held, &entries),
@@ -358,11 +354,6 @@ enum Again<'a> {
     Nowhere(String, NewPair<'a>),
 }
 
-/// Returns whether a search must end, so that nothing else is waited for.
-fn must_end(search: &PreparedSearch, over_at: Option<Instant>) -> impl Fn() -> bool {
-    move || search.stop.is_signalled() || over_at.is_some_and(|over_at| over_at <= Instant::now())
-}
-
 impl PreparedSearch {
     /// Returns the key pair of a find whose private text is `text`. Its files get their names from
     /// the first pattern.
@@ -380,6 +371,10 @@ impl PreparedSearch {
 
 impl Observer for Delivery<'_> {
     type Error = JobError;
+
+    fn begin(&mut self) {
+        self.teller.tell(Event::Odds);
+    }
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
         let _stack = WipeStack;

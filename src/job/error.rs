@@ -9,7 +9,7 @@ use crate::escape::escaped_path;
 use crate::key::EncodeError;
 use crate::notice::{are, counted, grouped};
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
-use crate::search::{MeasureError, SearchError, Signal};
+use crate::search::{End, MeasureError, SearchError};
 use crate::store::StoreError;
 use crate::sys::RandomnessError;
 
@@ -20,8 +20,8 @@ pub enum JobError {
     Refused(PlanError),
     /// The search would take too long.
     Hopeless(Box<Hopeless>),
-    /// A signal arrived before there was a result.
-    Signal(Signal),
+    /// A signal, or the time limit, ended the program before there was a result.
+    Stopped(End),
     /// The handlers of signals cannot be installed.
     Signals(io::Error),
     /// The operating system's random generator failed.
@@ -163,7 +163,7 @@ impl JobError {
             Self::Encode(error) => return error.hint(),
             Self::Refused(_)
             | Self::Hopeless(_)
-            | Self::Signal(_)
+            | Self::Stopped(_)
             | Self::Signals(_)
             | Self::Randomness(_)
             | Self::Panic => return None,
@@ -188,7 +188,8 @@ impl fmt::Display for JobError {
         match self {
             Self::Refused(_) => f.write_str("the request is refused"),
             Self::Hopeless(_) => f.write_str("the key will not be found"),
-            Self::Signal(_) => f.write_str("a signal ended the program"),
+            Self::Stopped(End::Timeout) => f.write_str("the time limit ended the program before the search"),
+            Self::Stopped(_) => f.write_str("a signal ended the program"),
             Self::Signals(error) => write!(f, "cannot handle signals: {error}"),
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Panic => f.write_str("the program panicked"),
@@ -229,7 +230,7 @@ impl<R: Into<PlanError>> From<R> for JobError {
 impl From<MeasureError> for JobError {
     fn from(error: MeasureError) -> Self {
         match error {
-            MeasureError::Signal(signal) => Self::Signal(signal),
+            MeasureError::Stopped(end) => Self::Stopped(end),
             MeasureError::Failed(error) => Self::Search(error),
         }
     }

@@ -15,7 +15,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,16 +69,27 @@ pub(super) struct ExecQueue {
 /// Decides whether another command may begin.
 struct Gate {
     stop: Stop,
-    /// Whether the job waits for commands, so that a signal ends the waiting and not the search.
-    is_waiting: AtomicBool,
+    /// The number of signals after which no command begins. The first one may end the search, and not the
+    /// commands.
+    most_signals: AtomicUsize,
     /// The number of commands that have begun.
     begun: AtomicU64,
 }
 
 impl Gate {
+    /// Whether the job waits for commands.
+    fn is_waiting(&self) -> bool {
+        self.most_signals.load(Relaxed) != usize::MAX
+    }
+
+    /// Whether a signal has ended the waiting for commands, or the time limit.
+    fn is_closed(&self) -> bool {
+        self.stop.requests() > self.most_signals.load(Relaxed) || self.is_waiting() && self.stop.is_over()
+    }
+
     /// Counts a command that begins. Returns false if it must not begin.
     fn pass(&self) -> bool {
-        let may_begin = !(self.is_waiting.load(Relaxed) && self.stop.is_signalled());
+        let may_begin = !self.is_closed();
         self.begun.fetch_add(u64::from(may_begin), Relaxed);
         may_begin
     }
@@ -87,7 +98,7 @@ impl Gate {
     /// Otherwise the next command could begin, or the job could end, before that signal arrives.
     fn await_signal(&self) {
         let until = Instant::now() + LATE;
-        while self.is_waiting.load(Relaxed) && !self.stop.is_signalled() && Instant::now() < until {
+        while self.is_waiting() && !self.is_closed() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -97,10 +108,11 @@ impl ExecQueue {
     /// Starts the thread that runs `command`. `has_prefix` is whether its output gets a prefix.
     pub(super) fn start(command: &OsStr, has_prefix: bool, stop: &Stop) -> Result<Self, JobError> {
         close_files_on_exec();
+        stop.take_two();
         let (queue, finds) = channel::<Variables>();
         let (finished, results) = channel();
-        let (is_waiting, begun) = (AtomicBool::new(false), AtomicU64::new(0));
-        let gate = Arc::new(Gate { stop: stop.clone(), is_waiting, begun });
+        let (most_signals, begun) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
+        let gate = Arc::new(Gate { stop: stop.clone(), most_signals, begun });
         let (command, entry) = (command.to_owned(), Arc::clone(&gate));
         let work = move || {
             for variables in finds {
@@ -144,8 +156,8 @@ impl ExecQueue {
         }
     }
 
-    /// Waits for the commands. A signal that arrives from now on ends the waiting. Returns how the
-    /// job has ended, if the search has ended as `searched`.
+    /// Waits for the commands. A signal that has not ended the search ends the waiting, and so does the
+    /// time limit. Returns how the job has ended, if the search has ended as `searched`.
     pub(super) fn finish(
         mut self,
         stop: &Stop,
@@ -153,13 +165,14 @@ impl ExecQueue {
         searched: Result<End, JobError>,
     ) -> Result<End, JobError> {
         self.report(teller);
-        stop.rearm();
-        self.gate.is_waiting.store(true, Relaxed);
+        let ended_search = matches!(searched, Ok(End::Signal(_)));
+        self.gate.most_signals.store(ended_search.into(), Relaxed);
         let mut quiet_until = Some(Instant::now() + QUIET);
         while !self.unfinished.is_empty() {
-            if let Some(signal) = stop.acknowledge() {
+            if self.gate.is_closed() {
                 self.give_up(teller);
-                return searched.map(|_| End::Signal(signal));
+                return searched
+                    .map(|end| if ended_search { end } else { stop.acknowledge().unwrap_or(end) });
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
                 let commands = counted(self.unfinished.len() as u64, "command");
@@ -168,17 +181,18 @@ impl ExecQueue {
             match self.results.recv_timeout(POLL) {
                 Ok(result) => self.take(result, teller),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if stop.is_signalled() => {}
+                Err(RecvTimeoutError::Disconnected) if self.gate.is_closed() => {}
                 // The thread has panicked.
                 Err(RecvTimeoutError::Disconnected) => return searched.and(Err(JobError::Panic)),
             }
         }
-        match searched {
-            Ok(End::Complete | End::Timeout) if self.failed > 0 => match stop.acknowledge() {
-                Some(signal) => Ok(End::Signal(signal)),
-                None => Err(JobError::CommandsFailed { failed: self.failed, of: self.finished }),
-            },
-            searched => searched,
+        match (searched, stop.acknowledge()) {
+            // It may have come after the last command.
+            (Ok(End::Complete | End::Timeout), Some(end @ End::Signal(_))) => Ok(end),
+            (Ok(End::Complete | End::Timeout), _) if self.failed > 0 => {
+                Err(JobError::CommandsFailed { failed: self.failed, of: self.finished })
+            }
+            (searched, _) => searched,
         }
     }
 
@@ -337,7 +351,7 @@ fn print_line(line: &mut Vec<u8>) {
 /// Whether SIGINT ended a command.
 #[cfg(unix)]
 fn is_interrupted(status: &ExitStatus) -> bool {
-    std::os::unix::process::ExitStatusExt::signal(status) == Some(Signal::Interrupt.number())
+    std::os::unix::process::ExitStatusExt::signal(status) == Some(Signal::INTERRUPT.number())
 }
 
 /// Whether Ctrl-C ended a command (`STATUS_CONTROL_C_EXIT`).

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use super::error::JobError;
 use super::passphrase::Source;
@@ -25,8 +24,6 @@ pub(super) struct Request<'a> {
     pub(super) comment: Option<&'a str>,
     /// Whether keys count to which users other than the owner have access.
     pub(super) allow_exposed: bool,
-    /// When the search is over in any case.
-    pub(super) over_at: Option<Instant>,
 }
 
 /// The keys that are missing, and the number of those that exist.
@@ -49,15 +46,15 @@ pub(super) fn subtract(
     wanted: Request,
     ledger: &Ledger,
     source: &mut Option<Source>,
-    stop: &mut Option<Stop>,
+    stop: &Stop,
     tell: &dyn Fn(Notice),
 ) -> Result<Existing, JobError> {
-    let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop.as_ref(), tell)?;
+    let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop, tell)?;
     if let Some(source) = source.as_mut().filter(|source| source.known().is_none() && inventory.encrypted > 0)
     {
         source.ask(stop)?;
         let before = inventory;
-        inventory = self::inventory(&wanted, ledger, Some(source), stop.as_ref(), tell)?;
+        inventory = self::inventory(&wanted, ledger, Some(source), stop, tell)?;
         inventory.entered += before.entered;
     }
     let notices = notices(&inventory, ledger, source.is_some());
@@ -73,11 +70,10 @@ fn inventory(
     wanted: &Request,
     ledger: &Ledger,
     source: Option<&Source>,
-    stop: Option<&Stop>,
+    stop: &Stop,
     tell: &dyn Fn(Notice),
 ) -> Result<Inventory, JobError> {
-    let is_over = || wanted.over_at.is_some_and(|over_at| over_at <= Instant::now());
-    let must_end = || stop.is_some_and(Stop::is_signalled) || is_over();
+    let must_end = || stop.requested().is_some();
     let criteria = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
@@ -87,9 +83,6 @@ fn inventory(
     };
     let waiting = Waiting { tell, must_end: &must_end };
     let inventory = ledger.reconcile(&criteria, &waiting).map_err(|error| {
-        if let Some(signal) = stop.and_then(Stop::acknowledge) {
-            return JobError::Signal(signal);
-        }
         if error.kind() == io::ErrorKind::WouldBlock {
             return JobError::InUse(error, ledger.path().to_owned());
         }

@@ -52,14 +52,13 @@ pub fn list_devices() -> Result<String, JobError> {
 ///
 /// # Errors
 ///
-/// Returns an error if the plan cannot be carried out, a signal arrives, or the search fails.
-pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
+/// Returns an error if the plan cannot be carried out, `stop` is requested, or the search fails.
+pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
     let threads = usable_threads(threads, &mut notices);
     let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
-    let stop = Stop::on_signals().map_err(JobError::Signals)?;
-    let measure = Measure { patterns: &patterns, threads, stop: &stop };
+    let measure = Measure { patterns: &patterns, threads, stop };
     let engine = measure.fastest(engines)?;
     measure.settle(&*engine)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
@@ -72,13 +71,12 @@ pub fn estimate(plan: EstimatePlan) -> Result<Estimate, JobError> {
 ///
 /// # Errors
 ///
-/// Returns an error if the plan cannot be carried out, a signal arrives, or a search fails.
-pub fn bench(plan: BenchPlan) -> Result<Benchmark, JobError> {
+/// Returns an error if the plan cannot be carried out, `stop` is requested, or a search fails.
+pub fn bench(plan: BenchPlan, stop: &Stop) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
     let threads = usable_threads(threads, &mut notices);
     let engines = engines(engine, threads)?;
-    let stop = Stop::on_signals().map_err(JobError::Signals)?;
-    let measure = Measure { patterns: &patterns, threads, stop: &stop };
+    let measure = Measure { patterns: &patterns, threads, stop };
     let figures = measure.compare(&engines, time)?;
     notices.extend(engines.iter().flat_map(|engine| engine.notices()));
     Ok(Benchmark { figures, notices, output })

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::agent::OpenAgent;
 use super::error::{JobError, diagnostic};
@@ -47,20 +47,19 @@ pub struct PreparedSearch {
     /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
     pub output: OutputOptions,
-    /// The signals that end the search.
+    /// The signals and the time limit that end the search.
     pub(super) stop: Stop,
 }
 
 impl PreparedSearch {
     /// Opens the destination, the ledger, the passphrase and the engine of a plan. Passes `tell` what
-    /// it waits for.
+    /// it waits for. The search ends when `stop` is requested.
     ///
     /// # Errors
     ///
     /// Returns why the plan cannot be carried out.
-    pub fn open(plan: SearchPlan, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
+    pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, timeout, however_long, .. } = plan;
-        let over_at = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let threads = usable_threads(plan.threads, &mut notices);
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
@@ -78,7 +77,6 @@ impl PreparedSearch {
         }
         let new_directory = missing_directory(destination);
         destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
-        let mut stop = None;
         let (ledger, existing) = match destination {
             Destination::Directory(directory) => {
                 let ledger = Ledger::new(directory);
@@ -87,9 +85,8 @@ impl PreparedSearch {
                     quota,
                     comment: comment.as_deref(),
                     allow_exposed: keys.allow_exposed,
-                    over_at,
                 };
-                let existing = existing::subtract(wanted, &ledger, &mut passphrase, &mut stop, tell)?;
+                let existing = existing::subtract(wanted, &ledger, &mut passphrase, stop, tell)?;
                 (Some(ledger), existing)
             }
             _ => (None, Existing { patterns, quota, existing: 0, notices: Vec::new() }),
@@ -102,11 +99,7 @@ impl PreparedSearch {
                 "comparing the processor with the graphics processors, which takes some seconds",
             ));
         }
-        let stop = match stop {
-            Some(stop) => stop,
-            None => Stop::on_signals().map_err(JobError::Signals)?,
-        };
-        let measure = Measure { patterns: &patterns, threads, stop: &stop };
+        let measure = Measure { patterns: &patterns, threads, stop };
         let engine = measure.fastest(engines)?;
         if timeout.is_none()
             && !however_long
@@ -117,7 +110,7 @@ impl PreparedSearch {
         }
         let protection = match (passphrase, encryption) {
             (Some(source), Some(encryption)) if !patterns.is_empty() => {
-                Some(Arc::new(source.protection(encryption, &stop)?))
+                Some(Arc::new(source.protection(encryption, stop)?))
             }
             _ => None,
         };
@@ -134,7 +127,7 @@ impl PreparedSearch {
             ledger,
             protection,
             output,
-            stop,
+            stop: stop.clone(),
         })
     }
 

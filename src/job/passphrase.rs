@@ -62,11 +62,10 @@ impl Source {
         }
     }
 
-    /// Asks for the passphrase if it is not known yet. A signal interrupts this.
-    pub(super) fn ask(&mut self, stop: &mut Option<Stop>) -> Result<(), JobError> {
+    /// Asks for the passphrase if it is not known yet. A request to stop interrupts this.
+    pub(super) fn ask(&mut self, stop: &Stop) -> Result<(), JobError> {
         if let Self::Terminal(terminal, instead) = self {
-            let signals = Stop::on_signals().map_err(JobError::Signals)?;
-            *self = Self::Known(ask(terminal, instead, stop.insert(signals))?);
+            *self = Self::Known(ask(terminal, instead, stop)?);
         }
         Ok(())
     }
@@ -83,11 +82,19 @@ impl Source {
 
 /// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
 fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
+    // The prompt restores the terminal before the process ends.
+    stop.take();
+    let passphrase = ask_in_time(terminal, instead, stop);
+    stop.leave();
+    passphrase
+}
+
+fn ask_in_time(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
         terminal.ask(prompt, || stop.acknowledge().is_some()).map_err(|interrupted| match interrupted {
             Interrupted::Failed(error) => no_answer(&error, instead).into(),
             Interrupted::Stopped => match stop.acknowledge() {
-                Some(signal) => JobError::Signal(signal),
+                Some(end) => JobError::Stopped(end),
                 None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
             },
         })

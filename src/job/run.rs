@@ -11,7 +11,7 @@ use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};
 use crate::plan::ProgressForm;
-use crate::search::{End, Find, Goal, Search, Signal};
+use crate::search::{End, Find, Goal, Search};
 use crate::sys::draw_hash_keys;
 
 /// How long results may still be told after a timeout or a signal.
@@ -41,13 +41,13 @@ impl PreparedSearch {
             };
             listener.spawn_scoped(scope, listen).map_err(JobError::Thread)?;
             let _close = Close(&teller);
-            let mut signal = None;
-            let ended = self.search(&teller, &mut signal);
-            if let Told::NotInTime(later) = teller.wait(&self.stop, patience(&ended, signal)) {
-                abandon(&interrupted(ended, signal.or(later)), &teller.untold());
+            let mut stopped = None;
+            let ended = self.search(&teller, &mut stopped);
+            if let Told::NotInTime(later) = teller.wait(&self.stop, patience(&ended, stopped)) {
+                abandon(&interrupted(ended, stopped.or(later)), &teller.untold());
             }
-            // A signal that arrives from now on ends the process at once.
-            self.stop.arm();
+            // Everything is kept and told.
+            self.stop.finish();
             let mut ended = ended.and_then(|end| teller.check().map(|()| end));
             if let Err(JobError::Stdout(_, untold)) = &mut ended {
                 *untold = teller.untold();
@@ -56,22 +56,21 @@ impl PreparedSearch {
         })
     }
 
-    /// Searches, has the results told, and runs the commands after finds. `signal` becomes the one
-    /// that came during the search, even if the search is complete.
-    fn search(&self, teller: &Teller, signal: &mut Option<Signal>) -> Result<End, JobError> {
+    /// Searches, has the results told, and runs the commands after finds. `stopped` becomes the request
+    /// to stop that came during the search, even if the search is complete.
+    fn search(&self, teller: &Teller, stopped: &mut Option<End>) -> Result<End, JobError> {
         self.notices.iter().for_each(|notice| teller.notice(notice.clone()));
         if self.patterns.is_empty() {
             teller.tell(Event::NothingMissing);
             return Ok(End::Complete);
         }
-        teller.tell(Event::Odds);
         let preparation = |find: &Find| prepare(self, find);
         let search = Search {
             engine: &*self.engine,
             patterns: &self.patterns,
             threads: self.threads,
             goal: Goal::Keys(self.quota.clone()),
-            timeout: self.timeout,
+            timeout: None,
             prepare: self.protection.is_some().then_some(&preparation),
         };
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
@@ -80,7 +79,7 @@ impl PreparedSearch {
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
         let mut delivery = Delivery::new(self, teller, meter, commands);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
-        *signal = self.stop.acknowledge();
+        *stopped = self.stop.acknowledge();
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
             teller.hurry();
         }
@@ -97,12 +96,12 @@ impl PreparedSearch {
         if delivery.commands.is_none() {
             return ended;
         }
-        let told = teller.wait(&self.stop, patience(&ended, *signal));
+        let told = teller.wait(&self.stop, patience(&ended, *stopped));
         delivery.add_written_commands();
         match (delivery.commands, told) {
-            (Some(mut commands), Told::NotInTime(Some(signal))) => {
+            (Some(mut commands), Told::NotInTime(Some(later))) => {
                 commands.give_up(teller);
-                interrupted(ended, Some(signal))
+                interrupted(ended, Some(later))
             }
             (Some(commands), _) => commands.finish(&self.stop, teller, ended),
             (None, _) => ended,
@@ -112,12 +111,12 @@ impl PreparedSearch {
 
 /// Returns how long the results of a job are told at most, unless they have all the time that they
 /// need.
-fn patience(ended: &Result<End, JobError>, signal: Option<Signal>) -> Option<Duration> {
-    let is_over = matches!(ended, Ok(End::Timeout | End::Signal(_))) || signal.is_some();
+fn patience(ended: &Result<End, JobError>, stopped: Option<End>) -> Option<Duration> {
+    let is_over = matches!(ended, Ok(End::Timeout | End::Signal(_))) || stopped.is_some();
     is_over.then_some(GRACE)
 }
 
-/// Returns the end of a job whose results a signal has cut short.
-fn interrupted(ended: Result<End, JobError>, signal: Option<Signal>) -> Result<End, JobError> {
-    ended.map(|end| signal.map_or(end, End::Signal))
+/// Returns the end of a job whose results a request to stop has cut short.
+fn interrupted(ended: Result<End, JobError>, stopped: Option<End>) -> Result<End, JobError> {
+    ended.map(|end| stopped.unwrap_or(end))
 }

@@ -17,12 +17,12 @@ use super::error::{JobError, Untold};
 use super::rate::Rate;
 use super::reporter::{Added, Delivered, Reporter};
 use crate::notice::Notice;
-use crate::search::{MAX_FINDS_AT_ONCE, Progress, PublicFind, Signal, Stop, Summary};
+use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, PublicFind, Stop, Summary};
 
-/// How often a signal is looked for while results are told.
+/// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long results may still be told after a signal.
+/// How long results may still be told after a request to stop.
 const GRACE: Duration = Duration::from_millis(200);
 
 /// What the reporter is told.
@@ -76,8 +76,8 @@ enum KeyPlace {
 pub(super) enum Told {
     /// Everything is told, or cannot be.
     All,
-    /// The reader did not read in time.
-    NotInTime(Option<Signal>),
+    /// The reader did not read in time. The request to stop came meanwhile.
+    NotInTime(Option<End>),
 }
 
 impl Teller {
@@ -133,19 +133,19 @@ impl Teller {
         self.is_hurried.store(true, Relaxed);
     }
 
-    /// Waits until everything is told, for `most` at most. A signal that `stop` has not returned
-    /// before shortens the waiting.
+    /// Waits until everything is told, for `most` at most. Without it, a request to stop shortens the
+    /// waiting.
     pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> Told {
         let mut until = most.map(|most| Instant::now() + most);
-        let mut signal = None;
+        let mut stopped = None;
         let mut queue = self.locked();
         while !queue.is_told() {
-            if most.is_none() && signal.is_none() {
-                signal = stop.acknowledge();
-                until = signal.map(|_| Instant::now() + GRACE);
+            if most.is_none() && stopped.is_none() {
+                stopped = stop.acknowledge();
+                until = stopped.map(|_| Instant::now() + GRACE);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
-                return Told::NotInTime(signal);
+                return Told::NotInTime(stopped);
             }
             queue = self.changed.wait_timeout(queue, POLL).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -354,7 +354,7 @@ mod tests {
     fn after_a_signal_a_reader_has_a_moment() {
         let stop = Stop::new();
         let reads = || {
-            while !stop.is_signalled() {
+            while stop.requested().is_none() {
                 std::thread::yield_now();
             }
             std::thread::sleep(GRACE / 8);
@@ -362,7 +362,7 @@ mod tests {
         with_reader(&reads, |teller, await_beginning| {
             teller.notice(Notice::info("text"));
             await_beginning();
-            stop.request(Signal::Interrupt);
+            stop.request(crate::search::Signal::INTERRUPT);
             assert!(matches!(teller.wait(&stop, None), Told::All));
         });
     }

@@ -27,8 +27,8 @@ const LIMIT: u8 = 3;
 pub fn status(ended: &Result<End, JobError>) -> u8 {
     match ended {
         Ok(End::Complete) => 0,
-        Ok(End::Timeout) | Err(JobError::InUse(..)) => LIMIT,
-        Ok(End::Signal(signal)) | Err(JobError::Signal(signal)) => signal.status(),
+        Ok(End::Timeout) | Err(JobError::Stopped(End::Timeout) | JobError::InUse(..)) => LIMIT,
+        Ok(End::Signal(signal)) | Err(JobError::Stopped(End::Signal(signal))) => signal.status(),
         Err(JobError::Refused(PlanError::Diagnostics(_)) | JobError::Hopeless(_)) => UNUSABLE,
         Err(_) => FAILURE,
     }
@@ -54,7 +54,7 @@ pub fn failure(error: &JobError, paint: Paint) -> String {
     match error {
         JobError::Refused(refused) => plan_error(refused, paint),
         JobError::Hopeless(hopeless) => self::hopeless(hopeless, paint),
-        JobError::Signal(_) | JobError::Panic => String::new(),
+        JobError::Stopped(End::Signal(_)) | JobError::Panic => String::new(),
         error => {
             let line = Diagnostic::new(error.to_string());
             diagnostic(&if let Some(hint) = error.hint() { line.hint(hint) } else { line }, paint)

@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use zeroize::Zeroizing;
 
-use super::stop::Signal;
+use super::stop::End;
 use crate::key::{EncodeError, PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::PatternId;
@@ -89,8 +89,8 @@ pub struct Summary {
     pub given_up: Vec<PatternId>,
     /// The candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
-    /// The time in which the workers searched, on average. The time in which the process was stopped,
-    /// or in which a worker waited until a find was prepared, does not count.
+    /// The time in which the workers searched, on average. The time in which a worker waited until a
+    /// find was prepared does not count.
     pub elapsed: Duration,
     /// The reason why the search ended.
     pub end: End,
@@ -110,23 +110,14 @@ impl Summary {
     }
 }
 
-/// The reason why a search ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum End {
-    /// Every key that was wanted is found.
-    Complete,
-    /// The timeout was reached.
-    Timeout,
-    /// A signal came.
-    Signal(Signal),
-}
-
 /// Receives the results of a search, on the thread that called [`Search::run`](super::Search::run).
 pub trait Observer {
     /// The error of a find that cannot be kept, for example because the disk is full. It ends the
     /// search.
     type Error;
+
+    /// Takes the beginning of the search: from now on there may be finds.
+    fn begin(&mut self) {}
 
     /// Takes finds: at least one, at most [`MAX_FINDS_AT_ONCE`]. When this returns `Ok`, all of
     /// them count as kept.

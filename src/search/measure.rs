@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use super::find::{End, Find, Observer, Progress, SearchError};
+use super::find::{Find, Observer, Progress, SearchError};
 use super::request::{Goal, Search};
-use super::stop::{Signal, Stop};
+use super::stop::{End, Stop};
 use crate::engine::{Engine, Tuning};
 use crate::pattern::Pattern;
 
@@ -66,8 +66,8 @@ pub struct Spread {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// A signal ended the measurement.
-    Signal(Signal),
+    /// A signal or the time limit of the [`Stop`] ended the measurement.
+    Stopped(End),
     /// A search failed.
     Failed(SearchError<Infallible>),
 }
@@ -80,7 +80,7 @@ impl Measure<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a signal comes, or if a search fails.
+    /// Returns an error if the stop is requested, or if a search fails.
     pub fn compare(
         &self,
         engines: &[Box<dyn Engine>],
@@ -117,7 +117,7 @@ impl Measure<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a signal comes, or if the search fails.
+    /// Returns an error if the stop is requested, or if the search fails.
     pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, MeasureError> {
         loop {
             let rate = self.rate_after(Duration::ZERO, engine, time)?;
@@ -132,7 +132,7 @@ impl Measure<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a signal comes, or if the search fails.
+    /// Returns an error if the stop is requested, or if the search fails.
     pub fn settle(&self, engine: &dyn Engine) -> Result<(), MeasureError> {
         let end = Instant::now() + LONGEST_TUNING;
         while !engine.is_settled() && Instant::now() < end {
@@ -145,7 +145,7 @@ impl Measure<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if a signal comes, or if a search fails.
+    /// Returns an error if the stop is requested, or if a search fails.
     ///
     /// # Panics
     ///
@@ -181,8 +181,8 @@ impl Measure<'_> {
         };
         let mut warm = WarmUp { length: warm_up, end: Progress::NONE };
         let summary = search.run(self.stop, &mut warm).map_err(MeasureError::Failed)?;
-        if let End::Signal(signal) = summary.end {
-            return Err(MeasureError::Signal(signal));
+        if let Some(end) = self.stop.requested() {
+            return Err(MeasureError::Stopped(end));
         }
         Ok(summary.progress().keys_per_second_since(&warm.end))
     }
@@ -227,6 +227,7 @@ mod tests {
     use super::*;
     use crate::engine::{self, Hit, SeedSource, Worker};
     use crate::pattern::{MatchOptions, Matcher};
+    use crate::search::Signal;
 
     fn patterns() -> [Pattern; 1] {
         [Pattern::new("vanity", MatchOptions::default()).unwrap()]
@@ -251,9 +252,9 @@ mod tests {
         assert!(measured[0].rate.min > 0.0 && measured[0].rate.min <= measured[0].rate.max);
         assert_eq!(measured[0].one_thread, None, "a single thread is not measured again");
 
-        stop.request(Signal::Terminate);
+        stop.request(Signal::TERMINATE);
         let stopped = measure.compare(&engines, Duration::from_secs(60));
-        assert!(matches!(stopped, Err(MeasureError::Signal(Signal::Terminate))));
+        assert!(matches!(stopped, Err(MeasureError::Stopped(End::Signal(Signal::TERMINATE)))));
     }
 
     /// An engine whose first worker tries nothing, as on a machine without time for it.

@@ -32,10 +32,10 @@ mod shared_value;
 mod stop;
 mod stream;
 
-pub use find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
+pub use find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
 pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread};
 pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
 pub use request::{Goal, MAX_THREADS, Prepare, Search, max_threads};
-pub use stop::{Signal, Stop};
+pub use stop::{End, Signal, Stop};
 pub use stream::{SeedStream, check_randomness};

@@ -34,7 +34,8 @@ pub struct Search<'a> {
     pub threads: NonZeroUsize,
     /// The goal: keys, or a measurement.
     pub goal: Goal,
-    /// The time after which the search ends in any case.
+    /// The time after which the search ends in any case, beside the limit of its
+    /// [`Stop`](super::Stop).
     pub timeout: Option<Duration>,
     /// Slow work on each find before it is passed to the observer: encrypting the private key.
     pub prepare: Option<&'a Prepare<'a>>,

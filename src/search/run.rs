@@ -6,31 +6,28 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::find::{End, Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
+use super::find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
 use super::prepare::{Preparer, WORKER_STACK};
 use super::prove;
 use super::quota::{Quota, Remaining};
 use super::request::{Goal, Search, max_threads};
 use super::shared_value::SharedValue;
-use super::stop::Stop;
+use super::stop::{End, Stop};
 use super::stream::SeedStream;
 use crate::engine::Hit;
 use crate::key::EncodeError;
 use crate::pattern::{Matcher, PatternId};
-use crate::sys::{RandomnessError, WipeStack, process_time};
+use crate::sys::{RandomnessError, WipeStack};
 
-/// The time between two reports of progress, and the longest time until a signal is noticed.
+/// The time between two reports of progress, and the longest time until a request to end is noticed.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How long the workers sleep while the observer has no room, before they look again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long finds may still be prepared after a signal. The usual encryption takes
+/// How long finds may still be prepared after a request to end. The usual encryption takes
 /// less. With one tick before it and one sync after it, the search ends within a second.
 const GRACE: Duration = Duration::from_millis(400);
-
-/// How late the calling thread wakes up at least after the process was stopped.
-const LATE: Duration = Duration::from_millis(500);
 
 /// The finds that each worker proves in a measurement. This is a sample: a search proves only finds
 /// that are wanted.
@@ -42,9 +39,11 @@ impl Search<'_> {
     ///
     /// Finds that were made before the end are passed to the observer first, unless an error ends
     /// the search. With [`prepare`](Self::prepare), a find that is not prepared 400 ms after a
-    /// signal is given up, and the summary lists it. Its thread continues until the preparation is
-    /// finished, and wipes the result. After the timeout, finds are prepared as long as it takes. A
-    /// search tries at least one batch before its timeout.
+    /// signal or the timeout is given up, and the summary lists it. Its thread continues until the
+    /// preparation is finished, and wipes the result. A search tries at least one batch before its
+    /// timeout.
+    ///
+    /// Until the search begins, `stop` may end the process at once: nothing is found yet.
     ///
     /// # Errors
     ///
@@ -94,6 +93,10 @@ impl Search<'_> {
             clock: WorkClock::start(threads),
         };
         let (finds, inbox) = sync_channel(MAX_FINDS_AT_ONCE);
+        if self.goal != Goal::Measurement {
+            stop.take();
+        }
+        observer.begin();
         let outcome = pool.in_place_scope(|scope| {
             for (stream, preparer) in streams.into_iter().zip(preparers) {
                 let finds = finds.clone();
@@ -153,9 +156,8 @@ struct Shared<'a> {
     clock: WorkClock,
 }
 
-/// The time of a search, without the time in which the process was stopped. While some workers do not
-/// search, but wait until a find is prepared, it goes slower, and when none searches it stands still: so
-/// attempts in this time are the rate of all workers.
+/// The time of a search. While some workers do not search, but wait until a find is prepared, it goes
+/// slower, and when none searches it stands still: so attempts in this time are the rate of all workers.
 struct WorkClock {
     began: Instant,
     workers: usize,
@@ -208,32 +210,6 @@ impl WorkClock {
         left_out.total += passed.mul_f64(idle);
         left_out.since = now;
         left_out
-    }
-
-    /// Leaves out the time between two moments if the process was stopped then: it is far longer than
-    /// the calling thread waits, and the process computed next to nothing.
-    fn leave_out_stop(&self, before: &Seen, now: &Seen) {
-        let passed = now.at.saturating_duration_since(before.at);
-        let beyond = passed.saturating_sub(TICK);
-        let computed = now.computed.zip(before.computed).map(|(now, before)| now.saturating_sub(before));
-        if beyond >= LATE && computed.is_some_and(|computed| computed < passed / 10) {
-            let mut left_out = self.left_out();
-            let searching = (self.workers - left_out.idle) as f64 / self.workers as f64;
-            left_out.total += beyond.mul_f64(searching);
-        }
-    }
-}
-
-/// A moment in the calling thread.
-struct Seen {
-    at: Instant,
-    /// The time that the process had computed, where the system tells it.
-    computed: Option<Duration>,
-}
-
-impl Seen {
-    fn now() -> Self {
-        Self { at: Instant::now(), computed: process_time() }
     }
 }
 
@@ -417,16 +393,19 @@ impl Shared<'_> {
         let deadline = self.search.timeout.and_then(|timeout| self.clock.began.checked_add(timeout));
         let mut next_tick = self.clock.began + TICK;
         let (mut kept, mut early_end) = (0, None);
-        let mut seen = Seen::now();
         loop {
             let now = Instant::now();
-            let is_over = deadline.is_some_and(|deadline| deadline <= now);
-            if let (None | Some(End::Timeout), Some(signal)) = (early_end, stop.acknowledge()) {
-                early_end = Some(End::Signal(signal));
-                self.end(GRACE);
-            } else if early_end.is_none() && is_over && self.has_rate() {
-                early_end = Some(End::Timeout);
-                self.ended.store(true, Relaxed);
+            let is_over = deadline.is_some_and(|deadline| deadline <= now) || stop.is_over();
+            match stop.acknowledge() {
+                Some(end @ End::Signal(_)) if !matches!(early_end, Some(End::Signal(_))) => {
+                    early_end = Some(end);
+                    self.end(GRACE);
+                }
+                _ if early_end.is_none() && is_over && self.has_rate() => {
+                    early_end = Some(End::Timeout);
+                    self.end(GRACE);
+                }
+                _ => {}
             }
             if next_tick <= now {
                 next_tick = now + TICK;
@@ -437,21 +416,14 @@ impl Shared<'_> {
             }
             let is_full = !observer.has_room();
             self.is_full.store(is_full, Relaxed);
-            let mut wake = deadline
-                .filter(|_| early_end.is_none() && !is_over)
-                .map_or(next_tick, |deadline| deadline.min(next_tick));
+            let ends = deadline.into_iter().chain(stop.time_left().map(|left| now + left));
+            let ends = ends.filter(|_| early_end.is_none() && !is_over);
+            let mut wake = ends.fold(next_tick, Instant::min);
             if is_full || is_over && early_end.is_none() {
                 wake = wake.min(now + PAUSE);
             }
-            let received = inbox.recv_timeout(wake.saturating_duration_since(now));
-            let before = std::mem::replace(&mut seen, Seen::now());
-            self.clock.leave_out_stop(&before, &seen);
-            match received {
-                Ok(message) => {
-                    kept += self.accept(message, inbox, observer)?;
-                    // The disk may take long, and the workers go on meanwhile.
-                    seen = Seen::now();
-                }
+            match inbox.recv_timeout(wake.saturating_duration_since(now)) {
+                Ok(message) => kept += self.accept(message, inbox, observer)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone. If one of them panicked, the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => return Ok((kept, early_end)),

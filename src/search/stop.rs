@@ -1,88 +1,88 @@
-//! Stopping a search from outside.
+//! Ending a search from outside: by a signal, or by a time limit.
+//!
+//! A signal or the limit ends the process at once while nothing can be lost: while lists are read and
+//! compiled, tables are built, or figures are printed. Such work need not look at its [`Stop`]. Where keys
+//! may be lost, somebody takes requests ([`Stop::take`]), and ends in good order within a second.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
-#[cfg(unix)]
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::sys::clock;
 
-/// The numbers of the signals on Unix. Windows has events of the console, which count as signals.
-#[cfg(windows)]
-const SIGHUP: i32 = 1;
-#[cfg(windows)]
-const SIGINT: i32 = 2;
-#[cfg(windows)]
-const SIGTERM: i32 = 15;
+/// Signals that come within this time are one request: `timeout` and other tools send each signal twice.
+const SAME: Duration = Duration::from_millis(30);
 
-/// Whether the signals that [`Stop::install_early`] took still end the process.
-#[cfg(all(unix, feature = "gpu"))]
-static ENDS: std::sync::OnceLock<Arc<AtomicBool>> = std::sync::OnceLock::new();
+/// How long after the limit the process may still begin to take requests, so that short limits end in good
+/// order, too.
+const LATE: Duration = Duration::from_millis(700);
 
-/// A request to end a search. Clones share it.
-#[derive(Clone, Default)]
-pub struct Stop {
-    /// The number of the signal that made the request, or 0.
-    signal: Arc<AtomicUsize>,
-    /// Whether [`Stop::acknowledge`] has returned the request.
-    noticed: Arc<AtomicBool>,
-}
+/// How often the limit is compared with the clock. A machine that sleeps delays other timers.
+const POLL: Duration = Duration::from_millis(50);
 
-/// The signals that end a search.
+/// The reason why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Signal {
-    /// SIGINT, as Ctrl-C sends it. On Windows Ctrl-C or Ctrl-Break.
-    Interrupt,
-    /// SIGTERM.
-    Terminate,
-    /// SIGHUP, as a closed terminal sends it. On Windows a closed window.
-    Hangup,
+pub enum End {
+    /// Every key that was wanted is found.
+    Complete,
+    /// The time limit was reached.
+    Timeout,
+    /// A signal came.
+    Signal(Signal),
 }
 
+/// A signal that ends a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signal(i32);
+
 impl Signal {
+    /// SIGINT, as Ctrl-C sends it. On Windows Ctrl-C or Ctrl-Break.
+    pub const INTERRUPT: Self = Self(2);
+    /// SIGTERM.
+    pub const TERMINATE: Self = Self(15);
+    /// SIGHUP, as a closed terminal sends it. On Windows a closed window.
+    pub const HANGUP: Self = Self(1);
+
     /// Returns the number of the signal.
     #[must_use]
     pub fn number(self) -> i32 {
-        match self {
-            Self::Interrupt => SIGINT,
-            Self::Terminate => SIGTERM,
-            Self::Hangup => SIGHUP,
-        }
+        self.0
     }
 
-    /// Returns the exit status of a program that the signal ended, as shells count it: 130, 143 or
-    /// 129.
+    /// Returns the exit status of a program that the signal ended, as shells count it: 130 for SIGINT.
     #[must_use]
     pub fn status(self) -> u8 {
-        match self {
-            Self::Interrupt => 130,
-            Self::Terminate => 143,
-            Self::Hangup => 129,
-        }
-    }
-
-    /// Returns the signals that end a search of this process: those that were not ignored when it
-    /// began. `nohup` ignores SIGHUP, and a shell without job control ignores SIGINT for a command
-    /// in the background. On systems without `/proc`, SIGHUP keeps its effect.
-    #[cfg(unix)]
-    fn ending() -> impl Iterator<Item = Self> {
-        let takes = |signal: &Self| match *IGNORED {
-            Some(mask) => mask & (1 << (signal.number() - 1)) == 0,
-            None => *signal != Self::Hangup,
-        };
-        [Self::Interrupt, Self::Terminate, Self::Hangup].into_iter().filter(takes)
+        (128 + self.0) as u8
     }
 }
 
-/// The signals that were ignored when the process began, as bits, if the system tells it. The value
-/// is read once, before this process handles a signal.
-#[cfg(unix)]
-static IGNORED: std::sync::LazyLock<Option<u64>> = std::sync::LazyLock::new(|| {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
-});
+/// A request to end a search: a signal, or a time limit. Clones share it.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    /// The number of the signal that came last, or 0.
+    signal: Arc<AtomicUsize>,
+    /// The number of requests by signals.
+    requests: AtomicUsize,
+    /// When the last signal came.
+    last: Mutex<Option<Instant>>,
+    /// The time of [`clock`] at which everything must end.
+    limit: OnceLock<Duration>,
+    /// Whether somebody takes requests. Otherwise they end the process at once.
+    is_taken: AtomicBool,
+    /// Whether [`Stop::acknowledge`] has returned a request.
+    is_noticed: AtomicBool,
+    /// Whether the process must not end now, because keys would be lost.
+    is_held: AtomicBool,
+    /// Whether a second signal is a request, too.
+    takes_two: AtomicBool,
+    /// Whether nothing is left to do.
+    is_finished: AtomicBool,
+}
 
 impl Stop {
     /// Returns a stop that is not yet requested.
@@ -91,49 +91,21 @@ impl Stop {
         Self::default()
     }
 
-    /// Handles SIGINT, SIGTERM and SIGHUP. They still end the process, until [`Self::on_signals`]
-    /// turns them into requests.
-    ///
-    /// The libraries of devices contain a compiler (LLVM), which handles these signals, too. It
-    /// calls the handler that it finds installed, and without one it ends the process. So call this
-    /// before those libraries are loaded.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the operating system refuses the handlers.
-    #[cfg(all(unix, feature = "gpu"))]
-    pub fn install_early() -> io::Result<()> {
-        for signal in Signal::ending() {
-            let ends = Arc::clone(ENDS.get_or_init(|| Arc::new(AtomicBool::new(true))));
-            signal_hook::flag::register_conditional_default(signal.number(), ends)?;
-        }
-        Ok(())
-    }
-
-    /// Returns a stop that SIGINT, SIGTERM and, on Linux, SIGHUP request, for the whole process. A
-    /// signal that was ignored when the process began stays ignored, on Linux. After
+    /// Returns a stop that signals request, for the whole process: all that end a process, except those of
+    /// faults. A signal that was ignored when the process began stays ignored. After
     /// [`Self::acknowledge`] has returned the request, a further signal ends the process at once.
-    /// Before that it has no effect, because `timeout` and other tools send each signal twice.
     ///
-    /// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write,
-    /// and no longer ends the process.
+    /// The libraries of devices contain a compiler (LLVM), which handles signals, too. It calls the
+    /// handler that it finds installed. So call this before those libraries are loaded.
     ///
     /// # Errors
     ///
-    /// Returns an error if the operating system refuses the handlers.
+    /// Returns an error if the operating system refuses the handlers or their thread.
     #[cfg(unix)]
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::new();
-        for signal in Signal::ending() {
-            let (number, status) = (signal.number(), i32::from(signal.status()));
-            signal_hook::flag::register_conditional_shutdown(number, status, Arc::clone(&stop.noticed))?;
-            signal_hook::flag::register_usize(number, Arc::clone(&stop.signal), number as usize)?;
-        }
-        #[cfg(all(unix, feature = "gpu"))]
-        if let Some(ends) = ENDS.get() {
-            ends.store(false, Relaxed);
-        }
-        signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+        let heard = stop.clone();
+        crate::sys::signals::on_ending_signals(&stop.0.signal, move |number| heard.hear(Signal(number)))?;
         Ok(stop)
     }
 
@@ -147,79 +119,182 @@ impl Stop {
     pub fn on_signals() -> io::Result<Self> {
         use crate::sys::windows::{ConsoleEvent, on_console_event};
         let stop = Self::new();
-        let of_events = stop.clone();
+        let heard = stop.clone();
         on_console_event(move |event| {
             let signal = match event {
-                ConsoleEvent::Interrupt => Signal::Interrupt,
-                ConsoleEvent::Close => Signal::Hangup,
+                ConsoleEvent::Interrupt => Signal::INTERRUPT,
+                ConsoleEvent::Close => Signal::HANGUP,
             };
-            if of_events.noticed.load(Relaxed) {
-                std::process::exit(signal.status().into());
-            }
-            of_events.request(signal);
+            heard.0.signal.store(signal.0 as usize, Relaxed);
+            heard.hear(signal);
         })?;
         Ok(stop)
     }
 
+    /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while somebody
+    /// takes requests.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system refuses a thread.
+    pub fn limit(&self, time: Duration, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let Some(limit) = clock().checked_add(time) else { return Ok(()) };
+        self.0.limit.get_or_init(|| limit);
+        let stop = self.clone();
+        let wait = move || {
+            while clock() < limit.saturating_add(LATE) || stop.0.is_taken.load(Relaxed) {
+                std::thread::sleep(POLL);
+            }
+            if !stop.0.is_finished.load(Relaxed) {
+                end();
+            }
+        };
+        std::thread::Builder::new().name("limit".into()).spawn(wait).map(drop)
+    }
+
+    /// Takes a signal, on the thread that hears it.
+    fn hear(&self, signal: Signal) {
+        let state = &*self.0;
+        let now = Instant::now();
+        let before = state.last.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
+        let is_new = before.is_none_or(|before| now.duration_since(before) >= SAME);
+        let requests = state.requests.fetch_add(is_new.into(), Relaxed) + 1;
+        let is_further = is_new && requests > 1 + usize::from(state.takes_two.load(Relaxed));
+        let ends = is_further && state.is_noticed.load(Relaxed) && !state.is_held.load(Relaxed);
+        if ends || !state.is_taken.load(Relaxed) {
+            exit(signal);
+        }
+    }
+
     /// Requests the stop.
     pub fn request(&self, signal: Signal) {
-        self.signal.store(signal.number() as usize, Relaxed);
+        self.0.signal.store(signal.0 as usize, Relaxed);
+        self.0.requests.fetch_add(1, Relaxed);
     }
 
-    /// Returns the signal that requested the stop, if any.
+    /// Makes signals and the limit requests, which no longer end the process at once. The caller looks
+    /// at them.
+    pub(crate) fn take(&self) {
+        self.0.is_taken.store(true, Relaxed);
+    }
+
+    /// Lets signals and the limit end the process at once. A signal that nobody has acknowledged ends
+    /// it now.
+    pub(crate) fn leave(&self) {
+        self.0.is_taken.store(false, Relaxed);
+        if let (false, Some(End::Signal(signal))) = (self.0.is_noticed.load(Relaxed), self.requested()) {
+            exit(signal);
+        }
+    }
+
+    /// Lets signals end the process at once, and not the limit: nothing is left to do.
+    pub(crate) fn finish(&self) {
+        self.0.is_finished.store(true, Relaxed);
+        self.0.is_taken.store(false, Relaxed);
+    }
+
+    /// Returns why the search must end, if it must: [`End::Signal`] or [`End::Timeout`]. A further
+    /// signal may then end the process at once.
     #[must_use]
-    pub fn acknowledge(&self) -> Option<Signal> {
-        let signal = match self.signal.load(Relaxed) {
-            0 => return None,
-            number if number == SIGTERM as usize => Signal::Terminate,
-            number if number == SIGHUP as usize => Signal::Hangup,
-            _ => Signal::Interrupt,
-        };
-        self.noticed.store(true, Relaxed);
-        Some(signal)
+    pub fn acknowledge(&self) -> Option<End> {
+        let requested = self.requested();
+        if requested.is_some() {
+            self.0.is_noticed.store(true, Relaxed);
+        }
+        requested
     }
 
-    /// Whether there is a request. Unlike [`Self::acknowledge`], this does not make a further signal
-    /// end the process at once.
-    pub(crate) fn is_signalled(&self) -> bool {
-        self.signal.load(Relaxed) != 0
+    /// Returns the same, without an effect on further signals.
+    pub(crate) fn requested(&self) -> Option<End> {
+        match self.0.signal.load(Relaxed) {
+            0 => self.is_over().then_some(End::Timeout),
+            number => Some(End::Signal(Signal(number as i32))),
+        }
+    }
+
+    /// Returns the number of requests by signals.
+    pub(crate) fn requests(&self) -> usize {
+        self.0.requests.load(Relaxed)
+    }
+
+    /// Whether the limit is reached.
+    pub(crate) fn is_over(&self) -> bool {
+        self.time_left().is_some_and(|left| left.is_zero())
+    }
+
+    /// Returns the time until the limit, if there is one.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.0.limit.get().map(|limit| limit.saturating_sub(clock()))
+    }
+
+    /// Makes a second signal a request, too, so that only a third one ends the process at once.
+    pub(crate) fn take_two(&self) {
+        self.0.takes_two.store(true, Relaxed);
     }
 
     /// Keeps further signals from ending the process at once, until the result is dropped.
     pub(crate) fn hold_off(&self) -> HeldOff<'_> {
-        HeldOff { stop: self, was_noticed: self.noticed.swap(false, Relaxed) }
-    }
-
-    /// Lets the next signal end the process at once.
-    pub(crate) fn arm(&self) {
-        self.noticed.store(true, Relaxed);
-    }
-
-    /// Forgets a request that [`Self::acknowledge`] has returned, so that the next signal is a
-    /// request again and does not end the process at once.
-    pub(crate) fn rearm(&self) {
-        if self.noticed.load(Relaxed) {
-            self.signal.store(0, Relaxed);
-            self.noticed.store(false, Relaxed);
-        }
+        self.0.is_held.store(true, Relaxed);
+        HeldOff(self)
     }
 
     #[cfg(test)]
     pub(super) fn is_noticed(&self) -> bool {
-        self.noticed.load(Relaxed)
+        self.0.is_noticed.load(Relaxed)
     }
 }
 
-/// Keeps signals from ending the process at once.
-pub(crate) struct HeldOff<'a> {
-    stop: &'a Stop,
-    was_noticed: bool,
+fn exit(signal: Signal) -> ! {
+    #[cfg(unix)]
+    crate::sys::signals::exit(signal.status());
+    #[cfg(not(unix))]
+    std::process::exit(signal.status().into());
 }
+
+/// Keeps signals from ending the process at once.
+pub(crate) struct HeldOff<'a>(&'a Stop);
 
 impl Drop for HeldOff<'_> {
     fn drop(&mut self) {
-        if self.was_noticed {
-            self.stop.arm();
+        self.0.0.is_held.store(false, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_come_together_are_one_request() {
+        let stop = Stop::new();
+        stop.take();
+        for (pause, requests) in [(0, 1), (0, 1), (2, 2), (0, 2), (2, 3)] {
+            std::thread::sleep(pause * SAME);
+            stop.hear(Signal::TERMINATE);
+            assert_eq!(stop.requests(), requests);
         }
+    }
+
+    #[test]
+    fn a_limit_is_a_request_and_a_signal_comes_first() {
+        let stop = Stop::new();
+        stop.take();
+        assert!(stop.time_left().is_none() && stop.requested().is_none());
+        stop.limit(Duration::MAX, || ()).unwrap();
+        assert!(stop.time_left().is_none());
+        stop.limit(2 * POLL, || ()).unwrap();
+        assert!(!stop.is_over());
+        std::thread::sleep(2 * POLL);
+        assert_eq!((stop.requested(), stop.is_noticed()), (Some(End::Timeout), false));
+        stop.request(Signal::HANGUP);
+        assert_eq!((stop.acknowledge(), stop.is_noticed()), (Some(End::Signal(Signal(1))), true));
+    }
+
+    #[test]
+    fn what_nobody_takes_is_ended_after_the_limit() {
+        let stop = Stop::new();
+        let (sender, ended) = std::sync::mpsc::channel();
+        stop.limit(Duration::ZERO, move || sender.send(()).unwrap()).unwrap();
+        ended.recv().unwrap();
     }
 }

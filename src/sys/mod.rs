@@ -1,9 +1,11 @@
-//! Services of the operating system: random bytes and the name of the host. This module also
-//! protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
+//! Services of the operating system: random bytes, signals, a clock, and the name of the host. This module
+//! also protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
 //! access them.
 
 mod foreign_access;
 mod secret_file;
+#[cfg(unix)]
+pub(crate) mod signals;
 mod stdout;
 mod system;
 #[cfg(windows)]
@@ -15,6 +17,6 @@ pub use foreign_access::ForeignAccess;
 pub use secret_file::SecretFile;
 pub use stdout::{TakesNothing, is_reader_gone, stdout_takes_nothing, write_stdout};
 pub use system::{
-    RandomnessError, close_files_on_exec, draw_hash_keys, fill_random, forbid_core_dumps, host_name,
-    is_in_background, process_time,
+    RandomnessError, clock, close_files_on_exec, draw_hash_keys, fill_random, forbid_core_dumps, host_name,
+    is_in_background,
 };

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, PipeWriter, Read as _};
+use std::io::{PipeWriter, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    ENDLESS, LEDGER, Running, body, check_pair, command, derived, executable, fill, full_pipe, names,
-    objects, of_type, positive, program, public_path, run, start, wait_until, within_a_second,
+    ENDLESS, LEDGER, Running, await_workers, body, check_pair, command, derived, executable, fill, full_pipe,
+    names, objects, of_type, positive, program, public_path, run, start, wait_until, within_a_second,
 };
 use crate::require;
 use crate::terminal::Typist;
@@ -59,13 +59,9 @@ fn end_by(mut child: Running, signal: Signal) -> (Option<i32>, String, Duration)
     (ran.status, ran.stderr, took)
 }
 
-/// Waits until a search handles signals, and then half a second more.
+/// Waits until a search has begun, and then half a second more.
 fn await_search(child: &Running) {
-    wait_until("the search handles SIGTERM", || {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (Signal::TERM.as_raw() - 1)) != 0
-    });
+    await_workers(child);
     std::thread::sleep(Duration::from_millis(500));
 }
 
@@ -317,28 +313,6 @@ fn signals_that_were_ignored_at_the_start_stay_ignored() {
     }
     let ran = child.end();
     assert_eq!(ran.status, Some(3), "{ran:?}");
-}
-
-#[test]
-fn time_in_which_the_process_is_stopped_does_not_count() {
-    let mut search = program(&["-t", "1", "--json", "--however-long", "abcdefghijabcdefghij"]);
-    let mut child = start(search.stdout(Stdio::piped()).stderr(Stdio::null()));
-    let began = Instant::now();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    let mut text = String::new();
-    // The estimate is printed when the search runs.
-    stdout.read_line(&mut text).unwrap();
-    let stop = Duration::from_millis(1500);
-    kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
-    std::thread::sleep(stop);
-    kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    stdout.read_to_string(&mut text).unwrap();
-    let (all, objects) = (began.elapsed(), objects(&text));
-    let seconds = positive(of_type(&objects, "summary")[0], "seconds");
-    assert!(seconds < (all - stop).as_secs_f64() + 0.7, "{seconds} of {all:?}");
-    assert_eq!(child.end().status, Some(130));
 }
 
 #[test]

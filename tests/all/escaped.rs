@@ -381,7 +381,7 @@ proptest! {
         // With these two options the program asks nothing, writes nothing, and makes no tables.
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
-        match cli::plan(line) {
+        match cli::plan(line, &|_| ()) {
             Err(error) => check_text(&report::plan_error(&error, Paint::PLAIN)),
             Ok(Plan::Print(printed)) => check_text(std::str::from_utf8(&printed).unwrap()),
             Ok(Plan::Help(text, _)) => check_text(&text.plain),

@@ -131,8 +131,8 @@ fn run_as_the_program() {
     let fault = Fault::read(&fault);
     let arguments: Vec<String> =
         std::iter::once("vanity-ed25519").chain(arguments.lines()).map(str::to_owned).collect();
-    let status = main::carry_out(|| {
-        let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into))? else {
+    let status = main::carry_out(|limit| {
+        let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into), limit)? else {
             panic!("no search")
         };
         let mut candidates = search.engine.candidates(f64::INFINITY, search.threads)?;

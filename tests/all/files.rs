@@ -302,9 +302,6 @@ fn a_signal_ends_the_search_and_keeps_what_was_found() {
         (Signal::TERM, 2, 143),
     ];
     for (signal, times, status) in sent {
-        if signal == Signal::HUP && !program::hangup_ends() {
-            continue;
-        }
         program::within_a_second(|| signalled(signal, times, status));
     }
 }

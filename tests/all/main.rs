@@ -48,6 +48,7 @@ mod remains;
 #[path = "../require/mod.rs"]
 mod require;
 mod rooms;
+mod signals;
 mod soak;
 mod ssh_agent;
 mod sshd;

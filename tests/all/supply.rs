@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::rooms;
 
-/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, the calls
+/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, signals, the calls
 /// of Windows in the program and in its tests, and the example that tells Valgrind which bytes are a
 /// seed.
-const UNSAFE: [&str; 5] = [
+const UNSAFE: [&str; 6] = [
     "crates/ed25519-batch/src/simd",
     "src/gpu",
+    "src/sys/signals.rs",
     "src/sys/windows",
     "tests/all/windows/foreign.rs",
     "examples/constant_time.rs",

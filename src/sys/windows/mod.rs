@@ -21,20 +21,3 @@ pub use windows_sys::Win32::Storage::FileSystem::{
 #[cfg(test)]
 pub(crate) use access::create_file_with;
 pub(super) use access::user_in_lists;
-
-use std::time::Duration;
-
-use windows_sys::Win32::Foundation::FILETIME;
-use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessTimes};
-
-/// Returns the time that all threads of this process have computed.
-pub(super) fn process_time() -> Option<Duration> {
-    let [mut created, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
-    // SAFETY: the handle stands for this process, and the system writes the four times.
-    let done = unsafe {
-        GetProcessTimes(GetCurrentProcess(), &raw mut created, &raw mut ended, &raw mut kernel, &raw mut user)
-    };
-    // In steps of 100 nanoseconds.
-    let steps = |time: FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
-    (done != 0).then(|| Duration::from_nanos(100 * (steps(kernel) + steps(user))))
-}

@@ -252,13 +252,14 @@ pub fn endless(
     (child, stdout, lines, rest)
 }
 
-/// Returns whether SIGHUP ends a search as other signals do. Only on Linux does the program handle
-/// it. Elsewhere a test skips the part that sends it.
-pub fn hangup_ends() -> bool {
-    if !cfg!(target_os = "linux") {
-        require::missing("SIGHUP, which the program handles only on Linux,");
-    }
-    cfg!(target_os = "linux")
+/// Waits until the threads of a search work.
+#[cfg(target_os = "linux")]
+pub fn await_workers(child: &Child) {
+    let names = || {
+        let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten();
+        tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok())
+    };
+    wait_until("the search has begun", || names().any(|name| name.starts_with("worker ")));
 }
 
 /// Returns how long each thread of this name has worked, in ticks of 10 ms, by `/proc`.
