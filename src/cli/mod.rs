@@ -11,6 +11,7 @@ mod encryption;
 mod generated;
 mod host_key;
 mod line;
+mod meant;
 pub mod patterns;
 mod streams;
 mod usage;

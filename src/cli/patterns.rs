@@ -9,9 +9,10 @@ use crate::escape::{escaped_path, quoted_start};
 use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::advice::{self, Origin, advice, meant, spellings};
+use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
+use super::meant::{self, meant};
 use super::values::{quoted, quoted_os};
 use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
@@ -111,7 +112,7 @@ impl List {
             )));
         }
         let pattern = Pattern::new(text, options);
-        self.notices.extend(pattern.as_ref().ok().and_then(|_| advice::note(text, options)));
+        self.notices.extend(pattern.as_ref().ok().and_then(|_| meant::note(text, options)));
         self.add(location, pattern, |error| {
             let diagnostic =
                 Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
@@ -120,7 +121,7 @@ impl List {
                 None => diagnostic
                     .hint(hint(text, &error))
                     .hints(spellings(text, options))
-                    .hints(advice::name(text).filter(|_| is_last)),
+                    .hints(meant::name(text).filter(|_| is_last)),
             }
         });
         Ok(())

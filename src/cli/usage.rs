@@ -168,30 +168,30 @@ pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic 
 
 /// Refuses a long option with one hyphen: clap would take `-out id` for `-o ut id`.
 pub(super) fn check_hyphens(typed: &[OsString]) -> Result<(), Diagnostic> {
-    let command = args::command();
     let words = typed.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
     let words: Vec<_> = words.collect();
-    for (before, after) in words.iter().zip(&words[1..]) {
-        let name = after.split('=').next().unwrap_or_default();
+    for (before, word) in words.iter().zip(words.iter().skip(1)) {
+        let name = word.split('=').next().unwrap_or_default();
         // The texts of these can begin with a hyphen.
         let is_text = ["-C", "--comment", "--exec"].contains(&&**before);
-        // `-in 5` is `-i -n 5`.
-        let is_short = name.len() < "-abc".len() && !(name == "-in" && words.contains(&"fingerprint".into()));
-        // `-help` is `-h`.
-        if is_text || is_short || name == "-help" || name.starts_with("--") || !name.starts_with('-') {
-            continue;
-        }
-        let long = format!("-{name}");
-        let hint = if command.get_opts().any(|option| option.get_long() == Some(&name[1..])) {
-            format!("write {long}")
-        } else if let Some(hint) = other(&long) {
-            hint.to_owned()
-        } else {
-            continue;
+        // `-in 5` is `-i -n 5`, and `-help` is `-h`.
+        let is_short = match name {
+            "-in" => !words.contains(&"fingerprint".into()),
+            "-help" => true,
+            _ => name.len() < "-abc".len() || name.starts_with("--") || !name.starts_with('-'),
         };
-        return Err(Diagnostic::new(format!("there is no option {name}")).hint(hint));
+        let hint = if is_text || is_short { None } else { two_hyphens(&format!("-{name}")) };
+        if let Some(hint) = hint {
+            return Err(Diagnostic::new(format!("there is no option {name}")).hint(hint));
+        }
     }
     Ok(())
+}
+
+/// Returns a hint about an option that was typed with one hyphen, if it is one with two.
+fn two_hyphens(long: &str) -> Option<String> {
+    let is_ours = args::command().get_opts().any(|option| option.get_long() == long.strip_prefix("--"));
+    if is_ours { Some(format!("write {long}")) } else { other(long).map(str::to_owned) }
 }
 
 /// Returns what to use in place of an option that does not exist.
