@@ -33,7 +33,7 @@ pub(super) const EXAMPLES: [(&str, &str); 8] = [
 const EXIT_STATUS: &str = "\
 Exit status:
   0 all found, 1 a failure, 2 refused before the search, 3 ended by --timeout,
-  128 and its number after a signal, within a second";
+  128 + n ended by signal n, within a second";
 
 const KEPT: &str = "\
 Keys that were found before that are kept. A key that cannot be encrypted within this second is given up \
