@@ -1,12 +1,14 @@
 //! What is said to an agent.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::connection::{Connection, converse};
+use super::connection::{Connection, Next, PATIENCE, converse};
 use super::error::AgentError;
-use super::message::{Answer, Constraints, Request};
+use super::message::{Answer, Constraints, Identity, Request};
 use crate::key::Seed;
 use crate::sys::fill_random;
 use crate::wire;
@@ -15,20 +17,47 @@ use crate::wire;
 const SOCKET: &str = "SSH_AUTH_SOCK";
 
 /// The comment on the key that is added and removed before the search.
-const TRIAL: &str = "a trial of vanity-ed25519";
+pub const TRIAL: &str = "a trial of vanity-ed25519";
+
+/// The name of gpg-agent's socket.
+const GPG_SOCKET: &str = "S.gpg-agent.ssh";
+
+/// How long the trial key lives if nobody removes it.
+const TRIAL_LIFETIME: NonZeroU32 = NonZeroU32::MIN;
 
 /// The agent of this user, and how it holds keys.
 pub struct Agent {
     socket: PathBuf,
     constraints: Constraints,
+    nature: Nature,
+    has_trial: bool,
 }
+
+/// What an agent does when it is asked to remove a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Nature {
+    /// It removes the key.
+    Removing,
+    /// It is gpg-agent: it says that it has removed the key, and keeps it. It writes keys to its disk,
+    /// and asks the user for a passphrase before that.
+    Gpg,
+    /// It has kept a key that it was asked to remove, or says that it has removed one that it never
+    /// had.
+    Doubtful,
+}
+
+/// Keys to add, with their blobs. Those that the agent has not been asked to add are wiped when the
+/// search gives up.
+type Queue = Mutex<VecDeque<(Request, Vec<u8>)>>;
 
 impl Agent {
     /// Finds the agent and checks that it takes keys.
     ///
     /// An agent that is locked answers most requests as an empty one does. So this adds a random
     /// key, as a find will be added, and removes it. That also shows whether the agent takes keys
-    /// at all, and with these constraints.
+    /// at all, and with these constraints. An agent that would keep the random key does not get it:
+    /// only a find shows what it does.
     ///
     /// # Errors
     ///
@@ -38,42 +67,98 @@ impl Agent {
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         fill_random(&mut *seed).map_err(|error| AgentError::Randomness(error.into()))?;
         let seed = Seed::new(*seed);
-        converse(&socket, &|| None, move |connection, _: &dyn Fn(()) -> bool| {
-            try_key(connection, &seed, constraints)
-        })
-        .1?;
-        Ok(Self { socket, constraints })
+        let is_gpg = is_of_gpg(&socket);
+        let (examined, ended) = converse(&socket, Some(PATIENCE), &|| None, move |connection, pass_on| {
+            pass_on(examine(connection, &seed, constraints, is_gpg)?);
+            Ok(())
+        });
+        ended?;
+        let (nature, has_trial) = examined.into_iter().next().ok_or(AgentError::Silent)?;
+        if nature == Nature::Gpg && constraints.lifetime.is_some() {
+            return Err(AgentError::Undying);
+        }
+        Ok(Self { socket, constraints, nature, has_trial })
+    }
+
+    /// Returns what the agent does with keys that it is asked to remove.
+    #[must_use]
+    pub fn nature(&self) -> Nature {
+        self.nature
+    }
+
+    /// Whether the agent still has a key that was added and removed before this search or an earlier
+    /// one.
+    #[must_use]
+    pub fn has_trial(&self) -> bool {
+        self.has_trial
     }
 
     /// Adds keys, each with its comment, over one connection, and checks that the agent lists them.
     /// `until` returns the time at which the last key is added, if the search must end. Returns for
-    /// each key why the agent does not have it, as far as is known. After [`AgentError::Silent`] and
-    /// [`AgentError::Hurried`] the agent can still take a key.
+    /// each key why the agent does not have it, as far as is known. After [`AgentError::Silent`],
+    /// [`AgentError::Hurried`] and [`AgentError::Prompting`] the agent can still take a key.
     pub fn add(
         &self,
         keys: &[(&Seed, &str)],
         until: &dyn Fn() -> Option<Instant>,
     ) -> Vec<Result<(), AgentError>> {
         let request = |(seed, comment): &(&Seed, &str)| {
-            Ok((Request::add(seed, comment, self.constraints)?, wire::blob(&seed.public_key().0)))
+            let blob = wire::blob(&seed.public_key().0).to_vec();
+            Ok((Request::add(seed, comment, self.constraints)?, blob))
         };
-        let requests: Result<Vec<_>, AgentError> = keys.iter().map(request).collect();
+        let requests: Result<VecDeque<_>, AgentError> = keys.iter().map(request).collect();
         let is_over = until().is_some_and(|until| until <= Instant::now());
         let (mut added, ended) = match requests {
             Err(error) => (Vec::new(), Err(error)),
             Ok(_) if is_over => (Vec::new(), Err(AgentError::Hurried)),
-            Ok(requests) => converse(&self.socket, until, move |connection, pass_on| {
-                for (request, blob) in &requests {
-                    if !pass_on(add(connection, request, blob)?) {
-                        break;
-                    }
-                }
-                Ok(())
-            }),
+            Ok(requests) => {
+                let queue = Arc::new(Queue::new(requests));
+                let waiting = Arc::clone(&queue);
+                // It answers when the user has typed a passphrase.
+                let patience = (self.nature != Nature::Gpg).then_some(PATIENCE);
+                let told = converse(&self.socket, patience, until, move |connection, pass_on| {
+                    add_all(connection, &waiting, pass_on)
+                });
+                lock(&queue).clear();
+                told
+            }
         };
-        let error = ended.err().unwrap_or(AgentError::Hurried);
+        let error = match ended {
+            Err(AgentError::Hurried) if self.nature == Nature::Gpg => AgentError::Prompting,
+            Err(error) => error,
+            Ok(()) => AgentError::Hurried,
+        };
         added.resize_with(keys.len(), || Err(error.clone()));
         added
+    }
+}
+
+fn lock(queue: &Queue) -> MutexGuard<'_, VecDeque<(Request, Vec<u8>)>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds the keys that wait, one after the other.
+fn add_all(
+    connection: &mut Connection,
+    waiting: &Queue,
+    pass_on: &dyn Fn(Result<(), AgentError>) -> Next,
+) -> Result<(), AgentError> {
+    loop {
+        let next = lock(waiting).pop_front();
+        let Some((request, blob)) = next else { return Ok(()) };
+        let added = add(connection, request, &blob)?;
+        let is_added = added.is_ok();
+        match pass_on(added) {
+            Next::GoOn => {}
+            Next::End => return Ok(()),
+            // The key is in a file by now, and the search has said that the agent does not have it.
+            Next::GivenUp => {
+                if is_added {
+                    connection.ask(Request::remove(&blob)?)?;
+                }
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -84,7 +169,7 @@ impl Agent {
 /// Returns an error if the agent cannot be asked further.
 fn add(
     connection: &mut Connection,
-    request: &Request,
+    request: Request,
     blob: &[u8],
 ) -> Result<Result<(), AgentError>, AgentError> {
     if connection.ask(request)? != Answer::Success {
@@ -93,7 +178,7 @@ fn add(
             error => Err(error),
         };
     }
-    let is_listed = identities(connection)?.iter().any(|one| one == blob);
+    let is_listed = identities(connection)?.iter().any(|one| one.blob == blob);
     Ok(if is_listed { Ok(()) } else { Err(AgentError::Unlisted) })
 }
 
@@ -104,29 +189,86 @@ fn socket() -> Option<PathBuf> {
     if cfg!(windows) { named.or_else(|| Some(r"\\.\pipe\openssh-ssh-agent".into())) } else { named }
 }
 
+/// Whether the socket is that of gpg-agent. A link to it can have any name.
+fn is_of_gpg(socket: &Path) -> bool {
+    let target = socket.canonicalize();
+    [Some(socket), target.as_deref().ok()].into_iter().flatten().any(|path| path.ends_with(GPG_SOCKET))
+}
+
+/// Finds out what the agent does with keys that it is asked to remove, and whether it takes keys with
+/// these constraints. An agent that would keep the trial key does not get it. Also returns whether the
+/// agent has a trial key in the end.
+fn examine(
+    connection: &mut Connection,
+    seed: &Seed,
+    constraints: Constraints,
+    is_gpg: bool,
+) -> Result<(Nature, bool), AgentError> {
+    let old = trial_keys(connection)?;
+    if is_gpg {
+        return Ok((Nature::Gpg, !old.is_empty()));
+    }
+    let blob = wire::blob(&seed.public_key().0);
+    if connection.ask(Request::remove(&blob)?)? == Answer::Success {
+        // gpg-agent has read the key, at least.
+        let is_gpg = matches!(connection.ask(Request::remove(b"no key")?), Ok(Answer::Failure));
+        return Ok((if is_gpg { Nature::Gpg } else { Nature::Doubtful }, !old.is_empty()));
+    }
+    // Another search may have its trial key there, for a moment.
+    if has_for_long(connection, &old)? {
+        return Ok((Nature::Doubtful, true));
+    }
+    try_key(connection, seed, constraints)?;
+    let has_trial = has_for_long(connection, &[blob.to_vec()])?;
+    Ok((if has_trial { Nature::Doubtful } else { Nature::Removing }, has_trial))
+}
+
+/// Whether the agent has one of these trial keys, and for longer than [`TRIAL_LIFETIME`].
+fn has_for_long(connection: &mut Connection, keys: &[Vec<u8>]) -> Result<bool, AgentError> {
+    let mut has = || Ok::<_, AgentError>(identities(connection)?.iter().any(|one| keys.contains(&one.blob)));
+    if keys.is_empty() || !has()? {
+        return Ok(false);
+    }
+    std::thread::sleep(Duration::from_millis(1000 * u64::from(TRIAL_LIFETIME.get()) + 200));
+    has()
+}
+
+/// Returns the blobs of the trial keys that the agent has.
+fn trial_keys(connection: &mut Connection) -> Result<Vec<Vec<u8>>, AgentError> {
+    let trials = identities(connection)?.into_iter().filter(|one| one.comment == TRIAL.as_bytes());
+    Ok(trials.map(|one| one.blob).collect())
+}
+
 /// Adds a key with the constraints, and removes it.
 fn try_key(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> Result<(), AgentError> {
+    let Constraints { lifetime, confirm } = constraints;
     // If this process is killed before it removes the key, the key is gone after a second.
-    let short = Constraints { lifetime: Some(NonZeroU32::MIN), ..constraints };
-    if takes(connection, seed, short)? {
+    let short = Constraints { lifetime: Some(TRIAL_LIFETIME), confirm: false };
+    if takes(connection, seed, Constraints { confirm, ..short })? {
         return Ok(());
     }
-    // The agent of Windows takes no constraints.
-    let takes_lasting = takes(connection, seed, Constraints::default())?;
-    match (takes_lasting, constraints.is_empty()) {
-        (true, true) => Ok(()),
-        (true, false) if constraints.lifetime.is_none() && takes(connection, seed, constraints)? => Ok(()),
-        (true, false) => Err(AgentError::Unconstrained),
-        (false, _) => Err(refusal(connection)),
+    if confirm && takes(connection, seed, short)? {
+        return Err(AgentError::Unconstrained { lifetime: false, confirm });
+    }
+    // The agents of Windows and of PuTTY take no lifetime.
+    if confirm && takes(connection, seed, Constraints { lifetime: None, confirm })? {
+        return match lifetime {
+            None => Ok(()),
+            Some(_) => Err(AgentError::Unconstrained { lifetime: true, confirm: false }),
+        };
+    }
+    match takes(connection, seed, Constraints::default())? {
+        true if constraints.is_empty() => Ok(()),
+        true => Err(AgentError::Unconstrained { lifetime: lifetime.is_some(), confirm }),
+        false => Err(refusal(connection)),
     }
 }
 
 /// Whether the agent takes a key with these constraints. Removes the key.
 fn takes(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> Result<bool, AgentError> {
-    let is_taken = connection.ask(&Request::add(seed, TRIAL, constraints)?)? == Answer::Success;
+    let is_taken = connection.ask(Request::add(seed, TRIAL, constraints)?)? == Answer::Success;
     if is_taken {
-        // An agent that removes no keys still takes finds.
-        connection.ask(&Request::remove(&seed.public_key())?)?;
+        connection.ask(Request::remove(&wire::blob(&seed.public_key().0))?)?;
     }
     Ok(is_taken)
 }
@@ -134,16 +276,16 @@ fn takes(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> 
 /// Returns why the agent refuses a key.
 fn refusal(connection: &mut Connection) -> AgentError {
     match identities(connection) {
-        Ok(blobs) if blobs.is_empty() => AgentError::TakesNone,
+        Ok(identities) if identities.is_empty() => AgentError::TakesNone,
         Ok(_) => AgentError::Refused,
         Err(error) => error,
     }
 }
 
-/// Returns the blobs of the keys that the agent has.
-fn identities(connection: &mut Connection) -> Result<Vec<Vec<u8>>, AgentError> {
-    match connection.ask(&Request::identities()?)? {
-        Answer::Identities(blobs) => Ok(blobs),
+/// Returns the keys that the agent has.
+fn identities(connection: &mut Connection) -> Result<Vec<Identity>, AgentError> {
+    match connection.ask(Request::identities()?)? {
+        Answer::Identities(identities) => Ok(identities),
         Answer::Failure => Ok(Vec::new()),
         Answer::Success => Err(AgentError::NoAnswer),
     }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use super::error::AgentError;
 use super::message::{Answer, Request};
 
-/// The longest time until the next answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest time until the next answer of an agent that asks nobody.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest time until the next answer when the search must end. Until its keys are in files,
 /// they are in memory alone.
@@ -41,7 +41,10 @@ pub(super) struct Connection(Stream);
 impl Connection {
     #[cfg(unix)]
     fn open(socket: &Path) -> io::Result<Self> {
-        Stream::connect(socket).map(Self)
+        let stream = Stream::connect(socket)?;
+        // A request that nobody reads does not stay in memory.
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self(stream))
     }
 
     #[cfg(not(unix))]
@@ -54,8 +57,8 @@ impl Connection {
         options.open(socket).map(Self)
     }
 
-    /// Sends a request and returns the answer.
-    pub(super) fn ask(&mut self, request: &Request) -> Result<Answer, AgentError> {
+    /// Sends a request, wipes it and returns the answer.
+    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, AgentError> {
         self.exchange(request)
             .map_err(|error| AgentError::Broken(error.into()))?
             .ok_or(AgentError::NoAnswer)
@@ -63,9 +66,11 @@ impl Connection {
     }
 
     /// Returns the body of the answer, or `None` if it is too long for one.
-    fn exchange(&mut self, request: &Request) -> io::Result<Option<Vec<u8>>> {
+    fn exchange(&mut self, request: Request) -> io::Result<Option<Vec<u8>>> {
         self.0.write_all(request.bytes())?;
         self.0.flush()?;
+        // The agent can take as long as it wants to.
+        drop(request);
         let mut length = [0; 4];
         self.0.read_exact(&mut length)?;
         let length = u32::from_be_bytes(length) as usize;
@@ -84,14 +89,24 @@ enum Told<T> {
     End(Result<(), AgentError>),
 }
 
+/// What the thread that talks does after it has passed a result on.
+#[derive(PartialEq, Eq)]
+pub(super) enum Next {
+    GoOn,
+    End,
+    /// Nobody has received the result.
+    GivenUp,
+}
+
 /// Opens a connection, and returns the results that `talk` passes on, and how it ended. Gives up when
-/// no result came for [`PATIENCE`]. If the search must end, gives up when none came for [`HASTE`],
-/// and ends the talk at the time of `until`: then passing a result on returns false. What was sent
-/// until then can still have its effect.
+/// no result came for `patience`, if there is such a limit. If the search must end, gives up when none
+/// came for [`HASTE`], and ends the talk at the time of `until`. What was sent until then can still
+/// have its effect.
 pub(super) fn converse<T: Send + 'static>(
     socket: &Path,
+    patience: Option<Duration>,
     until: &dyn Fn() -> Option<Instant>,
-    talk: impl FnOnce(&mut Connection, &dyn Fn(T) -> bool) -> Result<(), AgentError> + Send + 'static,
+    talk: impl FnOnce(&mut Connection, &dyn Fn(T) -> Next) -> Result<(), AgentError> + Send + 'static,
 ) -> (Vec<T>, Result<(), AgentError>) {
     let (sender, receiver) = channel();
     let path = socket.to_owned();
@@ -99,7 +114,11 @@ pub(super) fn converse<T: Send + 'static>(
     let must_stop = Arc::clone(&is_over);
     let thread = move || {
         let opened = Connection::open(&path).map_err(|error| AgentError::Unreachable(path, error.into()));
-        let pass_on = |result| sender.send(Told::Result(result)).is_ok() && !must_stop.load(Relaxed);
+        let pass_on = |result| match sender.send(Told::Result(result)) {
+            Err(_) => Next::GivenUp,
+            Ok(()) if must_stop.load(Relaxed) => Next::End,
+            Ok(()) => Next::GoOn,
+        };
         // Nobody receives it any more if the time is over.
         let ended = opened.and_then(|mut connection| talk(&mut connection, &pass_on));
         let _ = sender.send(Told::End(ended));
@@ -127,9 +146,13 @@ pub(super) fn converse<T: Send + 'static>(
                     break Err(AgentError::Hurried);
                 }
             }
-            None if silence >= PATIENCE => break Err(AgentError::Silent),
+            None if patience.is_some_and(|patience| silence >= patience) => break Err(AgentError::Silent),
             None => {}
         }
     };
+    results.extend(receiver.try_iter().filter_map(|told| match told {
+        Told::Result(result) => Some(result),
+        Told::End(_) => None,
+    }));
     (results, ended)
 }

@@ -22,6 +22,8 @@ pub enum AgentError {
     Silent,
     /// The agent has not answered when the search had to end.
     Hurried,
+    /// gpg-agent still waits for its user when the search had to end.
+    Prompting,
     /// The connection ended before the answer, because of this error of the operating system.
     Broken(Arc<io::Error>),
     /// The answer is not one of the protocol.
@@ -31,8 +33,11 @@ pub enum AgentError {
     TakesNone,
     /// The agent takes no such key.
     Refused,
-    /// The agent takes keys, but not with a lifetime or a confirmation.
-    Unconstrained,
+    /// The agent takes keys, but not with a lifetime, or not with a confirmation, as they were asked
+    /// for.
+    Unconstrained { lifetime: bool, confirm: bool },
+    /// The agent is gpg-agent, which never drops a key.
+    Undying,
     /// The agent reported success, but does not list the key.
     Unlisted,
     /// The operating system's random generator failed.
@@ -51,11 +56,19 @@ impl AgentError {
             Self::TakesNone => Some(
                 "if it is locked, ssh-add -X unlocks it; if not, SSH_AUTH_SOCK must name an agent that takes keys",
             ),
-            Self::Unconstrained => Some("leave out --lifetime and --confirm, or use the agent of OpenSSH"),
+            Self::Unconstrained { lifetime: true, confirm: true } => {
+                Some("leave out --lifetime and --confirm, or use the agent of OpenSSH")
+            }
+            Self::Unconstrained { confirm: true, .. } => {
+                Some("leave out --confirm, or use the agent of OpenSSH")
+            }
+            Self::Unconstrained { .. } | Self::Undying => {
+                Some("leave out --lifetime, or use the agent of OpenSSH")
+            }
             Self::Broken(_) | Self::NoAnswer | Self::Refused | Self::Unlisted => {
                 Some("SSH_AUTH_SOCK must name an agent that takes keys, such as that of OpenSSH")
             }
-            Self::Randomness(_) => None,
+            Self::Prompting | Self::Randomness(_) => None,
         }
     }
 }
@@ -69,6 +82,9 @@ impl fmt::Display for AgentError {
             }
             Self::Silent => f.write_str("the agent does not answer (the longest wait is 5 s)"),
             Self::Hurried => f.write_str("the agent did not answer before the search had to end"),
+            Self::Prompting => f.write_str(
+                "gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer",
+            ),
             Self::Broken(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 f.write_str("the agent closed the connection")
             }
@@ -76,7 +92,16 @@ impl fmt::Display for AgentError {
             Self::NoAnswer => f.write_str("the answer is not that of an agent"),
             Self::TakesNone => f.write_str("the agent takes no key and lists none; it may be locked"),
             Self::Refused => f.write_str("the agent refuses the key"),
-            Self::Unconstrained => f.write_str("the agent takes no keys with a lifetime or a confirmation"),
+            Self::Unconstrained { lifetime, confirm } => write!(
+                f,
+                "the agent takes no keys with {}",
+                match (lifetime, confirm) {
+                    (true, true) => "a lifetime or a confirmation",
+                    (false, true) => "a confirmation",
+                    (_, false) => "a lifetime",
+                }
+            ),
+            Self::Undying => f.write_str("gpg-agent does not drop a key after a lifetime"),
             Self::Unlisted => f.write_str("the agent does not list the key that it took"),
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
         }

@@ -54,8 +54,15 @@ pub(super) struct Request(Zeroizing<Vec<u8>>);
 pub(super) enum Answer {
     Success,
     Failure,
-    /// The blobs of the keys that the agent has.
-    Identities(Vec<Vec<u8>>),
+    /// The keys that the agent has.
+    Identities(Vec<Identity>),
+}
+
+/// A key that the agent has.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Identity {
+    pub(super) blob: Vec<u8>,
+    pub(super) comment: Vec<u8>,
 }
 
 impl Request {
@@ -87,10 +94,11 @@ impl Request {
         })
     }
 
-    pub(super) fn remove(public_key: &PublicKey) -> Result<Self, AgentError> {
+    /// Removes the key of this blob.
+    pub(super) fn remove(blob: &[u8]) -> Result<Self, AgentError> {
         Self::write(0, |body| {
             REMOVE_IDENTITY.encode(body)?;
-            wire::blob(&public_key.0)[..].encode(body)
+            blob.encode(body)
         })
     }
 
@@ -123,12 +131,11 @@ impl Answer {
                 SUCCESS => Some(Self::Success),
                 FAILURE => Some(Self::Failure),
                 IDENTITIES_ANSWER => {
-                    let mut blobs = Vec::new();
+                    let mut identities = Vec::new();
                     for _ in 0..u32::decode(rest)? {
-                        blobs.push(Vec::decode(rest)?);
-                        let _comment: Vec<u8> = Vec::decode(rest)?;
+                        identities.push(Identity { blob: Vec::decode(rest)?, comment: Vec::decode(rest)? });
                     }
-                    Some(Self::Identities(blobs))
+                    Some(Self::Identities(identities))
                 }
                 _ => None,
             })
@@ -161,7 +168,7 @@ mod tests {
             assert_eq!(request.bytes()[4..], wanted);
         }
         assert_eq!(Request::identities().unwrap().bytes(), b"\x00\x00\x00\x01\x0b");
-        let remove = Request::remove(&PublicKey(public_key)).unwrap();
+        let remove = Request::remove(&wire::blob(&public_key)).unwrap();
         assert_eq!(remove.bytes()[..9], *b"\x00\x00\x00\x38\x12\x00\x00\x00\x33");
         assert_eq!(remove.bytes()[9..], wire::blob(&public_key));
     }
@@ -181,7 +188,8 @@ mod tests {
         assert_eq!(read(&[5]), Some(Answer::Failure));
         assert_eq!(read(b"\x0c\x00\x00\x00\x00"), Some(Answer::Identities(Vec::new())));
         let two = b"\x0c\x00\x00\x00\x02\x00\x00\x00\x01a\x00\x00\x00\x00\x00\x00\x00\x02bc\x00\x00\x00\x01d";
-        assert_eq!(read(two), Some(Answer::Identities(vec![b"a".to_vec(), b"bc".to_vec()])));
+        let identity = |blob: &[u8], comment: &[u8]| Identity { blob: blob.into(), comment: comment.into() };
+        assert_eq!(read(two), Some(Answer::Identities(vec![identity(b"a", b""), identity(b"bc", b"d")])));
         for wrong in [&b""[..], b"\x0e", b"\x0c", b"\x0c\xff\xff\xff\xff", &two[..two.len() - 1]] {
             assert_eq!(read(wrong), None, "{wrong:?}");
         }

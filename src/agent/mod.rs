@@ -9,6 +9,6 @@ mod connection;
 mod error;
 mod message;
 
-pub use client::Agent;
+pub use client::{Agent, Nature, TRIAL};
 pub use error::AgentError;
 pub use message::Constraints;

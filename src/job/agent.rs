@@ -1,7 +1,8 @@
 //! Gives finds to the agent.
 //!
-//! Before the search the agent takes and drops a random key, and a directory is tried for the keys
-//! that the agent does not take in the end. So a find is lost only if both fail later.
+//! Before the search the agent takes and drops a random key, if it drops keys, and a directory is
+//! tried for the keys that the agent does not take in the end. So a find is lost only if both fail
+//! later.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -9,12 +10,28 @@ use std::time::{Duration, Instant};
 use super::error::{JobError, diagnostic};
 use super::reporter::Added;
 use super::rescue::Rescue;
-use crate::agent::{Agent, AgentError, Constraints};
+use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
+use crate::notice::Notice;
 use crate::plan::Diagnostic;
 use crate::store::{Demands, Destination, NewPair};
 
 /// How long finds still go to the agent when the search must end. The others go to files.
 const HASTE: Duration = Duration::from_millis(250);
+
+/// What people must know about gpg-agent.
+const IS_GPG: &str = "gpg-agent writes keys to its disk and removes none; \
+    it asks for a passphrase for each key, and the search waits for the answer";
+
+/// What people must know about an agent that was not tried.
+const IS_DOUBTFUL: &str =
+    "the agent may keep keys that it is asked to remove, so only the found key shows whether it takes one";
+
+/// What people must know about a key that no file holds.
+const IS_ALONE: &str = "only the agent has the private key; --output also writes it to a file";
+
+/// What people must know about a confirmation. Nobody but the agent sees its environment.
+const ASKPASS: &str = "the agent asks by the program that SSH_ASKPASS named when the agent was started; \
+    without such a program it refuses every use of the key";
 
 /// The agent that gets the finds.
 pub(super) struct OpenAgent {
@@ -34,17 +51,20 @@ pub(super) struct AgentLog {
 }
 
 impl OpenAgent {
-    /// Checks that the agent takes keys, and that the keys that it does not take have a place.
+    /// Checks that the agent takes keys, and that the keys that it does not take have a place. Also
+    /// returns what people must know about the agent.
     pub(super) fn open(
         constraints: Constraints,
         destination: &Destination,
         demands: Demands,
-    ) -> Result<Self, Diagnostic> {
+    ) -> Result<(Self, Vec<Notice>), Diagnostic> {
         let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
-        if *destination == Destination::Stream {
+        let is_alone = *destination == Destination::Stream;
+        if is_alone {
             Rescue::new().check(demands)?;
         }
-        Ok(Self { agent })
+        let notices = notices(&agent, constraints, is_alone);
+        Ok((Self { agent }, notices))
     }
 
     /// Adds finds to the agent. Returns for each whether it took it.
@@ -70,12 +90,34 @@ impl OpenAgent {
         };
         for error in added.iter().filter_map(|one| one.as_ref().err()) {
             log.not_added += 1;
-            if matches!(error, AgentError::Silent | AgentError::Hurried) {
+            if matches!(error, AgentError::Silent | AgentError::Hurried | AgentError::Prompting) {
                 log.silent = Some(error.clone());
             }
         }
         added
     }
+}
+
+/// Returns what people must know about an agent that gets keys, and gets them alone.
+fn notices(agent: &Agent, constraints: Constraints, is_alone: bool) -> Vec<Notice> {
+    let about = match agent.nature() {
+        Nature::Gpg => Some(Notice::note(IS_GPG)),
+        Nature::Doubtful => Some(Notice::note(IS_DOUBTFUL)),
+        _ => None,
+    };
+    let is_gpg = agent.nature() == Nature::Gpg;
+    let left = agent.has_trial().then(|| {
+        let how = if is_gpg {
+            "gpg-connect-agent 'DELETE_KEY --force KEYGRIP' /bye removes a key whose keygrip is in the list of \
+             gpg-connect-agent 'KEYINFO --ssh-list --ssh-fpr=sha256' /bye"
+        } else {
+            "ssh-add -d FILE removes the key whose line of ssh-add -L is in FILE"
+        };
+        Notice::warning(format!("the agent has kept a key named '{TRIAL}'; {how}"))
+    });
+    let asks = (constraints.confirm && !is_gpg).then(|| Notice::note(ASKPASS));
+    let alone = is_alone.then(|| Notice::note(IS_ALONE));
+    [about, left, asks, alone].into_iter().flatten().collect()
 }
 
 /// Returns the error at the end of a search of which the agent did not take this number of keys.

@@ -20,10 +20,6 @@ use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
 use crate::search::{Measure, Quota, Stop, max_threads};
 use crate::store::{Demands, Destination};
 
-/// What people must know about a key that no file holds.
-const IN_MEMORY: &str =
-    "the private key is only in the memory of the agent; --output also writes it to a file";
-
 /// A search that is ready to begin.
 pub struct PreparedSearch {
     /// The patterns to search for; none if every key exists already.
@@ -70,10 +66,11 @@ impl PreparedSearch {
             exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
         }
         let demands = Demands { text: longest_comment.len(), allow_exposed: keys.allow_exposed };
-        let agent =
-            keys.agent.map(|constraints| OpenAgent::open(constraints, destination, demands)).transpose()?;
-        if keys.is_agent_alone() {
-            notices.push(Notice::note(IN_MEMORY));
+        let mut agent = None;
+        if let Some(constraints) = keys.agent {
+            let (opened, about) = OpenAgent::open(constraints, destination, demands)?;
+            notices.extend(about);
+            agent = Some(opened);
         }
         let new_directory = missing_directory(destination);
         destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -15,10 +15,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    LEDGER, Ran, at_once, body, check_pair, check_secret, comment, full_pipe, is_timed, names, objects,
-    of_type, program, run, start, succeed, text, wait_until,
+    LEDGER, NEVER, Ran, at_once, body, check_pair, check_secret, comment, full_pipe, is_timed, names,
+    objects, of_type, program, run, start, succeed, text, wait_until,
 };
-use crate::ssh_agent::{ADD, ADD_CONSTRAINED, Agent, FAILURE, LIST, Reply, SUCCESS, imitate};
+use crate::ssh_agent::{
+    ADD, ADD_CONSTRAINED, ADDED_KEY, Agent, FAILURE, GpgAgent, LIST, REMOVE, Reply, SUCCESS, TRIAL, imitate,
+    imitate_whole,
+};
 use crate::sshd::Server;
 use crate::{json, require};
 
@@ -204,9 +207,6 @@ fn a_locked_agent_is_refused_before_the_search() {
     assert_eq!(agent.lines().lines().count(), 2);
 }
 
-/// The trial before the search takes two messages: a key is added and removed.
-const TRIAL: usize = 2;
-
 fn is_add(message: u8) -> bool {
     [ADD, ADD_CONSTRAINED].contains(&message)
 }
@@ -238,7 +238,9 @@ fn a_key_that_the_agent_does_not_take_is_in_a_file() {
             (count >= TRIAL && is_add(message)).then(|| FAILURE.into())
         }),
         ("the agent closed the connection", |count, _| (count >= TRIAL).then_some(Reply::Close)),
-        ("the agent closed the connection", |_, message| (message == LIST).then_some(Reply::Close)),
+        ("the agent closed the connection", |count, message| {
+            (count >= TRIAL && message == LIST).then_some(Reply::Close)
+        }),
         ("the answer is not that of an agent", |count, _| {
             (count >= TRIAL).then(|| Reply::Answer(b"HTTP/1.1 400 Bad Request".to_vec()))
         }),
@@ -353,15 +355,43 @@ fn an_unusable_agent_is_refused_before_the_search() {
         .push(vec![0; 51]);
     assert!(refused(&place, &["-o", "id_x"]).starts_with("error: the agent refuses the key\n"));
 
-    let place = Place::new();
-    imitate(&place.socket(), |_, message| (message == ADD_CONSTRAINED).then(|| FAILURE.into()));
-    for option in [&["--confirm"][..], &["--lifetime", "1h"]] {
-        let message = refused(&place, option);
-        assert!(message.starts_with("error: the agent takes no keys with a lifetime"), "{message}");
+    // Agents that refuse a lifetime, a confirmation or both, and what they then refuse of three requests.
+    let requests = [&["--lifetime", "1h"][..], &["--confirm"], &["--confirm", "--lifetime", "1h"]];
+    let whats = ["a lifetime", "a confirmation", "a lifetime or a confirmation"];
+    for (lifetime, confirm, refusals) in [
+        (true, false, [Some(0), None, Some(0)]),
+        (false, true, [None, Some(1), Some(1)]),
+        (true, true, [Some(0), Some(1), Some(2)]),
+    ] {
+        let place = Place::new();
+        imitate_whole(&place.socket(), move |_, message| {
+            // The constraints follow the key and its comment.
+            let constraints = message.get(ADDED_KEY..).filter(|_| message[0] == ADD_CONSTRAINED)?;
+            let length = u32::from_be_bytes(constraints[..4].try_into().unwrap()) as usize;
+            let constraints = &constraints[4 + length..];
+            let is_refused = lifetime && constraints[0] == 1 || confirm && constraints.ends_with(&[2]);
+            is_refused.then(|| FAILURE.into())
+        });
+        for (request, refusal) in requests.into_iter().zip(refusals) {
+            match refusal {
+                None => drop(succeed(place.program(&["--agent", "-q", "ab"]).args(request))),
+                Some(what) => {
+                    let options = requests[what].iter().filter(|word| word.starts_with('-'));
+                    let mut options: Vec<&str> = options.copied().collect();
+                    options.sort_by_key(|option| *option == "--confirm");
+                    let message = format!(
+                        "error: the agent takes no keys with {}\nhint: leave out {}, or use the agent of OpenSSH\n",
+                        whats[what],
+                        options.join(" and ")
+                    );
+                    assert_eq!(refused(&place, request), message);
+                }
+            }
+        }
+        // Without constraints it is as good as any other.
+        succeed(&mut place.program(&["--agent", "ab"]));
+        assert_eq!(names(&place.work()), [""; 0]);
     }
-    // Without constraints it is as good as any other.
-    succeed(&mut place.program(&["--agent", "ab"]));
-    assert_eq!(names(&place.work()), [""; 0]);
 
     for reply in [|| Reply::Close, || Reply::Answer(b"HTTP".to_vec()), || Reply::Answer(Vec::new())] {
         let place = Place::new();
@@ -484,5 +514,129 @@ fn a_find_that_a_silent_agent_has_is_in_a_file_after_a_signal_or_the_timeout() {
             check_pair(&place.work().join(&file));
             assert!(ran.stderr.contains(&format!("the key is kept in ./{file}\n")), "{}", ran.stderr);
         }
+    }
+}
+
+/// gpg-agent answers success to a removal and removes nothing. It is known by its socket, whatever the
+/// name, and gets no key but those that were found.
+#[test]
+fn gpg_agent_gets_the_finds_and_nothing_else() {
+    let place = Place::new();
+    let Some(agent) = GpgAgent::start(place.directory.path().join("gpg")) else { return };
+    agent.answer();
+    let tunnel = place.directory.path().join("tunnel");
+    forward(&tunnel, &agent.socket);
+    std::os::unix::fs::symlink(&agent.socket, place.socket()).unwrap();
+    for (number, socket) in [&agent.socket, &place.socket(), &tunnel].into_iter().enumerate() {
+        let ran = succeed(place.program(&["--agent", "ab"]).env("SSH_AUTH_SOCK", socket));
+        assert_eq!(agent.keys(), number + 1, "{ran:?}");
+        let known = "note: gpg-agent writes keys to its disk and removes none; ";
+        assert!(ran.stderr.starts_with(known), "{}", ran.stderr);
+        let alone = "\nnote: only the agent has the private key; --output also writes it to a file\n";
+        assert!(ran.stderr.contains(alone) && !ran.stderr.contains("memory"), "{}", ran.stderr);
+        let mut refused = place.program(&["--agent", "--lifetime", "1h", "ab"]);
+        let refused = run(refused.env("SSH_AUTH_SOCK", socket));
+        let message = "error: gpg-agent does not drop a key after a lifetime\n\
+             hint: leave out --lifetime, or use the agent of OpenSSH\n";
+        assert_eq!((refused.status, refused.stderr.as_str()), (Some(2), message));
+    }
+    assert_eq!((agent.keys(), names(&place.work()).len()), (3, 0));
+}
+
+/// Passes what comes to a socket on to another one, as ssh does with the agent of another machine.
+fn forward(from: &Path, to: &Path) {
+    let (listener, to) = (UnixListener::bind(from).unwrap(), to.to_owned());
+    std::thread::spawn(move || {
+        for near in listener.incoming() {
+            let (near, far) = (near.unwrap(), UnixStream::connect(&to).unwrap());
+            for (mut from, mut to) in [(near.try_clone(), far.try_clone()), (Ok(far), Ok(near))]
+                .map(|(a, b)| (a.unwrap(), b.unwrap()))
+            {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(std::net::Shutdown::Write);
+                });
+            }
+        }
+    });
+}
+
+/// The user of gpg-agent takes longer for an answer than other agents may. Only a signal ends that.
+#[test]
+fn the_search_waits_for_the_user_of_gpg_agent() {
+    let place = Place::new();
+    let Some(agent) = GpgAgent::start(place.directory.path().join("gpg")) else { return };
+    let mut search = place.program(&["--agent", "ab"]);
+    search.env("SSH_AUTH_SOCK", &agent.socket).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut searches = [start(&mut search), start(&mut search)];
+    std::thread::sleep(Duration::from_millis(5500));
+    assert!(searches.iter_mut().all(|search| search.try_wait().unwrap().is_none()));
+    let [waiting, ended] = searches;
+    kill_process(Pid::from_child(&ended), Signal::TERM).unwrap();
+    let ran = ended.end();
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let message =
+        "error: gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer; ";
+    assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    assert_eq!(names(&place.work()).len(), 2);
+    agent.answer();
+    let ran = waiting.end();
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("\nprivate key in the agent\n"), "{}", ran.stderr);
+}
+
+/// An agent that says that it removes keys, and one that refuses to.
+#[test]
+fn at_most_one_trial_key_stays_in_an_agent() {
+    for (reply, trials) in [(SUCCESS, 0), (FAILURE, 1)] {
+        let place = Place::new();
+        let keys = imitate(&place.socket(), move |_, message| (message == REMOVE).then(|| reply.into()));
+        for found in 1..=2 {
+            let ran = succeed(&mut place.program(&["--agent", "ab"]));
+            assert_eq!(keys.lock().unwrap().len(), trials + found, "{ran:?}");
+            assert!(
+                ran.stderr.contains("note: the agent may keep keys that it is asked to remove"),
+                "{}",
+                ran.stderr
+            );
+            let how = "warning: the agent has kept a key named 'a trial of vanity-ed25519'; ssh-add -d FILE ";
+            assert_eq!(ran.stderr.contains(how), trials == 1, "{}", ran.stderr);
+        }
+    }
+}
+
+/// What the search has given up does not appear in the agent later.
+#[test]
+fn a_key_that_the_agent_takes_too_late_is_removed_again() {
+    let place = Place::new();
+    let (heard, messages) = std::sync::mpsc::channel();
+    let keys = imitate(&place.socket(), move |count, message| {
+        if count == TRIAL {
+            std::thread::sleep(Duration::from_secs(6));
+        }
+        if count >= TRIAL {
+            heard.send(message).unwrap();
+        }
+        None
+    });
+    let mut search = place.program(&["--agent", "-q", "-t", "1", "--however-long", "ab", NEVER]);
+    let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let messages = [(); 3].map(|()| messages.recv_timeout(Duration::from_secs(60)).unwrap());
+    assert_eq!(messages, [ADD, LIST, REMOVE]);
+    wait_until("the key is removed", || keys.lock().unwrap().is_empty());
+    assert_eq!(names(&place.work()).len(), 2);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.end().status, Some(143));
+}
+
+#[test]
+fn a_confirmation_needs_a_program_that_asks() {
+    let place = Place::new();
+    let Some(_agent) = place.agent() else { return };
+    let note = "note: the agent asks by the program that SSH_ASKPASS named when the agent was started; \
+                without such a program it refuses every use of the key\n";
+    for (args, is_noted) in [(&["--agent", "--confirm", "ab"][..], true), (&["--agent", "ab"], false)] {
+        let ran = succeed(&mut place.program(args));
+        assert_eq!(ran.stderr.contains(note), is_noted, "{}", ran.stderr);
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use crate::{program, putty, remains, require};
+use crate::{program, putty, remains, require, ssh_agent};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{NEVER, PROGRAM, Running, at_once, command, is_root, objects, of_type, program, seed, text};
@@ -46,8 +46,9 @@ fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Pat
         "-d",
     ];
     let mut search = program(&common);
-    search.env("VANITY_WITHOUT", without);
-    let mut child = program::start(search.arg(directory).args(args).stdout(Stdio::piped()));
+    search.env("VANITY_WITHOUT", without).env("SSH_AUTH_SOCK", directory.with_file_name("agent"));
+    let mut child =
+        program::start(search.arg(directory).args(args).stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
     while lines.matches("\"type\":\"found\"").count() < keys {
@@ -94,6 +95,26 @@ fn nothing_is_left_of_a_reported_batch() {
         }
         check_memory(child, needles, args);
     }
+}
+
+/// Agents that fall silent: when they get their first key, when they list it, and in the middle.
+#[test]
+fn nothing_is_left_of_keys_that_a_silent_agent_has() {
+    if !is_root() {
+        return;
+    }
+    at_once([0, 1, 7], |after| {
+        let directory = TempDir::new().unwrap();
+        let fault = move |count, _| (count >= ssh_agent::TRIAL + after).then_some(ssh_agent::Reply::Hang);
+        ssh_agent::imitate(&directory.path().join("agent"), fault);
+        let (child, files) = batch_that_goes_on(KEYS, &["--agent"], "", &directory.path().join("keys"));
+        let mut needles = Needles::default();
+        for (number, file) in files.iter().enumerate() {
+            let private = fs::read_to_string(file).unwrap();
+            needles.add_seed(&seed(&private).map(|byte| byte ^ masked(&[0])[0]), number);
+        }
+        check_memory(child, needles, &["--agent"]);
+    });
 }
 
 const PASSPHRASE: &str = "correct horse";

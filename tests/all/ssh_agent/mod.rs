@@ -2,13 +2,16 @@
 
 #![cfg(unix)]
 
+use std::collections::HashMap;
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::program::{Ran, Running, command, run, start, succeed};
+use crate::program::{Ran, Running, command, run, start, succeed, wait_until};
 use crate::require;
 
 /// The messages of the protocol.
@@ -18,6 +21,13 @@ pub const LIST: u8 = 11;
 pub const ADD: u8 = 17;
 pub const REMOVE: u8 = 18;
 pub const ADD_CONSTRAINED: u8 = 25;
+
+/// The trial before the search takes five messages: keys are listed, one that is not there is removed,
+/// a key is added and removed, and keys are listed again.
+pub const TRIAL: usize = 5;
+
+/// The bytes of a message that adds a key, up to its comment.
+pub const ADDED_KEY: usize = 1 + 4 + 11 + 4 + 32 + 4 + 64;
 
 /// A real agent. It ends when this value is dropped.
 pub struct Agent {
@@ -63,6 +73,54 @@ impl Agent {
     }
 }
 
+/// A real gpg-agent. It ends when this value is dropped.
+pub struct GpgAgent {
+    pub home: PathBuf,
+    pub socket: PathBuf,
+    _child: Running,
+}
+
+impl GpgAgent {
+    /// Starts a gpg-agent in a new directory. It asks for passphrases by a program that answers when
+    /// [`Self::answer`] has been called. Returns `None` without the tool.
+    pub fn start(home: PathBuf) -> Option<Self> {
+        let gpg_agent = require::tool("gpg-agent")?;
+        fs::create_dir(&home).unwrap();
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+        let (pinentry, answer) = (home.join("pinentry"), home.join("answer"));
+        let lines = format!(
+            "#!/bin/sh\necho OK\nwhile read -r line; do case $line in\n\
+             GETPIN*) until [ -e '{}' ]; do sleep 0.05; done; printf 'S PIN_REPEATED\\nD word\\nOK\\n';;\n\
+             BYE*) echo OK; exit;;\n*) echo OK;;\nesac; done\n",
+            answer.display()
+        );
+        fs::write(&pinentry, lines).unwrap();
+        fs::set_permissions(&pinentry, fs::Permissions::from_mode(0o700)).unwrap();
+        let mut command = Command::new(gpg_agent);
+        command.arg("--homedir").arg(&home).arg("--pinentry-program").arg(&pinentry);
+        command.args(["--no-detach", "--daemon", "--enable-ssh-support", "--disable-scdaemon"]);
+        command
+            .args(["--s2k-count", "65536"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = start(&mut command);
+        let socket = home.join("S.gpg-agent.ssh");
+        wait_until("gpg-agent listens", || UnixStream::connect(&socket).is_ok());
+        Some(Self { home, socket, _child: child })
+    }
+
+    /// Answers the questions for passphrases, those that are open and all others.
+    pub fn answer(&self) {
+        fs::write(self.home.join("answer"), "").unwrap();
+    }
+
+    /// Returns the number of private keys on its disk.
+    pub fn keys(&self) -> usize {
+        fs::read_dir(self.home.join("private-keys-v1.d")).map_or(0, Iterator::count)
+    }
+}
+
 /// What an imitation does after it has read a message.
 pub enum Reply {
     /// It answers with this body.
@@ -85,16 +143,21 @@ pub type Keys = Arc<Mutex<Vec<Vec<u8>>>>;
 /// An agent that holds the keys as a real one does, except where `fault` replies instead. `fault`
 /// gets the number of messages before this one, and the message. The thread ends with the tests.
 pub fn imitate(socket: &Path, fault: impl Fn(usize, u8) -> Option<Reply> + Send + 'static) -> Keys {
+    imitate_whole(socket, move |count, message| fault(count, message[0]))
+}
+
+/// An agent as that of [`imitate`], whose `fault` gets the whole message.
+pub fn imitate_whole(socket: &Path, fault: impl Fn(usize, &[u8]) -> Option<Reply> + Send + 'static) -> Keys {
     let listener = UnixListener::bind(socket).unwrap();
     let keys = Keys::default();
     let held = Arc::clone(&keys);
     std::thread::spawn(move || {
-        let mut count = 0;
+        let (mut count, mut comments) = (0, HashMap::new());
         let mut hanging = Vec::new();
         for connection in listener.incoming() {
             let mut connection = connection.unwrap();
             while let Some(message) = read(&mut connection) {
-                let reply = fault(count, message[0]).unwrap_or_else(|| answer(&message, &held));
+                let reply = fault(count, &message).unwrap_or_else(|| answer(&message, &held, &mut comments));
                 count += 1;
                 match reply {
                     Reply::Answer(body) => {
@@ -123,16 +186,25 @@ fn read(connection: &mut UnixStream) -> Option<Vec<u8>> {
 }
 
 /// Returns the answer of an agent that does what it is asked.
-fn answer(message: &[u8], keys: &Keys) -> Reply {
+fn answer(message: &[u8], keys: &Keys, comments: &mut HashMap<Vec<u8>, Vec<u8>>) -> Reply {
     let mut keys = keys.lock().unwrap();
     match message[0] {
         // The algorithm and the public key of an added key are its blob.
-        ADD | ADD_CONSTRAINED => keys.push(message[1..52].to_vec()),
-        REMOVE => keys.retain(|key| *key != message[5..56]),
+        ADD | ADD_CONSTRAINED => {
+            let (blob, comment) = (message[1..52].to_vec(), &message[ADDED_KEY..]);
+            let length = u32::from_be_bytes(comment[..4].try_into().unwrap()) as usize;
+            comments.insert(blob.clone(), comment[..4 + length].to_vec());
+            keys.push(blob);
+        }
+        REMOVE => match keys.iter().position(|key| *key == message[5..]) {
+            Some(at) => drop(keys.remove(at)),
+            None => return Reply::from(FAILURE),
+        },
         LIST => {
             let mut body = [&[12][..], &(keys.len() as u32).to_be_bytes()].concat();
             for key in keys.iter() {
-                body.extend([&(key.len() as u32).to_be_bytes()[..], key, &[0; 4]].concat());
+                let comment = comments.get(key).map_or(&[0; 4][..], Vec::as_slice);
+                body.extend([&(key.len() as u32).to_be_bytes()[..], key, comment].concat());
             }
             return Reply::Answer(body);
         }
