@@ -60,6 +60,12 @@ impl PrivateText {
     /// key.
     pub fn read(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, DecodeError> {
         let _stack = WipeStack;
+        Self::open(content, passphrase)
+    }
+
+    /// Does the work of [`read`](Self::read), below the stack that it wipes.
+    #[inline(never)]
+    fn open(content: &[u8], passphrase: Option<&Passphrase>) -> Result<Self, DecodeError> {
         let text = std::str::from_utf8(content).map_err(|_| DecodeError::NotAKey)?;
         if let Ok(key) = ssh_key::PrivateKey::from_openssh(text) {
             return Self::of_openssh(&key, passphrase);

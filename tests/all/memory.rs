@@ -27,6 +27,9 @@ use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
 const KEYS: usize = 20;
 const ENCRYPTED_KEYS: usize = 5;
 
+/// The number of existing keys whose secrets are searched for.
+const EXISTING: usize = 100;
+
 /// Starts a search that reports its keys and then goes on, because it never finds one of its
 /// patterns. Returns the process and the private files.
 fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Path) -> (Running, Vec<String>) {
@@ -180,6 +183,67 @@ fn nothing_is_left_of_a_batch_that_was_encrypted_for_putty() {
         needles.add_seed(&private.seed.map(|byte| byte ^ masked(&[0])[0]), number);
     }
     check_memory(child, needles, &args);
+}
+
+/// Opens the key in the text of a private file, encrypted or not.
+fn opened_seed(private: &str) -> [u8; 32] {
+    let encrypted = |encrypted: &str| private.starts_with(&format!("-----BEGIN {encrypted} PRIVATE KEY"));
+    if private.starts_with(putty::PPK) {
+        return putty::open(private, PASSPHRASE).unwrap().seed;
+    }
+    if encrypted("OPENSSH") {
+        let key = ssh_key::PrivateKey::from_openssh(private).unwrap();
+        let key = if key.is_encrypted() { key.decrypt(PASSPHRASE).unwrap() } else { key };
+        return key.key_data().ed25519().unwrap().private.to_bytes();
+    }
+    if encrypted("ENCRYPTED") {
+        let (_, document) = pkcs8::SecretDocument::from_pem(private).unwrap();
+        let info = pkcs8::EncryptedPrivateKeyInfoRef::try_from(document.as_bytes()).unwrap();
+        return *info.decrypt(PASSPHRASE).unwrap().as_bytes().last_chunk().unwrap();
+    }
+    seed(private)
+}
+
+/// The keys of earlier runs are opened to be counted.
+#[test]
+fn nothing_is_left_of_existing_keys() {
+    if !is_root() {
+        return;
+    }
+    let outer = TempDir::new().unwrap();
+    let secret = secret(&outer);
+    let in_the_clear = ["openssh", "pkcs8", "ppk"].map(|format| (format, EXISTING, &[][..]));
+    let encrypt = ["--passphrase-file", &secret];
+    let encrypted = ["openssh", "pkcs8", "ppk"].map(|format| (format, ENCRYPTED_KEYS, &encrypt[..]));
+    for (number, (format, keys, encrypt)) in in_the_clear.into_iter().chain(encrypted).enumerate() {
+        let directory = outer.path().join(number.to_string());
+        let rounds: &[&str] =
+            if format == "openssh" && !encrypt.is_empty() { &["--rounds", "1"] } else { &[] };
+        let search = |more: &[&str]| {
+            let mut search = program(&["-t", "1", "--table-memory", "1MiB", "--format", format]);
+            search.args(encrypt).args(rounds).args(["-n", &keys.to_string(), "ab", "-d"]).arg(&directory);
+            search.args(more);
+            search
+        };
+        program::succeed(&mut search(&[]));
+        let mut needles = Needles::default();
+        for (number, file) in program::privates(&directory).iter().enumerate() {
+            let private = fs::read_to_string(directory.join(file)).unwrap();
+            let seed = opened_seed(&private);
+            needles.add_seed(&seed.map(|byte| byte ^ masked(&[0])[0]), number);
+            if encrypt.is_empty() {
+                needles.add(&masked(seed_text(&private).as_bytes()), format!("text {number}"));
+            }
+        }
+        let mut child = program::start(search(&[NEVER, "--however-long"]).stderr(Stdio::piped()));
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut lines = String::new();
+        while !lines.contains(&format!("{NEVER}: 1 in ")) {
+            assert_ne!(stderr.read_line(&mut lines).unwrap(), 0, "{lines}");
+        }
+        assert!(lines.contains(&format!("already has {keys} of {keys} keys")), "{lines}");
+        check_memory(child, needles, &[format]);
+    }
 }
 
 /// Checks that the memory of a search holds none of the needles, and ends the search.
