@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use super::error::{JobError, diagnostic};
+use super::error::{JobError, diagnostic, warning};
 use super::reporter::Added;
 use super::rescue::Rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
@@ -60,10 +60,9 @@ impl OpenAgent {
     ) -> Result<(Self, Vec<Notice>), Diagnostic> {
         let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
         let is_alone = *destination == Destination::Stream;
-        if is_alone {
-            Rescue::new().check(demands)?;
-        }
-        let notices = notices(&agent, constraints, is_alone);
+        let left = if is_alone { Rescue::new().check(demands)? } else { Vec::new() };
+        let mut notices = notices(&agent, constraints, is_alone);
+        notices.extend(left.into_iter().map(warning));
         Ok((Self { agent }, notices))
     }
 

@@ -7,10 +7,10 @@ use std::{fmt, io};
 use super::hopeless::Hopeless;
 use crate::escape::escaped_path;
 use crate::key::EncodeError;
-use crate::notice::{are, counted, grouped};
+use crate::notice::{Notice, are, counted, grouped};
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::{End, MeasureError, SearchError};
-use crate::store::StoreError;
+use crate::store::{FileError, StoreError};
 use crate::sys::RandomnessError;
 
 /// Why a job failed.
@@ -219,6 +219,11 @@ pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<Str
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
+}
+
+/// Returns the warning about a file that a trial has left.
+pub(super) fn warning(left: FileError) -> Notice {
+    Notice::warning(left.to_string())
 }
 
 impl<R: Into<PlanError>> From<R> for JobError {

@@ -11,6 +11,7 @@ use crate::notice::{Notice, are, counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::Diagnostic;
 use crate::search::{Quota, Stop};
+use crate::store::{Demands, FileError};
 
 /// The most patterns or files that are listed by name.
 const LISTED: usize = 10;
@@ -86,12 +87,7 @@ fn inventory(
         if error.kind() == io::ErrorKind::WouldBlock {
             return JobError::InUse(error, ledger.path().to_owned());
         }
-        Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path())))
-            .hint(
-                "move it away, and the same command makes a new one from the existing keys; \
-                 or choose another directory",
-            )
-            .into()
+        unusable(ledger, &error).into()
     })?;
     if inventory.in_the_clear.is_empty() {
         return Ok(inventory);
@@ -102,6 +98,26 @@ fn inventory(
     Err(Diagnostic::new(format!("{keys} {are} not encrypted: {files}")).hint(
         "encrypt each one with `ssh-keygen -p -f FILE`, or a *.ppk with `puttygen FILE -P`, and run the same command again; or choose another directory",
     ).into())
+}
+
+/// Checks that the ledger takes the line of a key. Returns the error for a file of this trial that cannot
+/// be removed.
+pub(super) fn try_ledger(ledger: &Ledger, demands: Demands) -> Result<Option<FileError>, Diagnostic> {
+    ledger.try_room(demands.of_line()).map_err(|error| unusable(ledger, &error))
+}
+
+fn unusable(ledger: &Ledger, error: &io::Error) -> Diagnostic {
+    let hint = match error.kind() {
+        io::ErrorKind::FileTooLarge => "raise the limit of the size of files, or choose another directory",
+        _ if !ledger.path().exists() => {
+            "choose a directory of another file system: this one cannot append to files"
+        }
+        _ => {
+            "move it away, and the same command makes a new one from the existing keys; \
+             or choose another directory"
+        }
+    };
+    Diagnostic::new(format!("cannot use the ledger '{}': {error}", escaped_path(ledger.path()))).hint(hint)
 }
 
 /// Returns the first [`LISTED`] paths in quotes, and the number of the others.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::OpenAgent;
-use super::error::{JobError, diagnostic};
+use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
 use super::existing::{self, Existing};
 use super::hopeless;
@@ -18,7 +18,7 @@ use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
 use crate::search::{Measure, Quota, Stop, max_threads};
-use crate::store::{Demands, Destination};
+use crate::store::{Demands, Destination, longest_name};
 
 /// A search that is ready to begin.
 pub struct PreparedSearch {
@@ -65,7 +65,11 @@ impl PreparedSearch {
         if let Some(command) = &keys.exec {
             exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
         }
-        let demands = Demands { text: longest_comment.len(), allow_exposed: keys.allow_exposed };
+        let demands = Demands {
+            text: longest_comment.len().max(longest(&patterns, Pattern::text).len()),
+            name: longest_name(patterns.iter().map(Pattern::text), keys.format),
+            allow_exposed: keys.allow_exposed,
+        };
         let mut agent = None;
         if let Some(constraints) = keys.agent {
             let (opened, about) = OpenAgent::open(constraints, destination, demands)?;
@@ -73,7 +77,8 @@ impl PreparedSearch {
             agent = Some(opened);
         }
         let new_directory = missing_directory(destination);
-        destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
+        let left = destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
+        notices.extend(left.into_iter().map(warning));
         let (ledger, existing) = match destination {
             Destination::Directory(directory) => {
                 let ledger = Ledger::new(directory);
@@ -84,6 +89,9 @@ impl PreparedSearch {
                     allow_exposed: keys.allow_exposed,
                 };
                 let existing = existing::subtract(wanted, &ledger, &mut passphrase, stop, tell)?;
+                if !existing.patterns.is_empty() {
+                    notices.extend(existing::try_ledger(&ledger, demands)?.map(warning));
+                }
                 (Some(ledger), existing)
             }
             _ => (None, Existing { patterns, quota, existing: 0, notices: Vec::new() }),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use super::error::diagnostic;
 use crate::plan::Diagnostic;
-use crate::store::{Demands, Destination, Kept, NewPair};
+use crate::store::{Demands, Destination, FileError, Kept, NewPair};
 
 /// The directories for such finds, in the order in which they are tried: the working directory, and
 /// then the user's home.
@@ -17,17 +17,18 @@ impl Rescue {
         Self([here].into_iter().chain(home).collect())
     }
 
-    /// Checks that at least one of the directories takes files.
-    pub(super) fn check(&self, demands: Demands) -> Result<(), Diagnostic> {
+    /// Checks that at least one of the directories takes files. Returns the errors for files of this
+    /// trial that cannot be removed.
+    pub(super) fn check(&self, demands: Demands) -> Result<Vec<FileError>, Diagnostic> {
         let mut failed = None;
         let is_there = |one: &&Destination| matches!(one, Destination::Directory(path) if path.is_dir());
         for directory in self.0.iter().filter(is_there) {
             match directory.prepare(demands) {
-                Ok(()) => return Ok(()),
+                Ok(left) => return Ok(left),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        failed.map_or(Ok(()), |error| Err(diagnostic(&error, error.hint())))
+        failed.map_or(Ok(Vec::new()), |error| Err(diagnostic(&error, error.hint())))
     }
 
     /// Writes pairs to files in the first directory that takes them. Returns for each its files, or why

@@ -21,7 +21,7 @@ use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Identity, Kind, MatchOptions, Matcher, Pattern, PatternId};
-use crate::store::{AppendLog, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
+use crate::store::{AppendLog, FileError, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
 
 pub use entry::{Entry, exact};
 
@@ -98,6 +98,16 @@ impl Ledger {
 
     pub fn path(&self) -> &Path {
         self.log.path()
+    }
+
+    /// Checks that the ledger can take a line of `len` bytes. Returns the error for a file of this trial
+    /// that cannot be removed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn try_room(&self, len: usize) -> io::Result<Option<FileError>> {
+        self.log.try_room(len)
     }
 
     /// Opens and locks the ledger. Returns `None` if another process uses it for longer than a

@@ -9,8 +9,15 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::error::FileError;
 use super::lock::{holder, lock_in_time};
+use super::name::parent;
+use super::new_file::within_size_limit;
 use super::sync::sync;
+use super::trial::{random_name, remove};
+
+/// The bytes of the name of a trial, which is no longer than those of most key files.
+const TRIAL: usize = 24;
 
 const NO_FILE: &str = "it is not a regular file";
 
@@ -77,6 +84,29 @@ impl AppendLog {
             }
         }
         Ok(lock_in_time(patience, || file.try_lock())?.then_some(HeldLog(file)))
+    }
+
+    /// Checks that the file can take `len` more bytes, and be made if it does not exist. Appends to a
+    /// temporary file then, and returns the error if that cannot be removed.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn try_room(&self, len: usize) -> io::Result<Option<FileError>> {
+        let mut left = None;
+        let existing = match std::fs::metadata(&self.0) {
+            Ok(found) => found.len(),
+            Err(_) => {
+                let trial = parent(&self.0).join(random_name(TRIAL)?);
+                let mut options = OpenOptions::new();
+                options.read(true).append(true).create_new(true);
+                options.open(&trial).and_then(|mut file| file.write_all(b"\n"))?;
+                left = remove(&trial);
+                0
+            }
+        };
+        within_size_limit(existing + len as u64)?;
+        Ok(left)
     }
 
     /// Returns the number of the process that has locked the file, where the system tells it.

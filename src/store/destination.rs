@@ -5,14 +5,16 @@
 //! name first: the program can make its public line again, but a public line alone is worth
 //! nothing.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::directory::{create_directory, try_directory};
+use super::directory::create_directory;
 use super::error::{FileError, StoreError};
 use super::group::{Kept, NewPair, keep_together};
-use super::name::{file_name, parent, public_file};
+use super::name::{file_name, is_ordinary_name, is_windows_name, parent, public_file};
 use super::temporary::remove_leftovers;
+use super::trial::{try_directory, try_names};
 use crate::key::Format;
 
 /// Where key pairs go.
@@ -46,14 +48,15 @@ impl Destination {
     ///
     /// Creates a missing directory of [`FileIn`](Self::FileIn) and [`Directory`](Self::Directory)
     /// with mode 0700; its parent must exist.
-    /// Removes the temporary files that killed processes have left. Changes nothing else on disk.
+    /// Removes the temporary files that killed processes have left. Changes nothing else on disk, but
+    /// returns an error for each file of the trial that it cannot remove.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with the destination.
-    pub fn prepare(&self, demands: Demands) -> Result<(), StoreError> {
+    pub fn prepare(&self, demands: Demands) -> Result<Vec<FileError>, StoreError> {
         match self {
-            Self::Stream => Ok(()),
+            Self::Stream => Ok(Vec::new()),
             Self::File(path) => prepare_file(path, demands),
             Self::FileIn(directory, name) => {
                 create_missing(directory).and_then(|()| prepare_file(&directory.join(name), demands))
@@ -61,7 +64,8 @@ impl Destination {
             Self::Directory(path) => {
                 create_missing(path)?;
                 check_directory(path)?;
-                try_files(path, &demands.with_ledger(), demands)
+                let public_name = demands.name + public_file(Path::new("")).as_os_str().len();
+                try_files(path, &demands.with_ledger(), public_name, demands)
             }
         }
     }
@@ -99,6 +103,8 @@ impl Destination {
 pub struct Demands {
     /// The bytes of the longest comment or pattern.
     pub text: usize,
+    /// The bytes of the longest name of a private file in a directory.
+    pub name: usize,
     /// Whether users other than the owner may have access to private files.
     pub allow_exposed: bool,
 }
@@ -109,39 +115,52 @@ impl Demands {
         [1024 + 2 * self.text, 128 + self.text]
     }
 
+    /// Returns enough bytes for a line in the ledger.
+    #[must_use]
+    pub fn of_line(self) -> usize {
+        1024 + 2 * self.text
+    }
+
     /// Returns enough bytes for a pair and its line in the ledger.
     fn with_ledger(self) -> [usize; 3] {
         let [private, public] = self.of_pair();
-        [private, public, private]
+        [private, public, self.of_line()]
     }
 }
 
-/// Checks that files of these sizes fit into a directory.
-fn try_files(directory: &Path, sizes: &[usize], demands: Demands) -> Result<(), StoreError> {
+/// Checks that files of these sizes, and names of `name_len` bytes, fit into a directory.
+fn try_files(
+    directory: &Path,
+    sizes: &[usize],
+    name_len: usize,
+    demands: Demands,
+) -> Result<Vec<FileError>, StoreError> {
     remove_leftovers(directory)
-        .and_then(|()| try_directory(directory, sizes, demands.allow_exposed))
+        .and_then(|()| try_directory(directory, sizes, name_len, demands.allow_exposed))
+        .map(|left| left.into_iter().collect())
         .map_err(|source| StoreError::Unusable(directory.to_owned(), source.into()))
 }
 
-fn prepare_file(path: &Path, demands: Demands) -> Result<(), StoreError> {
+fn prepare_file(path: &Path, demands: Demands) -> Result<Vec<FileError>, StoreError> {
     let path = path.to_owned();
-    // `file_name` overlooks a trailing `/` or `/.`; the text of the path does not.
-    let spelled = path.as_os_str().as_encoded_bytes();
-    if !path.file_name().is_some_and(|name| spelled.ends_with(name.as_encoded_bytes())) {
-        return Err(StoreError::NoFileName(path));
-    }
-    #[cfg(windows)]
-    if !path.file_name().is_some_and(|name| super::name::is_windows_name(&name.to_string_lossy())) {
-        return Err(StoreError::NoFileName(path));
-    }
-    if path.extension().is_some_and(|end| end == "pub") {
-        return Err(StoreError::PublicName(path));
-    }
-    check_directory(parent(&path))?;
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
         return Err(StoreError::IsDirectory(path));
     }
-    for path in [path.clone(), public_file(&path)] {
+    // `file_name` overlooks a trailing `/` or `/.`; the text of the path does not.
+    let spelled = path.as_os_str().as_encoded_bytes();
+    let Some(name) = path.file_name().filter(|name| spelled.ends_with(name.as_encoded_bytes())) else {
+        return Err(StoreError::NoFileName(path));
+    };
+    if cfg!(windows) && !is_windows_name(&name.to_string_lossy()) {
+        return Err(StoreError::NoFileName(path));
+    }
+    if name.to_ascii_lowercase().as_encoded_bytes().ends_with(b".pub") {
+        return Err(StoreError::PublicName(path));
+    }
+    let directory = parent(&path);
+    check_directory(directory)?;
+    let names = [path.clone(), public_file(&path)];
+    for path in names.clone() {
         // Links are not followed, because a dangling link is also a name that exists.
         match fs::symlink_metadata(&path) {
             Ok(_) => return Err(FileError::Exists(path).into()),
@@ -149,7 +168,15 @@ fn prepare_file(path: &Path, demands: Demands) -> Result<(), StoreError> {
             Err(source) => return Err(FileError::Write(path, source.into()).into()),
         }
     }
-    try_files(parent(&path), &demands.of_pair(), demands)
+    let public_name = names[1].file_name().map_or(0, OsStr::len);
+    let mut left = try_files(directory, &demands.of_pair(), public_name, demands)?;
+    if !is_ordinary_name(&name.to_string_lossy()) {
+        left.extend(try_names(directory, &names, demands.allow_exposed).map_err(|error| match error {
+            FileError::Write(path, source) => StoreError::RefusedName(path, source),
+            error => error.into(),
+        })?);
+    }
+    Ok(left)
 }
 
 /// Creates a directory if it does not exist.
@@ -275,7 +302,7 @@ mod tests {
         let (seed, public) = key();
         for text in [0, 1, 100, 10_000] {
             let comment = "x".repeat(text);
-            let demands = Demands { text, allow_exposed: false };
+            let demands = Demands { text, ..Demands::default() };
             let [private, public_line, ledger_line] = demands.with_ledger();
             assert_eq!(demands.of_pair(), [private, public_line]);
             assert!(public.line(&comment).len() < public_line);
@@ -313,11 +340,16 @@ mod tests {
 
         let refusal =
             |path: PathBuf| Destination::File(path).prepare(Demands::default()).unwrap_err().to_string();
-        for name in ["", "/", ".", "..", "new/", "new/.", "directory/.."] {
+        for name in ["", "new/", "new/.", "new/..", "file/", "file/."] {
             let path = if name.is_empty() { PathBuf::new() } else { path(name) };
             assert!(refusal(path).ends_with("does not name a file"), "{name}");
         }
-        assert!(refusal(path("directory")).ends_with("/directory' is a directory"));
+        for name in ["directory", "directory/", "directory/.", "..", "."] {
+            assert!(refusal(path(name)).ends_with(&format!("/{name}' is a directory")), "{name}");
+        }
+        for name in ["a.pub", "a.PUB", ".pub", ".Pub", "a.b.pUb"] {
+            assert!(refusal(path(name)).contains(&format!("/{name}' is the name of a public key")), "{name}");
+        }
         for (name, taken) in
             [("file", "file"), ("half", "half.pub"), ("dangling", "dangling"), ("other", "other.pub")]
         {

@@ -1,49 +1,10 @@
-//! Creates directories for key files, and tries them before the search.
+//! Creates directories for key files.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::{fs, io};
 
-use super::error::FileError;
 use super::name::parent;
-use super::new_file::{Access, Directory, sync_together};
-use super::temporary::TEMPORARY;
-
-/// Checks that private files with all of these numbers of bytes fit into a directory at the same
-/// time. Writes and syncs such files, gives the first one a name, and removes it.
-///
-/// # Errors
-///
-/// Returns the error of the operating system at the step that fails.
-pub(super) fn try_directory(path: &Path, sizes: &[usize], allow_exposed: bool) -> io::Result<()> {
-    let directory = Directory::open(path, allow_exposed)?;
-    let [start, end] = TEMPORARY;
-    for number in 0.. {
-        let written = sizes.iter().map(|size| directory.temp_file(Access::Owner, &vec![0; *size]));
-        let mut files = written.collect::<io::Result<Vec<_>>>()?;
-        let synced = sync_together(&files.iter().collect::<Vec<_>>());
-        synced.into_iter().collect::<io::Result<()>>()?;
-        let trial = path.join(format!("{start}trial-{}-{number}{end}", std::process::id()));
-        match files.remove(0).name(&trial) {
-            Ok(()) => {
-                match fs::remove_file(&trial) {
-                    // If it is gone, another process has removed it as a leftover.
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => break,
-                }
-            }
-            Err(FileError::Write(_, source)) => return Err(own(source)),
-            // The name is taken by a leftover of another process with the same number.
-            Err(_) => {}
-        }
-    }
-    directory.sync()
-}
-
-/// Returns an error that nobody else has.
-fn own(error: Arc<io::Error>) -> io::Error {
-    Arc::try_unwrap(error).unwrap_or_else(|error| error.kind().into())
-}
+use super::new_file::Directory;
 
 /// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its
 /// parent, which must exist.

@@ -1,6 +1,6 @@
 //! Errors of writing key files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -17,10 +17,18 @@ const ANOTHER_DIRECTORY: &str = "choose a directory that you can write to, on a 
 const NO_MODES: &str = "choose a directory of a file system with permissions, mount this one with umask=077, \
      or add --allow-exposed to keep keys that others can read";
 
+/// The hint about names that are too long.
+const SHORTER: &str = "choose a shorter name or path; the name of a public line is four characters longer";
+
 /// Returns the hint about a directory that takes no private file.
 fn unusable(source: &io::Error) -> String {
     let is_exposed = source.get_ref().is_some_and(|error| error.is::<Exposed>());
-    if is_exposed { NO_MODES } else { ANOTHER_DIRECTORY }.to_owned()
+    match source.kind() {
+        _ if is_exposed => NO_MODES,
+        io::ErrorKind::InvalidFilename => SHORTER,
+        _ => ANOTHER_DIRECTORY,
+    }
+    .to_owned()
 }
 
 /// The error of a private file that others can read, whatever mode or access list it is given.
@@ -48,6 +56,8 @@ pub enum FileError {
     /// The file is complete and has its name, but its directory could not be synced, because of
     /// this error of the operating system.
     Unsynced(PathBuf, Arc<io::Error>),
+    /// This file of a trial was not removed, because of this error of the operating system.
+    Left(PathBuf, Arc<io::Error>),
     /// Several new files are complete and have their names, but this directory could not be synced,
     /// because of this error of the operating system.
     UnsyncedDirectory(PathBuf, Arc<io::Error>),
@@ -62,6 +72,7 @@ impl FileError {
                 "choose another name, or move the existing file away; keys are never overwritten".to_owned()
             }
             Self::Write(_, source) => unusable(source),
+            Self::Left(..) => "remove it; it holds no key".to_owned(),
             Self::Unsynced(path, _) => {
                 format!(
                     "'{}' is complete, but this disk may lose it: copy it to another disk",
@@ -81,6 +92,13 @@ impl fmt::Display for FileError {
         match self {
             Self::Exists(path) => write!(f, "'{}' already exists", escaped_path(path)),
             Self::Write(path, source) => write!(f, "cannot write '{}': {source}", escaped_path(path)),
+            Self::Left(path, source) => {
+                write!(
+                    f,
+                    "a trial of the directory left '{}', which cannot be removed: {source}",
+                    escaped_path(path)
+                )
+            }
             Self::Unsynced(path, source) => {
                 write!(f, "cannot sync the directory of '{}': {source}", escaped_path(path))
             }
@@ -95,9 +113,10 @@ impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Exists(_) => None,
-            Self::Write(_, source) | Self::Unsynced(_, source) | Self::UnsyncedDirectory(_, source) => {
-                Some(&**source)
-            }
+            Self::Write(_, source)
+            | Self::Left(_, source)
+            | Self::Unsynced(_, source)
+            | Self::UnsyncedDirectory(_, source) => Some(&**source),
         }
     }
 }
@@ -109,6 +128,8 @@ pub enum StoreError {
     NoFileName(PathBuf),
     /// The name of the private file is that of a public file.
     PublicName(PathBuf),
+    /// The file system does not take the name, because of this error of the operating system.
+    RefusedName(PathBuf, Arc<io::Error>),
     IsDirectory(PathBuf),
     NoDirectory(PathBuf),
     /// The path exists, but is not a directory.
@@ -144,15 +165,24 @@ impl StoreError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NoFileName(_) => "give the name of a new file".to_owned(),
-            Self::PublicName(path) => {
+            Self::NoFileName(path) if path.file_name().is_some() && !cfg!(windows) => {
+                format!("leave out what follows the name, or choose another: -o {}", shell_word(&tidy(path)))
+            }
+            Self::PublicName(path) if path.file_stem() != path.file_name() => {
                 let private = escaped_path(&path.with_extension(""));
                 format!(
                     "with -o {private} the private key goes to {private}, and the public line to {private}.pub"
                 )
             }
+            Self::NoFileName(_) | Self::PublicName(_) => "give the name of a new file".to_owned(),
+            Self::RefusedName(..) => {
+                "choose another name: this file system does not take this one".to_owned()
+            }
             Self::IsDirectory(path) => {
-                format!("give the name of a new file, such as {}", escaped_path(&path.join("id_ed25519")))
+                format!(
+                    "give the name of a new file, such as {}; -d writes pairs of files into a directory",
+                    escaped_path(&tidy(path).join("id_ed25519"))
+                )
             }
             Self::NoDirectory(path) if path.is_symlink() => {
                 "it is a broken link: remove it, or choose another directory".to_owned()
@@ -182,6 +212,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFileName(path) => write!(f, "'{}' does not name a file", escaped_path(path)),
+            Self::RefusedName(path, source) => write!(f, "cannot write '{}': {source}", escaped_path(path)),
             Self::PublicName(path) => {
                 write!(
                     f,
@@ -214,12 +245,17 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unusable(_, source) => Some(&**source),
+            Self::Unusable(_, source) | Self::RefusedName(_, source) => Some(&**source),
             Self::PublicFile { source, .. } => Some(source),
             Self::File(error) => error.source(),
             _ => None,
         }
     }
+}
+
+/// Returns a path without `/` or `/.` at its end.
+fn tidy(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 impl From<FileError> for StoreError {

@@ -40,9 +40,9 @@ pub struct NewPair<'a> {
 }
 
 /// A pair of files without names.
-struct Unnamed {
-    private: TempKeyFile,
-    public: TempKeyFile,
+struct Unnamed<'a> {
+    private: TempKeyFile<'a>,
+    public: TempKeyFile<'a>,
     /// The names that the files will get.
     kept: Kept,
     public_key: PublicKey,
@@ -111,20 +111,20 @@ fn sync(unnamed: &mut [Result<Unnamed, StoreError>]) {
     }
 }
 
-impl Unnamed {
-    fn write(directory: &Directory, pair: &NewPair, private_file: PathBuf) -> Result<Self, StoreError> {
+impl<'a> Unnamed<'a> {
+    fn write(directory: &Directory, pair: &NewPair<'a>, private_file: PathBuf) -> Result<Self, StoreError> {
         let &NewPair { seed, public_key, comment, format, private_text, .. } = pair;
         if seed.public_key() != *public_key {
             return Err(StoreError::WrongKey(*public_key));
         }
         let public_file = public_file(&private_file);
         let line = public_key.line(comment);
-        let write = |path: &Path, access, content: &str| {
-            let written = directory.temp_file(access, content.as_bytes());
+        let write = |path: &Path, access, content| {
+            let written = directory.temp_file(access, content);
             written.map_err(|source| FileError::Write(path.to_owned(), source.into()))
         };
-        let private = write(&private_file, Access::Owner, private_text)?;
-        let public = write(&public_file, Access::Everyone, &format!("{line}\n"))?;
+        let private = write(&private_file, Access::Owner, private_text.as_bytes().into())?;
+        let public = write(&public_file, Access::Everyone, format!("{line}\n").into_bytes().into())?;
         let kept = Kept { private_file, public_file, format };
         Ok(Self { private, public, kept, public_key: *public_key, line })
     }

@@ -12,16 +12,18 @@ mod group;
 mod lock;
 mod name;
 mod new_file;
+mod patience;
 mod read;
 mod stored_pair;
 mod sync;
 mod temporary;
+mod trial;
 
 pub use append_log::{AppendLog, HeldLog};
 pub use destination::{Demands, Destination};
 pub use error::{FileError, StoreError};
 pub use group::{Kept, NewPair, most_together};
-pub use name::{file_label, is_name_of, parts_of_name};
+pub use name::{file_label, is_name_of, longest_name, parts_of_name};
 pub use stored_pair::{Flaw, StoredPair};
 
 #[cfg(test)]

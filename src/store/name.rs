@@ -23,12 +23,21 @@ pub(super) fn file_name(label: &str, public: &PublicKey, format: Format) -> Stri
     for byte in &public.blob_hash()[..HASHED] {
         name.push_str(&format!("{byte:02x}"));
     }
-    name.push_str(match format {
+    name + ending(format)
+}
+
+fn ending(format: Format) -> &'static str {
+    match format {
         Format::Pkcs8 => ".pem",
         Format::Ppk => ".ppk",
         Format::Openssh => "",
-    });
-    name
+    }
+}
+
+/// Returns the bytes of the longest name of a private file with one of these labels.
+pub fn longest_name<'a>(labels: impl Iterator<Item = &'a str>, format: Format) -> usize {
+    let label = labels.map(|label| file_label(label).len()).max().unwrap_or_default();
+    label + "-".len() + 2 * HASHED + ending(format).len()
 }
 
 /// Returns the safe form of a label for file names.
@@ -65,12 +74,10 @@ pub(super) fn public_file(private_file: &Path) -> PathBuf {
 }
 
 /// The names that Windows gives to devices, also with any extension. COM and LPT have a digit.
-#[cfg(any(windows, test))]
 const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "COM", "LPT"];
 
 /// Whether a file of Windows can have this name. With `:` it would be a part of another file, with
 /// a dot or a space at its end the file would have another name, and a device would take the key.
-#[cfg(any(windows, test))]
 pub(super) fn is_windows_name(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
     let is_device = DEVICES.iter().any(|device| {
@@ -81,6 +88,12 @@ pub(super) fn is_windows_name(name: &str) -> bool {
         })
     });
     !is_device && !name.ends_with(['.', ' ']) && !name.contains(|c| c < ' ' || "<>:\"|?*".contains(c))
+}
+
+/// Whether every file system takes this name, unless it is too long.
+pub(super) fn is_ordinary_name(name: &str) -> bool {
+    let is_ordinary = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    name.chars().all(is_ordinary) && is_windows_name(name)
 }
 
 /// Returns the directory of `path`: `.` for a bare name.
@@ -115,6 +128,11 @@ mod tests {
                 let name = file_name(label, &public, format);
                 assert_eq!(name, format!("{start}-{hash}{end}"));
                 assert_eq!(parts_of_name(&name), Some((start, hash)));
+                assert!(is_ordinary_name(&name) && is_name_of(&name, &public));
+                assert_eq!(
+                    longest_name(["", label].into_iter(), format),
+                    name.len().max(longest_name([""].into_iter(), format))
+                );
             }
         }
         let other = Seed::new([8; 32]).public_key();

@@ -19,29 +19,34 @@
 //! far less each.
 //!
 //! Some systems cannot do steps 2 and 5 in this way: they have no `O_TMPFILE` (macOS, NFS, FAT,
-//! some FUSE), no `/proc`, or no hard links. There the file has a temporary name,
+//! some FUSE), no `/proc`, or no hard links, or they forbid them. There the file has a temporary name,
 //! `.vanity-ed25519-*.tmp`, and a call that replaces nothing renames it. A process that is killed
 //! leaves such a file. A living process holds a lock on its file, so
 //! [`remove_leftovers`](super::temporary::remove_leftovers) removes only files whose lock it gets.
 //! Without locks (some network file systems) it removes nothing.
 //!
-//! Before the search, [`try_directory`](super::directory::try_directory) takes the same steps with
-//! a file of zeros. So no key is lost because the directory refuses one of them.
+//! A few systems have neither such a call nor hard links (rclone, old ZFS). There the last way is to
+//! create the file under its last name, which must be new, and to write and sync it then. If that fails,
+//! the file is removed. Only there a process that is killed, or a power cut, can leave an incomplete file
+//! under its last name. The next run reports it, and never takes it for a key.
+//!
+//! Before the search, [`super::trial`] takes the same steps with files that hold no key. So no key is
+//! lost because the directory refuses one of them.
 
-use std::fs::File;
+use std::borrow::Cow;
 #[cfg(unix)]
 use std::fs::Permissions;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
-#[cfg(target_os = "linux")]
-use zeroize::Zeroizing;
 
 use super::error::{Exposed, FileError};
 use super::name::parent;
+use super::patience::patiently;
 use super::sync::sync;
-use super::temporary::temporary;
+use super::temporary::{create, temporary};
 use crate::sys::ForeignAccess;
 
 /// How many files are synced at the same time. A file system can write one journal entry for all
@@ -107,14 +112,21 @@ pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(
     let failed = |source: io::Error| FileError::Write(path.to_owned(), source.into());
     let directory = Directory::open(parent(path), false).map_err(failed)?;
 
-    let file = directory.temp_file(access, content).map_err(failed)?;
+    let file = directory.temp_file(access, content.into()).map_err(failed)?;
     file.sync().map_err(failed)?;
     file.name(path)?;
     directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source.into()))
 }
 
 /// A file with its content and its mode, but without its final name. It is removed on drop.
-pub(super) enum TempKeyFile {
+pub(super) struct TempKeyFile<'a> {
+    file: Temp,
+    access: Access,
+    /// The content again, for a file system that cannot name the file.
+    content: Cow<'a, [u8]>,
+}
+
+enum Temp {
     /// A file without a name.
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -122,7 +134,7 @@ pub(super) enum TempKeyFile {
     Temporary(NamedTempFile),
 }
 
-impl TempKeyFile {
+impl Temp {
     fn file(&self) -> &File {
         match self {
             #[cfg(target_os = "linux")]
@@ -130,10 +142,12 @@ impl TempKeyFile {
             Self::Temporary(file) => file.as_file(),
         }
     }
+}
 
+impl TempKeyFile<'_> {
     /// Makes the content durable.
     pub(super) fn sync(&self) -> io::Result<()> {
-        sync(self.file())
+        sync(self.file.file())
     }
 
     /// Gives the file its name, which must be new. The caller syncs the file before and the
@@ -144,13 +158,21 @@ impl TempKeyFile {
     /// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
     /// [`FileError::Unsynced`].
     pub(super) fn name(self, path: &Path) -> Result<(), FileError> {
-        let named = match self {
+        let Self { file, access, content } = self;
+        let named = match file {
             #[cfg(target_os = "linux")]
-            Self::Unnamed(file) => match link(&file, path) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => rename(copy(&file, path), path),
+            Temp::Unnamed(file) => match link(&file, path) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    copy(&file, access, &content, path).and_then(|copy| rename(copy, path))
+                }
                 result => result.map(|()| file),
             },
-            Self::Temporary(file) => rename(Ok(file), path),
+            Temp::Temporary(file) => rename(file, path),
+        };
+        let named = match named {
+            Err(error) if cannot_name(&error) => write_under_last_name(path, access, &content)
+                .map_err(|last| if cannot_name(&last) { error } else { last }),
+            named => named,
         };
         let file = named.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
@@ -175,25 +197,73 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
 }
 
 /// Gives a temporary file its final name. Removes the file if that fails.
-fn rename(file: io::Result<NamedTempFile>, path: &Path) -> io::Result<File> {
-    file?.persist_noclobber(path).map_err(|failure| failure.error)
+fn rename(file: NamedTempFile, path: &Path) -> io::Result<File> {
+    let renamed =
+        patiently(file, |file| file.persist_noclobber(path).map_err(|failure| (failure.error, failure.file)));
+    renamed.or_else(|(error, file)| {
+        if !cannot_name(&error) {
+            return Err(error);
+        }
+        // The system may know hard links all the same.
+        fs::hard_link(file.path(), path)?;
+        let (file, _removed) = file.into_parts();
+        Ok(file)
+    })
+}
+
+/// Whether an error says that a system cannot name a file in this way, or forbids it.
+#[cfg(unix)]
+fn cannot_name(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let missing = [
+        Errno::INVAL,
+        Errno::NOSYS,
+        Errno::NOTSUP,
+        Errno::OPNOTSUPP,
+        Errno::PERM,
+        Errno::ACCESS,
+        Errno::MLINK,
+    ];
+    Errno::from_io_error(error).is_some_and(|error| missing.contains(&error))
+}
+
+/// Returns false: Windows can rename every file without replacing another.
+#[cfg(not(unix))]
+fn cannot_name(_: &io::Error) -> bool {
+    false
 }
 
 /// Copies an unnamed file that the system cannot name to a temporary file beside `path`, and syncs
 /// it.
 #[cfg(target_os = "linux")]
-fn copy(file: &File, path: &Path) -> io::Result<NamedTempFile> {
-    use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
-    let metadata = file.metadata()?;
-    let mut content = Zeroizing::new(vec![0; metadata.len() as usize]);
-    file.read_exact_at(&mut content, 0)?;
-    let mut copy = temporary(parent(path), metadata.permissions().mode() & 0o777)?;
-    if copy.as_file().metadata()?.permissions() != metadata.permissions() {
-        copy.as_file().set_permissions(metadata.permissions())?;
-    }
-    copy.write_all(&content)?;
+fn copy(file: &File, access: Access, content: &[u8], path: &Path) -> io::Result<NamedTempFile> {
+    let mut copy = temporary(parent(path), access.mode())?;
+    copy_mode(file, copy.as_file())?;
+    copy.write_all(content)?;
     sync(copy.as_file())?;
     Ok(copy)
+}
+
+#[cfg(target_os = "linux")]
+fn copy_mode(from: &File, to: &File) -> io::Result<()> {
+    let wanted = from.metadata()?.permissions();
+    if to.metadata()?.permissions() == wanted { Ok(()) } else { to.set_permissions(wanted) }
+}
+
+/// Creates a file under its last name, which must be new, and writes and syncs it. Removes it if that
+/// fails.
+fn write_under_last_name(path: &Path, access: Access, content: &[u8]) -> io::Result<File> {
+    let mut file = create(path, access.mode())?;
+    // The directory has shown with the temporary file whether others can read it.
+    let written =
+        set_mode(&file, access, true).and_then(|()| file.write_all(content)).and_then(|()| sync(&file));
+    match written {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            let _ = fs::remove_file(path);
+            Err(error)
+        }
+    }
 }
 
 /// Syncs many files at the same time. Returns the result for each file, in their order.
@@ -239,32 +309,30 @@ impl<'a> Directory<'a> {
     }
 
     /// Writes a file without its final name. Does not sync it.
-    pub(super) fn temp_file(&self, access: Access, content: &[u8]) -> io::Result<TempKeyFile> {
+    pub(super) fn temp_file<'b>(
+        &self,
+        access: Access,
+        content: Cow<'b, [u8]>,
+    ) -> io::Result<TempKeyFile<'b>> {
         let file = self.empty(access.mode())?;
         set_mode(file.file(), access, self.allow_exposed)?;
-        within_size_limit(content)?;
-        file.file().write_all(content)?;
-        Ok(file)
+        within_size_limit(content.len() as u64)?;
+        file.file().write_all(&content)?;
+        Ok(TempKeyFile { file, access, content })
     }
 
-    #[cfg(target_os = "linux")]
-    fn empty(&self, mode: u32) -> io::Result<TempKeyFile> {
-        use rustix::fs::{CWD, Mode, OFlags, openat};
-        use rustix::io::Errno;
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match openat(CWD, self.path, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => Ok(TempKeyFile::Unnamed(file.into())),
-            // The file system has no unnamed files (`ISDIR`: the kernel has none).
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => {
-                temporary(self.path, mode).map(TempKeyFile::Temporary)
+    fn empty(&self, mode: u32) -> io::Result<Temp> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{CWD, Mode, OFlags, openat};
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            if let Ok(file) = openat(CWD, self.path, flags, Mode::from_raw_mode(mode)) {
+                return Ok(Temp::Unnamed(file.into()));
             }
-            Err(error) => Err(error.into()),
         }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn empty(&self, mode: u32) -> io::Result<TempKeyFile> {
-        temporary(self.path, mode).map(TempKeyFile::Temporary)
+        // The system has no unnamed files, or forbids them. Or the directory takes no files, which
+        // this finds out, too.
+        temporary(self.path, mode).map(Temp::Temporary)
     }
 
     /// Makes the names in the directory durable.
@@ -288,19 +356,19 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// Fails if `content` is longer than `RLIMIT_FSIZE`. The write would end the process with a signal
-/// and leave the temporary file.
-fn within_size_limit(content: &[u8]) -> io::Result<()> {
+/// Fails if a file of `len` bytes is larger than `RLIMIT_FSIZE`. The write would end the process with a
+/// signal and leave the temporary file.
+pub(super) fn within_size_limit(len: u64) -> io::Result<()> {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit};
         let limit = getrlimit(Resource::Fsize).current;
-        if limit.is_some_and(|limit| limit < content.len() as u64) {
+        if limit.is_some_and(|limit| limit < len) {
             return Err(rustix::io::Errno::FBIG.into());
         }
     }
     #[cfg(not(unix))]
-    let _ = content;
+    let _ = len;
     Ok(())
 }
 
@@ -313,7 +381,7 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::super::directory::{create_directory, try_directory};
+    use super::super::directory::create_directory;
     use super::super::tests::names;
     use super::*;
 
@@ -355,10 +423,10 @@ mod tests {
                 continue;
             }
             let here = Directory::open(Path::new("."), false).unwrap();
-            let file = here.temp_file(Access::Owner, b"").unwrap();
+            let file = here.temp_file(Access::Owner, b"".into()).unwrap().file;
             assert_eq!(file.file().metadata().unwrap().mode() & 0o7777, 0o600);
             #[cfg(target_os = "linux")]
-            let file = copy(file.file(), Path::new("private")).unwrap();
+            let file = copy(file.file(), Access::Owner, b"", Path::new("private")).unwrap();
             #[cfg(not(target_os = "linux"))]
             let file = temporary(Path::new("."), 0o600).unwrap();
             set_mode(file.as_file(), Access::Owner, false).unwrap();
@@ -386,11 +454,8 @@ mod tests {
         }
         let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
         assert!(matches!(error, FileError::Write(..)), "{error}");
-        assert_eq!(
-            try_directory(Path::new("."), &[1, 1], false).unwrap_err().kind(),
-            io::ErrorKind::FileTooLarge
-        );
-        within_size_limit(b"").unwrap();
+        assert_eq!(within_size_limit(1).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        within_size_limit(0).unwrap();
     }
 
     #[test]
@@ -399,7 +464,6 @@ mod tests {
         let path = directory.path().join("key");
         write_new(&path, Access::Owner, b"secret").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"secret");
-        try_directory(directory.path(), &[1, 1], false).unwrap();
         assert_eq!(names(directory.path()), ["key"]);
     }
 
@@ -411,7 +475,7 @@ mod tests {
             let contents: Vec<String> = (0..count).map(|number| format!("{count}-{number}")).collect();
             let files: Vec<TempKeyFile> = contents
                 .iter()
-                .map(|content| here.temp_file(Access::Owner, content.as_bytes()).unwrap())
+                .map(|content| here.temp_file(Access::Owner, content.as_bytes().into()).unwrap())
                 .collect();
             let synced = sync_together(&files.iter().collect::<Vec<_>>());
             assert_eq!(synced.iter().filter(|result| result.is_ok()).count(), count);
@@ -428,8 +492,8 @@ mod tests {
     fn a_file_has_no_name_before_its_last() {
         let directory = TempDir::new().unwrap();
         let here = Directory::open(directory.path(), false).unwrap();
-        let file = here.temp_file(Access::Owner, b"secret").unwrap();
-        assert!(matches!(file, TempKeyFile::Unnamed(_)), "the disk of this test has no unnamed files");
+        let file = here.temp_file(Access::Owner, b"secret".into()).unwrap();
+        assert!(matches!(file.file, Temp::Unnamed(_)), "the disk of this test has no unnamed files");
         assert_eq!(names(directory.path()), [""; 0]);
         file.name(&directory.path().join("key")).unwrap();
         assert_eq!(names(directory.path()), ["key"]);
@@ -444,15 +508,31 @@ mod tests {
         let here = Directory::open(directory.path(), false).unwrap();
         // The usual umask takes away a part of the last mode.
         for (access, expected) in [(Access::Owner, 0o600), (Access::Everyone, 0o666)] {
-            let TempKeyFile::Unnamed(file) = here.temp_file(access, b"secret").unwrap() else {
+            let Temp::Unnamed(file) = here.temp_file(access, b"".into()).unwrap().file else {
                 panic!("it has a name")
             };
             file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(expected)).unwrap();
-            rename(copy(&file, &path), &path).unwrap();
+            let copy = || copy(&file, access, b"secret", &path).unwrap();
+            rename(copy(), &path).unwrap();
             assert_eq!((fs::read(&path).unwrap().as_slice(), mode(&path)), (&b"secret"[..], expected));
-            let again = rename(copy(&file, &path), &path).unwrap_err();
+            let again = rename(copy(), &path).unwrap_err();
             assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(names(directory.path()), ["key"]);
+            fs::remove_file(&path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_under_its_last_name_is_whole_and_replaces_nothing() {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("key");
+        for (access, expected) in [(Access::Owner, 0o600), (Access::Everyone, 0o644)] {
+            write_under_last_name(&path, access, b"secret").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"secret");
+            assert_eq!(mode(&path) & 0o700, expected & 0o700);
+            let again = write_under_last_name(&path, access, b"other").unwrap_err();
+            assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&path).unwrap(), b"secret");
             fs::remove_file(&path).unwrap();
         }
     }

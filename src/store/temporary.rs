@@ -25,9 +25,10 @@ pub(super) fn temporary(directory: &Path, mode: u32) -> io::Result<NamedTempFile
     }
 }
 
-fn create(path: &Path, mode: u32) -> io::Result<File> {
+/// Creates a file with a new name, for writing alone: some file systems cannot do both.
+pub(super) fn create(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = File::options();
-    options.read(true).write(true).create_new(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     #[cfg(windows)]
@@ -111,7 +112,6 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::super::new_file::TempKeyFile;
     use super::super::tests::names;
     use super::*;
 
@@ -138,7 +138,7 @@ mod tests {
         expected.push(file.path().file_name().unwrap().to_str().unwrap().to_owned());
         expected.sort();
         assert_eq!(names(directory.path()), expected);
-        TempKeyFile::Temporary(file).name(&directory.path().join("new")).unwrap();
+        file.persist_noclobber(directory.path().join("new")).unwrap();
         assert!(directory.path().join("new").exists());
     }
 
@@ -158,7 +158,7 @@ mod tests {
             }
             for number in 0..500 {
                 let file = temporary(path, 0o600).unwrap();
-                TempKeyFile::Temporary(file).name(&path.join(number.to_string())).unwrap();
+                file.persist_noclobber(path.join(number.to_string())).unwrap();
             }
             done.store(true, std::sync::atomic::Ordering::Relaxed);
         });

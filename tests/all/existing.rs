@@ -12,9 +12,10 @@ use std::process::{Command, Stdio};
 use crate::terminal::{AGAIN, PROMPT, Typist};
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, executable, is_root, names, objects, of_type, program,
-    public_path, run, start, strace, succeed, text, wait_until,
+    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, executable, is_root, names, objects, of_type,
+    private_paths, program, public_path, run, start, strace, succeed, text, wait_until,
 };
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -411,45 +412,61 @@ fn hostile_lines_of_a_ledger_cost_little_memory() {
     }
 }
 
-/// If a system lacks one way to name a file, the program uses another. If none is left, it refuses
-/// before the search.
+/// If a system lacks one way to make or name a file, or forbids it, the program uses another.
 #[test]
-fn systems_without_a_safe_way_to_name_files_are_refused_before_the_search() {
+fn a_system_without_some_ways_to_name_files_is_good_enough() {
+    let Some(cc) = require::tool("cc") else { return };
+    let outer = TempDir::new().unwrap();
+    let [source, forbid] = ["forbid.c", "forbid"].map(|name| outer.path().join(name));
+    fs::write(&source, include_str!("forbid.c")).unwrap();
+    succeed(command(cc).arg("-o").args([&forbid, &source]));
+    let search = |errno: Errno, ways: &[&str], args: &[&str]| {
+        let mut search = command(&forbid);
+        search.arg(errno.raw_os_error().to_string()).args(ways).args(["--", executable(), "-q"]).args(args);
+        search.current_dir(&outer);
+        search
+    };
+    let errors = [Errno::PERM, Errno::ACCESS, Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
+    let ways = [&["tmpfile"][..], &["linkat"], &["linkat", "renameat2"], &["tmpfile", "linkat", "renameat2"]];
+    for (number, (errno, ways)) in errors.iter().flat_map(|errno| ways.map(|ways| (errno, ways))).enumerate()
+    {
+        let [file, keys] = ["file", "keys"].map(|name| format!("{name}{number}"));
+        succeed(&mut search(*errno, ways, &["ab", "-o", &file]));
+        check_pair(&outer.path().join(&file));
+        let again = run(&mut search(*errno, ways, &["ab", "-o", &file]));
+        assert!(again.status == Some(2) && again.stderr.contains("already exists"), "{again:?}");
+        succeed(&mut search(*errno, ways, &["ab", "-n", "2", "-d", &keys]));
+        let keys = outer.path().join(keys);
+        private_paths(&keys).iter().for_each(|private| drop(check_pair(private)));
+        assert_eq!(names(&keys).len(), 5, "{errno}: {ways:?}: {:?}", names(&keys));
+    }
+    // With files that cannot be read and written at once, there is no ledger.
+    let ways = ["tmpfile", "linkat", "renameat2", "both"];
+    succeed(&mut search(Errno::PERM, &ways, &["ab", "-o", "write_only"]));
+    check_pair(&outer.path().join("write_only"));
+    let ran = run(&mut search(Errno::PERM, &ways, &["-t", "1", "--however-long", NEVER, "-d", "none"]));
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("this one cannot append to files\n"), "{ran:?}");
+    let left = names(outer.path());
+    assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
+}
+
+/// The trial takes the step that the last one of a key is.
+#[test]
+fn a_system_without_syncs_is_refused_before_the_search() {
     let Some(strace) = strace() else { return };
-    for (injected, works) in [
-        // Without hard links, the program renames a copy of the file.
-        (&["inject=linkat:error=EPERM"][..], true),
-        // Some FUSE file systems lack renames that never replace a file.
-        (&["inject=renameat2:error=EINVAL"], true),
-        (&["inject=linkat:error=EPERM", "inject=renameat2:error=EINVAL"], false),
-        (&["inject=fsync:error=EIO"], false),
-    ] {
-        for option in ["-o", "-d"] {
-            let directory = TempDir::new().unwrap();
-            let mut command = command(&strace);
-            command
-                .args(["-f", "-qq", "-o", "/dev/null"])
-                .args(injected.iter().flat_map(|inject| ["-e", inject]));
-            let target = directory.path().join("target");
-            // If the program did not refuse, this search would not end.
-            let pattern = if works { "ab" } else { NEVER };
-            let ran = run(command.args([executable(), "-t", "1", pattern, option]).arg(&target));
-            if works {
-                assert_eq!(ran.status, Some(0), "{injected:?}: {}", ran.stderr);
-                let private = if option == "-o" {
-                    target
-                } else {
-                    let name = names(&target).into_iter().find(|name| name.ends_with(".pub")).unwrap();
-                    target.join(name.strip_suffix(".pub").unwrap())
-                };
-                check_pair(&private);
-            } else {
-                assert_eq!(ran.status, Some(2), "{injected:?}: {}", ran.stderr);
-                assert!(ran.stderr.starts_with("error: cannot create files in '"), "{}", ran.stderr);
-            }
-            let left = names(directory.path());
-            assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{injected:?}: {left:?}");
-        }
+    for option in ["-o", "-d"] {
+        let directory = TempDir::new().unwrap();
+        let mut command = command(&strace);
+        command.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:error=EIO"]);
+        // If the program did not refuse, this search would not end.
+        let ran = run(command
+            .args([executable(), "-t", "1", "--however-long", NEVER, option])
+            .arg(directory.path().join("target")));
+        assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: cannot create files in '"), "{}", ran.stderr);
+        let left = names(directory.path());
+        assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
     }
 }
 

@@ -240,6 +240,170 @@ fn a_file_size_limit_is_refused_before_the_search() {
     assert_eq!(names(directory.path()), [""; 0]);
 }
 
+/// Runs a search that would not end, and checks that it is refused. Returns the complaint.
+fn refused(command: &mut std::process::Command) -> String {
+    let ran = run(command.args(["-t", "1", "--however-long", program::NEVER]));
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    ran.stderr
+}
+
+#[test]
+fn names_that_are_too_long_are_refused_before_the_search() {
+    let directory = TempDir::new().unwrap();
+    for (len, end) in
+        [(251, None), (252, Some(".pub")), (255, Some(".pub")), (256, Some("")), (5000, Some(""))]
+    {
+        let name = "x".repeat(len);
+        let Some(end) = end else {
+            succeed(program(&["-q", "ab", "-o", &name]).current_dir(&directory));
+            check_pair(&directory.path().join(&name));
+            continue;
+        };
+        let complaint = refused(program(&["-o", &name]).current_dir(&directory));
+        assert!(complaint.starts_with(&format!("error: cannot write '{name}{end}': ")), "{complaint}");
+        assert!(complaint.contains("\nhint: choose a shorter name or path"), "{complaint}");
+    }
+    let complaint = refused(program(&["-d", &"x".repeat(256)]).current_dir(&directory));
+    assert!(complaint.contains("\nhint: choose a shorter name or path"), "{complaint}");
+
+    // The name of a public file is the longest in a directory, and its path has an end, too.
+    let mut path = directory.path().to_owned();
+    while path.as_os_str().len() < 3800 {
+        path.push("directory".repeat(20));
+        fs::create_dir(&path).unwrap();
+    }
+    for len in (4020..4096).step_by(5) {
+        let keys = path.join("y".repeat(len - path.as_os_str().len() - 1));
+        let ran = run(program(&["-q", "--timeout", "20s", "abc", "-d"]).arg(&keys));
+        let fits = len + "/abc-0123456789abcdef.pub".len() < 4096;
+        assert_eq!(ran.status, Some(if fits { 0 } else { 2 }), "{len}: {ran:?}");
+        assert!(fits || ran.stderr.contains("\nhint: choose a shorter name or path"), "{ran:?}");
+        if keys.exists() {
+            assert_eq!(names(&keys).len(), if fits { 3 } else { 0 }, "{len}");
+        }
+    }
+}
+
+/// Only the name itself shows whether a file system takes it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_name_that_the_file_system_refuses_is_refused_before_the_search() {
+    let Some(strace) = program::strace() else { return };
+    let directory = TempDir::new().unwrap();
+    for name in ["q?", "con", "con.txt", "key.", "größe"] {
+        // The names of a trial are others.
+        let mut traced = command(&strace);
+        traced.args(["-f", "-qq", "-o", "/dev/null", "-P", name]);
+        traced.args(["-e", "inject=openat,linkat,link,renameat2:error=EINVAL", executable(), "-o", name]);
+        let complaint = refused(traced.current_dir(&directory));
+        assert!(
+            complaint.starts_with(&format!("error: cannot write '{name}': Invalid argument")),
+            "{complaint}"
+        );
+        assert!(complaint.contains("\nhint: choose another name: this file system"), "{complaint}");
+        assert_eq!(names(directory.path()), [""; 0]);
+        succeed(program(&["-q", "ab", "-o", name]).current_dir(&directory));
+        check_pair(&directory.path().join(name));
+        names(directory.path()).iter().for_each(|name| fs::remove_file(directory.path().join(name)).unwrap());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trial_that_meets_taken_names_ends() {
+    let Some(strace) = program::strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let mut traced = command(&strace);
+    let inject = "inject=linkat,link,renameat2:error=EEXIST";
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", inject, executable(), "-d", "keys"]);
+    let complaint = refused(traced.current_dir(&directory));
+    assert!(complaint.starts_with("error: cannot create files in 'keys': "), "{complaint}");
+    assert_eq!(names(&directory.path().join("keys")), [""; 0]);
+}
+
+/// Nothing can be removed from such a directory, so what a trial leaves is named.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_trial_leaves_is_named() {
+    let Some(chattr) = crate::require::tool("chattr") else { return };
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    fs::create_dir(&keys).unwrap();
+    if run(command(&chattr).arg("+a").arg(&keys)).status != Some(0) {
+        crate::require::missing("append-only directories");
+        return;
+    }
+    let ran = run(program(&["ab", "-d", "keys"]).current_dir(&directory));
+    succeed(command(&chattr).arg("-a").arg(&keys));
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let left: Vec<String> = names(&keys).into_iter().filter(|name| name.ends_with(".tmp")).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    for name in &left {
+        let warning =
+            format!("warning: a trial of the directory left 'keys/{name}', which cannot be removed: ");
+        assert!(ran.stderr.contains(&warning), "{}", ran.stderr);
+    }
+    // The next search removes it, where it can.
+    succeed(program(&["-n", "2", "ab", "-d", "keys"]).current_dir(&directory));
+    assert!(!names(&keys).iter().any(|name| name.ends_with(".tmp")));
+}
+
+#[test]
+fn a_ledger_at_its_limit_is_refused_before_the_search() {
+    let directory = TempDir::new().unwrap();
+    let keys = directory.path().join("keys");
+    succeed(program(&["-q", "-n", "10", "ab", "-d"]).arg(&keys));
+    // The limit is above the size of a key file, and near that of the ledger.
+    let script = "ulimit -f 3; exec \"$0\" \"$@\"";
+    let limited = || {
+        let mut command = command("bash");
+        command.args(["-c", script, executable(), "-n", "100", "-d"]).arg(&keys);
+        command
+    };
+    let complaint = refused(&mut limited());
+    let expected = format!("error: cannot use the ledger '{}': ", keys.join(LEDGER).display());
+    assert!(complaint.starts_with(&expected), "{complaint}");
+    assert!(complaint.contains("\nhint: raise the limit of the size of files"), "{complaint}");
+    assert_eq!(names(&keys).len(), 21);
+    // If nothing is missing, it does not matter.
+    let script = "ulimit -f 3; exec \"$0\" -n 10 ab -d \"$1\"";
+    succeed(command("bash").args(["-c", script, executable()]).arg(&keys));
+}
+
+#[test]
+fn the_name_of_a_public_file_or_a_directory_is_refused() {
+    let directory = TempDir::new().unwrap();
+    fs::create_dir(directory.path().join("sub")).unwrap();
+    let complaint = |name: &str| refused(program(&["-o", name]).current_dir(&directory));
+    for name in ["id_bob.pub", "id_bob.PUB", "id_bob.Pub"] {
+        let said = complaint(name);
+        assert!(said.starts_with(&format!("error: '{name}' is the name of a public key")), "{said}");
+        assert!(said.contains("\nhint: with -o id_bob the private key goes to id_bob, "), "{said}");
+    }
+    for name in [".pub", "sub/.PUB"] {
+        let said = complaint(name);
+        assert!(said.starts_with(&format!("error: '{name}' is the name of a public key")), "{said}");
+        assert!(said.contains("\nhint: give the name of a new file\n"), "{said}");
+    }
+    for (name, example) in [
+        ("sub", "sub/id_ed25519"),
+        ("sub/", "sub/id_ed25519"),
+        ("sub/.", "sub/id_ed25519"),
+        ("sub/..", "sub/../id_ed25519"),
+        ("..", "../id_ed25519"),
+        (".", "./id_ed25519"),
+    ] {
+        let said = complaint(name);
+        assert!(said.starts_with(&format!("error: '{name}' is a directory\n")), "{said}");
+        let hint = format!("\nhint: give the name of a new file, such as {example}; -d writes pairs");
+        assert!(said.contains(&hint), "{said}");
+    }
+    let said = complaint("new/");
+    assert!(said.starts_with("error: 'new/' does not name a file\n"), "{said}");
+    assert!(said.contains("\nhint: leave out what follows the name, or choose another: -o new\n"), "{said}");
+    assert_eq!(names(directory.path()), ["sub"]);
+}
+
 #[test]
 fn the_name_or_the_option_decides_the_form() {
     let directory = TempDir::new().unwrap();
