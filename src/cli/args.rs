@@ -347,15 +347,16 @@ pub(super) fn command() -> Command {
                     engine. The engines search for PATTERN, or for a six-letter word if no PATTERN is \
                     given.",
                 ),
-            choice("progress", "FORM", named(values::PROGRESS_FORMS), "Progress: auto (default) or json")
+            choice("progress", "FORM", named(values::PROGRESS_FORMS), "Progress: auto (default), off or json")
                 .more(
                     "auto is a line on a terminal, and elsewhere a line after ten seconds and every \
-                    minute. json is one JSON object per second on stderr, also with --quiet.",
+                    minute. off is none. json is one JSON object per second on stderr, also with \
+                    --quiet.",
                 ),
             flag("quiet", "Print only errors to stderr").short('q'),
             choice("color", "WHEN", named(values::COLORS), "Colors: auto, always or never").more(
-                "auto means never if NO_COLOR is set, TERM is dumb, or the output is not a \
-                terminal.",
+                "auto means never if NO_COLOR is set, TERM is dumb or not set, or the output is \
+                not a terminal.",
             ),
         ])
         .next_help_heading("About")

@@ -159,8 +159,9 @@ If it is set and not empty,
 .B \-\-color auto
 means
 .BR never .
-So does
-.BR TERM=dumb .
+So does a
+.B TERM
+that is dumb or not set.
 .TP
 .B VANITY_WITHOUT
 Instruction sets that the engines must not use, separated by commas.

@@ -11,7 +11,7 @@ use super::args;
 use super::values::{self, quoted, quoted_os};
 
 /// Options that do not exist, and what to use in their place.
-const OTHERS: [(&[&str], &str); 38] = [
+const OTHERS: [(&[&str], &str); 39] = [
     (
         &["--pattern", "--text", "--search", "--find", "--string", "--name"],
         "leave it out: a word without an option is a pattern",
@@ -51,7 +51,8 @@ const OTHERS: [(&[&str], &str); 38] = [
         &["-v", "--verbose", "--debug"],
         "leave it out: everything is printed, unless -q is given; -V prints the version",
     ),
-    (&["--silent", "--no-progress"], "-q, or --quiet, prints only errors to stderr"),
+    (&["--silent"], "-q, or --quiet, prints only errors to stderr"),
+    (&["--no-progress"], "--progress off prints no progress; -q, or --quiet, prints only errors to stderr"),
     (&["--no-color", "--no-colors"], "--color never prints without colors"),
     (
         &["--dry-run", "--odds", "--probability", "--difficulty", "--time"],

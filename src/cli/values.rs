@@ -49,7 +49,7 @@ pub(super) const CIPHERS: Names<Cipher> =
 const GCM_IN_FULL: &str = "aes256-gcm@openssh.com";
 
 pub(super) const PROGRESS_FORMS: Names<ProgressForm> =
-    &[("auto", ProgressForm::Auto), ("json", ProgressForm::Json)];
+    &[("auto", ProgressForm::Auto), ("off", ProgressForm::Off), ("json", ProgressForm::Json)];
 
 pub(super) const COLORS: Names<ColorChoice> =
     &[("auto", ColorChoice::Auto), ("always", ColorChoice::Always), ("never", ColorChoice::Never)];

@@ -381,7 +381,7 @@ impl Observer for Delivery<'_> {
         // Until the finds are kept, a second signal does not end the process.
         let _signals = self.search.stop.hold_off();
         let first = &finds[0];
-        let rate = self.meter.so_far(&Progress { attempts: first.tried, elapsed: first.elapsed });
+        let rate = self.meter.so_far(&Progress::of(first.tried, first.elapsed));
         self.tell_rate(rate);
         let mut outcome = Ok(());
         for finds in finds.chunks(most_together()) {

@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn progress(attempts: u64, milliseconds: u64) -> Progress {
-        Progress { attempts, elapsed: Duration::from_millis(milliseconds) }
+        Progress::of(attempts, Duration::from_millis(milliseconds))
     }
 
     #[test]

@@ -212,6 +212,8 @@ pub enum ProgressForm {
     /// As a line that is rewritten on a terminal, and elsewhere as a line now and then.
     #[default]
     Auto,
+    /// Not at all.
+    Off,
     /// As a JSON object every second. It is shown even if stderr gets only errors.
     Json,
 }

@@ -64,7 +64,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
             }
         }
     }
-    print((lines.join("\n") + "\n").as_bytes())
+    print((streams::broken(&lines.join("\n"), width) + "\n").as_bytes())
 }
 
 /// Returns the table of several patterns, the likeliest first. With a time, a line follows that

@@ -33,6 +33,19 @@ pub(super) struct Forecast<'a> {
     is_all_old: bool,
 }
 
+/// A chance that is known exactly, or within bounds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Chance {
+    pub(super) at_least: f64,
+    pub(super) at_most: f64,
+    pub(super) is_exact: bool,
+    /// Whether the bounds are so narrow that they say something.
+    pub(super) is_known: bool,
+}
+
+/// The widest bounds of a chance that say something: the ratio of the upper to the lower one.
+const WIDEST: f64 = 2.0;
+
 /// The chances for which times are shown.
 const CHANCES: [f64; 2] = [0.50, 0.95];
 
@@ -100,12 +113,37 @@ impl<'a> Forecast<'a> {
         self.first
     }
 
-    /// Returns the chance that the next find would have been made by now, and whether the figure is
-    /// exact. If not, it is a lower bound.
-    pub(super) fn chance_of_next(&self, attempts: u64) -> Option<(f64, bool)> {
+    /// Returns the chance that the next find would have been made by now.
+    pub(super) fn chance_of_next(&self, attempts: u64) -> Option<Chance> {
         let next = self.next?;
         let tried = attempts.saturating_sub(self.last_find) as f64;
-        Some((next.at_least.chance_after(tried), next.is_exact()))
+        Some(Chance {
+            at_least: next.at_least.chance_after(tried),
+            at_most: next.at_most.chance_after(tried),
+            is_exact: next.is_exact(),
+            is_known: next.at_most.probability() <= WIDEST * next.at_least.probability(),
+        })
+    }
+
+    /// Returns the first `most` patterns that want a key, and the number of all of them. There are none
+    /// if the search wants keys of any patterns, or of one alone.
+    pub(super) fn missing_patterns(&self, most: usize) -> (Vec<&'a Pattern>, usize) {
+        if self.patterns.len() < 2 {
+            return (Vec::new(), 0);
+        }
+        let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
+        let named = if self.remaining.is_of_each() { most } else { 0 };
+        (missing.take(named).map(|(_, pattern)| pattern).collect(), self.remaining.patterns())
+    }
+
+    /// Returns the odds of the keys that are still missing, if several patterns want any, or one wants
+    /// several.
+    pub(super) fn several_missing(&self) -> Option<Several> {
+        let any = self.next?;
+        let patterns =
+            if self.remaining.is_of_each() { self.remaining.patterns() } else { self.patterns.len() };
+        let wanted = self.missing()?;
+        Several::of_missing(patterns, &wanted, any, self.remaining.is_of_each())
     }
 
     /// Returns the attempts at which the chance that the next find is made reaches each of
@@ -237,13 +275,14 @@ impl Several {
             }
             Quota::Any(count) => wanted.add(any.at_least, *count),
         }
+        Self::of_missing(patterns.len(), &wanted, any, !matches!(quota, Quota::Any(_)))
+    }
+
+    /// `is_of_each` is whether each of the patterns wants keys of its own.
+    fn of_missing(patterns: usize, wanted: &MissingKeys, any: Bounds, is_of_each: bool) -> Option<Self> {
         let keys = wanted.keys();
-        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(&wanted, chance)));
-        let is_all_exact = match quota {
-            Quota::Any(_) => any.is_exact(),
-            Quota::Each(_) | Quota::Left(_) => patterns.len() == 1,
-        };
-        let patterns = patterns.len();
+        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(wanted, chance)));
+        let is_all_exact = if is_of_each { patterns == 1 } else { any.is_exact() };
         (patterns > 1 || keys > 1).then_some(Self { patterns, keys, any, attempts_for_all, is_all_exact })
     }
 }
@@ -312,9 +351,10 @@ mod tests {
         let patterns = patterns(&["^A", "^A.{3}B", "B$"], Kind::Regex);
         let mut forecast = Forecast::new(&patterns, &Quota::Each(1), 0, true);
         let rarest = |id: usize, attempts| Some(patterns[id].odds().chance_after(attempts));
-        let next = |of: &[Pattern], attempts| {
-            Some((any_of(of.iter()).unwrap().at_least.chance_after(attempts), true))
-        };
+        let exact =
+            |chance| Some(Chance { at_least: chance, at_most: chance, is_exact: true, is_known: true });
+        let next =
+            |of: &[Pattern], attempts| exact(any_of(of.iter()).unwrap().at_least.chance_after(attempts));
         assert_eq!(forecast.chance_of_next(100), next(&patterns, 100.0));
         assert_eq!(forecast.chance_of_last(100), rarest(1, 100.0));
         forecast.count(&[0, 1], 50);
@@ -328,16 +368,18 @@ mod tests {
     #[test]
     fn the_forecast_begins_again_after_each_find() {
         let patterns = patterns(&["ab", "cd"], Kind::Prefix);
+        let exact =
+            |chance| Some(Chance { at_least: chance, at_most: chance, is_exact: true, is_known: true });
         let mut forecast = Forecast::new(&patterns[..1], &Quota::Each(2), 0, true);
         forecast.count(&[0], 70);
-        assert_eq!(forecast.chance_of_next(100), Some((patterns[0].odds().chance_after(30.0), true)));
+        assert_eq!(forecast.chance_of_next(100), exact(patterns[0].odds().chance_after(30.0)));
         let mut left = Forecast::new(&patterns, &Quota::Left(vec![1, 3]), 5, true);
         left.count(&[0, 1], 70);
         assert_eq!(left.found_of(), (7, 9));
-        assert_eq!(left.chance_of_next(100), Some((patterns[1].odds().chance_after(30.0), true)));
+        assert_eq!(left.chance_of_next(100), exact(patterns[1].odds().chance_after(30.0)));
         let mut any = Forecast::new(&patterns, &Quota::Any(2), 0, true);
         any.count(&[1], 10);
-        assert_eq!(any.chance_of_next(10), Some((0.0, true)));
+        assert_eq!(any.chance_of_next(10), exact(0.0));
         assert_eq!((any.found_of(), any.chance_of_last(10)), ((1, 2), None));
     }
 
@@ -352,7 +394,8 @@ mod tests {
         let exact = any_of(patterns[..3].iter().chain(&patterns[4..])).unwrap().at_least;
         let next = forecast.next.unwrap();
         assert!(!next.is_exact() && next.at_least <= exact && exact <= next.at_most);
-        assert!(!forecast.chance_of_next(9).unwrap().1);
+        let chance = forecast.chance_of_next(9).unwrap();
+        assert!(!chance.is_exact && chance.is_known);
         forecast.count(&[5], 2);
         assert!(forecast.next.unwrap().is_exact());
     }

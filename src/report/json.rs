@@ -101,9 +101,9 @@ pub(super) fn progress(status: &Status) -> Value {
         "found": exact(status.found),
         "wanted": exact(status.wanted),
     });
-    if let Some((chance, is_exact)) = status.chance {
-        progress["chance"] = chance.into();
-        progress["chance_exact"] = is_exact.into();
+    if let Some(chance) = status.chance {
+        progress["chance"] = chance.at_least.into();
+        progress["chance_exact"] = chance.is_exact.into();
     }
     if let Some([half, most]) = status.next {
         progress["next_seconds_50"] = half.into();

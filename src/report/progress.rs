@@ -1,17 +1,18 @@
 //! The progress of a search: its state at one moment, and the line that shows it, which is rewritten
 //! in place and may have a bar.
 //!
-//! A terminal prints `^C` at the cursor after Ctrl-C. After a line that fills the terminal, this
-//! text would wrap, and the program could no longer clear the line. So the line is made for a
-//! terminal that is a little narrower than the real one.
+//! The cursor stays at the beginning of the line. A terminal that becomes narrower breaks the line into
+//! several rows, all of them below the cursor: so everything from there on is the line, and is cleared.
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::forecast::Forecast;
+use super::forecast::{Chance, Forecast};
 use super::number::{clock, percent, rough, time};
 use super::streams::is_dumb;
+use crate::escape::escaped;
 use crate::notice::grouped;
 use crate::search::{Progress, Summary};
 use crate::sys::is_in_background;
@@ -21,7 +22,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 /// The number of ticks of progress over which the shown rate is the mean.
 const RATE_TICKS: usize = 30;
 
-/// The number of columns that stay free.
+/// The number of columns that stay free, so that the cursor never goes to the next row.
 const MARGIN: u16 = 3;
 
 /// The fewest columns of a bar, without what is around it.
@@ -47,6 +48,12 @@ impl Recent {
         }
     }
 
+    /// Returns whether no key was tried since the progress before the last.
+    fn is_idle(&self) -> bool {
+        let mut latest = self.0.iter().rev();
+        matches!((latest.next(), latest.next()), (Some(last), Some(before)) if last.attempts == before.attempts)
+    }
+
     /// Returns the mean rate of the recent progress.
     fn rate(&self, progress: &Progress) -> f64 {
         let first = self.0.front().filter(|first| first.attempts < progress.attempts);
@@ -62,9 +69,12 @@ pub(super) struct Status {
     pub(super) keys_per_second: f64,
     pub(super) found: u64,
     pub(super) wanted: u64,
-    /// The chance that the next find would have been made by now, and whether it is exact. If not,
-    /// it is a lower bound.
-    pub(super) chance: Option<(f64, bool)>,
+    /// The names of the patterns that want a key, if few do after the first find.
+    pub(super) missing: Vec<String>,
+    /// Whether no key is tried, because all workers wait until finds are encrypted.
+    pub(super) is_encrypting: bool,
+    /// The chance that the next find would have been made by now.
+    pub(super) chance: Option<Chance>,
     /// The times at which this chance reaches 50% and 95% at the present rate. A time that is
     /// over is that of the mean rate.
     pub(super) next: Option<[f64; 2]>,
@@ -78,7 +88,8 @@ pub(super) struct Status {
 impl Status {
     /// Returns the state after some progress.
     pub(super) fn new(forecast: &mut Forecast, recent: &Recent, progress: &Progress) -> Self {
-        Self::at_rate(forecast, recent.rate(progress), progress)
+        let is_encrypting = progress.preparing > 0 && recent.is_idle();
+        Self { is_encrypting, ..Self::at_rate(forecast, recent.rate(progress), progress) }
     }
 
     /// Returns the state at the end of a search, at its mean rate.
@@ -87,7 +98,7 @@ impl Status {
     }
 
     fn at_rate(forecast: &mut Forecast, keys_per_second: f64, progress: &Progress) -> Self {
-        let Progress { attempts, elapsed } = *progress;
+        let Progress { attempts, elapsed, .. } = *progress;
         let (now, tried) = (elapsed.as_secs_f64(), attempts as f64);
         let at = |reached: f64| {
             let is_over = reached < tried;
@@ -97,7 +108,15 @@ impl Status {
             reached.map(|reached| reached.map(at)).filter(|times| times.iter().all(|time| time.is_finite()))
         };
         let (found, wanted) = forecast.found_of();
+        let missing = match forecast.missing_patterns(NAMED) {
+            (named, number) if found > 0 && number <= NAMED => {
+                named.iter().map(|pattern| escaped(pattern.text()).into_owned()).collect()
+            }
+            _ => Vec::new(),
+        };
         Self {
+            missing,
+            is_encrypting: false,
             elapsed,
             attempts,
             keys_per_second,
@@ -110,33 +129,46 @@ impl Status {
         }
     }
 
-    /// Returns the rate, the chance by now, and so on, the most important first.
+    /// Returns the rate, the time, the chance and so on, the most important first.
     pub(super) fn parts(&self) -> Vec<Part> {
+        let (found, wanted) = (grouped(self.found), grouped(self.wanted));
+        if self.is_encrypting {
+            return vec![Part::of([match self.wanted {
+                1 => "encrypting the private key".to_owned(),
+                _ => format!("encrypting, {found} of {wanted} kept"),
+            }])];
+        }
         let rate = rough(self.keys_per_second);
         let mut parts = vec![Part::of([format!("{rate} keys/s"), format!("{rate}/s")])];
         if self.wanted > 1 {
-            parts.push(Part::of([format!("{} of {} found", grouped(self.found), grouped(self.wanted))]));
+            parts.push(Part::of([format!("{found} of {wanted} found")]));
         }
+        if !self.missing.is_empty() {
+            parts.push(Part::of([format!("missing {}", listed(&self.missing))]));
+        }
+        parts.push(Part::of([format!("{} elapsed", clock(self.elapsed))]));
         let is_batch = self.last.is_some();
         if let Some(chance) = self.chance {
-            let chance = at_least_percent(chance);
-            parts.push(if is_batch {
-                Part::of([
-                    format!("{chance} chance of the next by now"),
-                    format!("{chance} chance of the next"),
-                ])
-            } else {
-                let forms = [" chance of a hit by now", " chance by now", " chance"];
-                Part::of(forms.map(|form| format!("{chance}{form}")))
-            });
+            let hit = if is_batch { "the next" } else { "a hit" };
+            let forms = match chance_text(chance) {
+                Some(chance) => [
+                    format!("{chance} chance of {hit} so far"),
+                    format!("{chance} chance so far"),
+                    format!("{chance} chance"),
+                ],
+                None => ["chance of a hit so far not known", "chance so far not known", "chance not known"]
+                    .map(|form| form.replace("a hit", hit)),
+            };
+            parts.push(Part::of(forms));
         }
         let (which, times) = if is_batch { ("all: ", self.last) } else { ("", self.next) };
+        let most =
+            if !is_batch && self.chance.is_some_and(|chance| !chance.is_exact) { "at most " } else { "" };
         let times: Vec<String> =
-            self.ahead(times).map(|(chance, at)| format!("{chance} by {}", time(at))).collect();
+            self.ahead(times).map(|(chance, at)| format!("{chance} within {most}{}", time(at))).collect();
         if let Some(first) = times.first() {
             parts.push(Part::of([format!("{which}{}", times.join(", ")), format!("{which}{first}")]));
         }
-        parts.push(Part::of([format!("{} elapsed", clock(self.elapsed))]));
         parts
     }
 
@@ -150,24 +182,43 @@ impl Status {
     /// more, or is not known.
     pub(super) fn longer(&self) -> Vec<String> {
         let now = self.elapsed.as_secs_f64();
-        let more = |of: &str, times| {
-            let times: Vec<_> = self.ahead(times).map(|(chance, at)| (chance, time(at - now))).collect();
-            match &times[..] {
-                [] => None,
-                [(chance, time)] => Some(format!("{of}another {time} for a {chance} chance")),
-                [(half, time), (most, longer), ..] => {
-                    Some(format!("{of}another {time} for a {half} chance, {longer} for {most}"))
-                }
-            }
+        let is_exact = self.chance.is_none_or(|chance| chance.is_exact);
+        let more = |of: &str, times, most: &str| {
+            let times = self.ahead(times);
+            let times = times.map(|(chance, at)| format!("{chance} within {most}another {}", time(at - now)));
+            let times: Vec<String> = times.collect();
+            (!times.is_empty()).then(|| format!("{of}{}", times.join(", ")))
         };
-        let next = more(if self.last.is_some() { "for the next key: " } else { "" }, self.next);
-        next.into_iter().chain(more("for all keys: ", self.last)).collect()
+        let next = if self.last.is_some() { "the next key: " } else { "a longer search: " };
+        let next = more(next, self.next, if is_exact { "" } else { "at most " });
+        next.into_iter().chain(more("all keys: ", self.last, "")).collect()
     }
 }
 
-/// Formats a chance as `37%` if it is exact, or else as `at least 37%`.
-pub(super) fn at_least_percent((chance, is_exact): (f64, bool)) -> String {
-    format!("{}{}", if is_exact { "" } else { "at least " }, percent(chance))
+/// The most missing patterns that are named.
+pub(super) const NAMED: usize = 3;
+
+/// Returns a list in words: `ann, bob and eve`.
+pub(super) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// Formats a chance: as `37%` if it is exact, or else as `at least 37%`. Returns `None` if it is not
+/// known.
+pub(super) fn chance_text(chance: Chance) -> Option<String> {
+    let Chance { at_least, at_most, is_exact, is_known } = chance;
+    let (low, high) = (percent(at_least), percent(at_most));
+    match () {
+        () if !is_known => None,
+        // Two bounds can look the same. The upper one is enough where the lower one is not shown.
+        () if is_exact || low == high => Some(high),
+        () if low.starts_with("below") => Some(format!("at most {high}")),
+        () => Some(format!("at least {low}")),
+    }
 }
 
 /// A progress line on stderr.
@@ -181,7 +232,10 @@ impl ProgressLine {
             return None;
         }
         let style = ProgressStyle::with_template("{msg}").ok()?;
-        let target = ProgressDrawTarget::term_like_with_hz(Box::new(Narrower(term)), 10);
+        let target = ProgressDrawTarget::term_like_with_hz(
+            Box::new(Narrower { term, has_moved: AtomicBool::new(false) }),
+            10,
+        );
         Some(Self(ProgressBar::with_draw_target(None, target).with_style(style)))
     }
 
@@ -232,7 +286,8 @@ fn with_bar(parts: &[Part], chance: Option<f64>, columns: u16) -> String {
     let width = usize::from(columns.saturating_sub(MARGIN));
     let text = fitting(parts, width);
     let bar = width.saturating_sub(AROUND + text.len());
-    let Some(chance) = chance.filter(|_| bar >= LEAST_BAR) else { return text };
+    let has_room = bar >= LEAST_BAR && text == whole(parts);
+    let Some(chance) = chance.filter(|_| has_room) else { return text };
     let full = ((chance * bar as f64) as usize).min(bar);
     format!("{text} [{}{}]", "#".repeat(full), ".".repeat(bar - full))
 }
@@ -259,50 +314,61 @@ fn fitting(parts: &[Part], width: usize) -> String {
     shown.iter().map(|(_, text)| *text).collect::<Vec<_>>().join(BETWEEN)
 }
 
-/// A terminal without its last columns. In the background, nothing is written to it: the shell's prompt is
-/// there.
+/// A terminal without its last columns, whose cursor goes back to the beginning of the line after each
+/// write. In the background, nothing is written to it: the shell's prompt is there.
 #[derive(Debug)]
-struct Narrower(Term);
+struct Narrower {
+    term: Term,
+    /// Whether the cursor is not at the beginning of the line.
+    has_moved: AtomicBool,
+}
 
 impl TermLike for Narrower {
     fn width(&self) -> u16 {
-        self.0.size().1.saturating_sub(MARGIN)
+        self.term.size().1.saturating_sub(MARGIN)
     }
 
     fn height(&self) -> u16 {
-        self.0.size().0
+        self.term.size().0
     }
 
     fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
-        self.0.move_cursor_up(lines)
+        self.term.move_cursor_up(lines)
     }
 
     fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
-        self.0.move_cursor_down(lines)
+        self.term.move_cursor_down(lines)
     }
 
     fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
-        self.0.move_cursor_right(columns)
+        self.term.move_cursor_right(columns)
     }
 
     fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
-        self.0.move_cursor_left(columns)
+        self.term.move_cursor_left(columns)
     }
 
     fn write_line(&self, line: &str) -> io::Result<()> {
-        if is_in_background() { Ok(()) } else { self.0.write_line(line) }
+        if is_in_background() { Ok(()) } else { self.term.write_line(line) }
     }
 
     fn write_str(&self, text: &str) -> io::Result<()> {
-        if is_in_background() { Ok(()) } else { self.0.write_str(text) }
+        if text.is_empty() || is_in_background() {
+            return Ok(());
+        }
+        self.has_moved.store(true, Relaxed);
+        self.term.write_str(text)
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        if is_in_background() { Ok(()) } else { self.0.clear_line() }
+        if is_in_background() { Ok(()) } else { self.term.clear_to_end_of_screen() }
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.0.flush()
+        if self.has_moved.swap(false, Relaxed) {
+            self.term.write_str("\r")?;
+        }
+        self.term.flush()
     }
 }
 
@@ -313,39 +379,71 @@ mod tests {
     fn parts() -> Vec<Part> {
         let parts = [
             &["533,000 keys/s", "533,000/s"][..],
-            &["0.08% chance of a hit by now", "0.08% chance by now", "0.08% chance"],
-            &["50% by 41 min, 95% by 3.0 h", "50% by 41 min"],
             &["3.0 s elapsed"],
+            &["0.08% chance of a hit so far", "0.08% chance so far", "0.08% chance"],
+            &["50% within 41 min, 95% within 3.0 h", "50% within 41 min"],
         ];
         parts.map(|forms| Part::of(forms.iter().map(|form| (*form).to_owned()))).into()
     }
 
     #[test]
     fn a_progress_line_never_wraps() {
+        let all = "533,000 keys/s, 3.0 s elapsed, 0.08% chance of a hit so far, 50% within 41 min, 95% within 3.0 h";
         for (width, expected) in [
-            (88, "533,000 keys/s, 0.08% chance of a hit by now, 50% by 41 min, 95% by 3.0 h, 3.0 s elapsed"),
-            (77, "533,000 keys/s, 0.08% chance of a hit by now, 50% by 41 min, 3.0 s elapsed"),
-            (65, "533,000 keys/s, 0.08% chance by now, 50% by 41 min, 3.0 s elapsed"),
-            (57, "533,000/s, 0.08% chance, 50% by 41 min, 3.0 s elapsed"),
-            (44, "533,000 keys/s, 0.08% chance, 50% by 41 min"),
-            (23, "533,000/s, 0.08% chance"),
+            (96, all),
+            (95, "533,000 keys/s, 3.0 s elapsed, 0.08% chance of a hit so far, 50% within 41 min"),
+            (73, "533,000 keys/s, 3.0 s elapsed, 0.08% chance so far, 50% within 41 min"),
+            (57, "533,000/s, 3.0 s elapsed, 0.08% chance, 50% within 41 min"),
+            (56, "533,000 keys/s, 3.0 s elapsed, 0.08% chance so far"),
+            (38, "533,000/s, 3.0 s elapsed, 0.08% chance"),
+            (29, "533,000 keys/s, 3.0 s elapsed"),
             (14, "533,000 keys/s"),
             (13, "533,000/s"),
             (3, ""),
         ] {
             assert_eq!(fitting(&parts(), width), expected);
         }
-        assert_eq!(whole(&parts()), fitting(&parts(), 88));
+        assert_eq!(whole(&parts()), all);
+    }
+
+    #[test]
+    fn a_chance_is_shown_as_far_as_it_is_known() {
+        let chance = |at_least, at_most| Chance {
+            at_least,
+            at_most,
+            is_exact: at_least == at_most,
+            is_known: at_most <= 2.0 * at_least,
+        };
+        for (chance, shown) in [
+            (chance(0.37, 0.37), Some("37%")),
+            (chance(0.0, 0.0), Some("0%")),
+            (chance(0.3, 0.5), Some("at least 30%")),
+            (chance(1e-6, 1.5e-6), Some("below 0.01%")),
+            (chance(0.9e-4, 1.8e-4), Some("at most 0.02%")),
+            (chance(0.01, 0.4), None),
+            (chance(1e-9, 1e-6), None),
+        ] {
+            assert_eq!(chance_text(chance).as_deref(), shown);
+        }
+    }
+
+    #[test]
+    fn names_are_listed_in_words() {
+        let names = ["ann", "bob", "eve"].map(str::to_owned);
+        assert_eq!(
+            [0, 1, 2, 3].map(|number| listed(&names[..number])),
+            ["", "ann", "ann and bob", "ann, bob and eve"]
+        );
     }
 
     #[test]
     fn a_bar_fills_the_rest_of_a_line_in_which_nothing_is_cut() {
         let whole = whole(&parts());
         let line = |chance, columns| with_bar(&parts(), chance, columns);
-        assert_eq!(line(Some(0.5), 120), format!("{whole} [{}{}]", "#".repeat(13), ".".repeat(13)));
+        assert_eq!(line(Some(0.5), 130), format!("{whole} [{}{}]", "#".repeat(14), ".".repeat(14)));
         assert!(line(Some(1.0), 200).ends_with("##]") && line(Some(0.0), 200).contains(" [.."));
         assert_eq!(line(Some(1.0), 200).len(), 197);
-        assert_eq!(line(Some(0.5), 103), whole);
+        assert_eq!(line(Some(0.5), 111), whole);
         for columns in [80, 60, 20, 3, 0] {
             assert!(
                 !line(Some(0.5), columns).contains('[')

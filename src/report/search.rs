@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _};
 use std::ops::Range;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,9 +11,9 @@ use serde_json::Value;
 use super::figures::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
 use super::forecast::{Forecast, Several};
 use super::json;
-use super::next_steps;
+use super::next_steps::{self, Step};
 use super::number::{clock, rough};
-use super::progress::{ProgressLine, Recent, Status, at_least_percent, whole};
+use super::progress::{NAMED, ProgressLine, Recent, Status, chance_text, listed, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Added, Delivered, PreparedSearch, Rate, Reporter};
@@ -21,7 +22,7 @@ use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
-use crate::store::{Kept, file_label};
+use crate::store::{Destination, Kept, file_label};
 use crate::wire::{self, Target};
 use console::Term;
 
@@ -46,6 +47,10 @@ const APART: &str = "add -d keys, which writes each key to files of its own";
 /// The time from which cheaper patterns are suggested, if the chance does not reach 50% within it.
 const LONG: Duration = Duration::from_secs(600);
 
+/// The keys to try, until the chance is 50%, from which a key that is only shown is worth a warning:
+/// seconds on a fast machine, and minutes on a slow one.
+const WORTH_SAVING: f64 = 1e7;
+
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a PreparedSearch,
@@ -61,9 +66,13 @@ pub struct Report<'a> {
     recent: Recent,
     /// The files that were written last.
     kept: Option<Kept>,
+    /// The number of keys that were written to files.
+    files: u64,
     /// Whether the agent took a key.
     is_in_agent: bool,
     is_on_terminal: bool,
+    /// Whether stderr is a terminal, where a person reads what to do next.
+    has_reader: bool,
 }
 
 impl Reporter for Report<'_> {
@@ -78,6 +87,7 @@ impl Reporter for Report<'_> {
         if let Some(several) = self.several().filter(|several| several.patterns > 1) {
             self.note(several_line(&several, self.err));
         }
+        self.warn_of_unsaved();
     }
 
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
@@ -92,6 +102,12 @@ impl Reporter for Report<'_> {
             }
         }
         if !rate.is_settled {
+            return Ok(());
+        }
+        // Some keys may be found already.
+        let (found, _) = self.forecast.found_of();
+        if found > self.search.existing {
+            self.times_of_missing(rate);
             return Ok(());
         }
         match several {
@@ -149,17 +165,14 @@ impl Reporter for Report<'_> {
                 self.note(self.err.highlight(&line, self.matched(find, Target::Key)));
             }
         }
-        let found: Vec<_> =
-            find.patterns.iter().map(|&id| escaped(self.search.patterns[id].text())).collect();
-        let found = self.err.bold(found.join(" and "));
-        // Several finds do not come in the order of their attempts.
-        let when = match self.forecast.found_of() {
-            (_, 1) => format!(" after {} in {}", counted(find.attempts, "key"), clock(find.elapsed)),
+        let found: Vec<String> = find.patterns.iter().map(|&id| self.found_as(find, id)).collect();
+        let number = match self.forecast.found_of() {
+            (_, 1) => String::new(),
             (found, wanted) => format!(" ({} of {})", grouped(found), grouped(wanted)),
         };
         let fingerprint = find.public_key.fingerprint();
         let fingerprint = self.err.highlight(&fingerprint, self.matched(find, Target::Fingerprint));
-        self.note(format_args!("found {found}{when}: {fingerprint}"));
+        self.note(format_args!("found {}{number}: {fingerprint}", found.join(" and ")));
         if let Delivered::Files(kept) = delivered {
             self.note(format_args!(
                 "{} in {}, public key in {}",
@@ -172,6 +185,7 @@ impl Reporter for Report<'_> {
                 next_steps::not_added(error, &kept).iter().for_each(|line| self.line(line));
             }
             self.kept = Some(kept);
+            self.files += 1;
         }
         if let (Some(Ok(())), Some(constraints)) = (added, self.search.keys.agent) {
             self.note(next_steps::added(constraints));
@@ -181,6 +195,9 @@ impl Reporter for Report<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
+        if self.search.output.progress == ProgressForm::Off {
+            return;
+        }
         self.recent.add(progress);
         let is_due = progress.elapsed >= self.line_due;
         // Before the first batch has ended there is no rate.
@@ -189,10 +206,11 @@ impl Reporter for Report<'_> {
         }
         let status = Status::new(&mut self.forecast, &self.recent, progress);
         if let Some(progress_line) = &self.progress_line {
-            progress_line.show(&status.parts(), status.chance.map(|(chance, _)| chance));
+            let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
+            progress_line.show(&status.parts(), known.map(|chance| chance.at_least));
         } else if self.search.output.progress == ProgressForm::Json {
             self.line_due = progress.elapsed + OBJECT_EVERY;
-            streams::text(&json::line(&json::progress(&status)));
+            streams::raw(&json::line(&json::progress(&status)));
         } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
             self.note(whole(&status.parts()));
@@ -234,13 +252,17 @@ impl Reporter for Report<'_> {
             let chance = self.forecast.chance_of_next(summary.attempts);
             let chance = chance.map_or(String::new(), |chance| {
                 let hit = if wanted > 1 { "the next" } else { "a hit" };
-                format!("; {} chance of {hit} by now", at_least_percent(chance))
+                match chance_text(chance) {
+                    Some(chance) => format!("; {chance} chance of {hit} so far"),
+                    None => format!("; chance of {hit} so far not known"),
+                }
             });
             self.note(format_args!(
                 "{ended}: {} of {} found{chance}",
                 grouped(found),
                 counted(wanted, "key")
             ));
+            self.name_missing();
             let status = Status::at_end(&mut self.forecast, summary);
             status.longer().iter().for_each(|longer| self.note(longer));
         }
@@ -266,7 +288,7 @@ impl<'a> Report<'a> {
             search,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
-            progress_line: if quiet || is_for_scripts { None } else { ProgressLine::new() },
+            progress_line: if quiet || progress != ProgressForm::Auto { None } else { ProgressLine::new() },
             line_due: if is_for_scripts { Duration::ZERO } else { FIRST_LINE },
             has_estimates: false,
             forecast: Forecast::new(
@@ -277,8 +299,10 @@ impl<'a> Report<'a> {
             ),
             recent: Recent::new(),
             kept: None,
+            files: 0,
             is_in_agent: false,
             is_on_terminal: io::stdout().is_terminal(),
+            has_reader: io::stderr().is_terminal(),
         }
     }
 
@@ -300,6 +324,68 @@ impl<'a> Report<'a> {
     /// Returns the odds of all patterns together, as they were before the first find.
     fn several(&self) -> Option<Several> {
         Several::of(&self.search.patterns, &self.search.quota, self.forecast.first())
+    }
+
+    /// Returns a pattern of a find in bold, and how the key spells it if that differs: `alice as ALIcE`.
+    fn found_as(&self, find: &PublicFind, id: PatternId) -> String {
+        let pattern = &self.search.patterns[id];
+        let body = find.public_key.body(pattern.options().target);
+        let spelled = pattern.find(&body).map(|range| String::from_utf8_lossy(&body[range]).into_owned());
+        let name = self.err.bold(escaped(pattern.text()));
+        match spelled.filter(|spelled| spelled != pattern.text()) {
+            Some(spelled) => format!("{name} as {spelled}"),
+            None => name,
+        }
+    }
+
+    /// Prints the times until the keys are found that are still missing.
+    fn times_of_missing(&self, rate: Rate) {
+        let several = self.forecast.several_missing();
+        match several {
+            Some(several) if several.patterns > 1 => {
+                several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
+            }
+            one => {
+                let (missing, _) = self.forecast.missing_patterns(1);
+                let only = self.search.patterns.first().filter(|_| self.search.patterns.len() == 1);
+                if let Some(pattern) = missing.first().copied().or(only) {
+                    self.note(times_line(pattern, rate, self.err));
+                }
+                let all = one.and_then(|several| all_line(&several, rate, self.err));
+                all.iter().for_each(|line| self.note(line));
+            }
+        }
+    }
+
+    /// Prints a warning before a long search whose keys are shown, and not saved.
+    fn warn_of_unsaved(&self) {
+        let keys = &self.search.keys;
+        let is_shown = self.is_on_terminal && keys.destination == Destination::Stream;
+        let attempts = match self.several() {
+            Some(Several { attempts_for_all: Some([half, _]), .. }) => half,
+            Some(several) => several.any.at_least.attempts_for(0.50),
+            None => self.search.patterns[0].odds().attempts_for(0.50),
+        };
+        if is_shown && !keys.is_agent_alone() && attempts > WORTH_SAVING {
+            self.note(Notice::warning(match self.forecast.found_of() {
+                (_, 1) => "the key will only be shown here; -o FILE saves it",
+                _ => "the keys will only be shown here; -d DIR saves them",
+            }));
+        }
+    }
+
+    /// Prints which of several patterns still want a key, if any was found.
+    fn name_missing(&self) {
+        let (named, number) = self.forecast.missing_patterns(NAMED);
+        let mut names: Vec<String> =
+            named.iter().map(|pattern| escaped(pattern.text()).into_owned()).collect();
+        if names.is_empty() {
+            return;
+        }
+        if number > names.len() {
+            names.push(format!("{} more", grouped((number - names.len()) as u64)));
+        }
+        self.note(format_args!("missing: {}", listed(&names)));
     }
 
     /// Prints cheaper patterns if the search is for one that takes long.
@@ -349,30 +435,44 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// Prints what to do with the last key.
+    /// Prints what to do with the keys.
     fn next_steps(&self) {
-        let heading = || self.note(self.err.bold("next steps:"));
+        let steps = |heading: &str, steps: &[Step]| {
+            if self.has_reader {
+                self.note(self.err.bold(heading));
+                let width = streams::width(&Term::stderr());
+                steps.iter().flat_map(|step| step.lines(width)).for_each(|line| self.note(line));
+            }
+        };
+        let format = self.search.keys.format;
         match (&self.kept, &self.search.keys.host) {
-            (Some(kept), Some(name)) => {
-                heading();
-                next_steps::with_host_key(name, kept).iter().for_each(|line| self.note(line));
+            (Some(kept), Some(name)) => steps("next steps:", &next_steps::with_host_key(name, kept)),
+            (Some(kept), None) if self.files > 1 => {
+                let directory = kept.private_file.parent().unwrap_or(Path::new(""));
+                let name = format!("next steps, for each NAME of the {}:", counted(self.files, "key"));
+                let any = Kept {
+                    private_file: directory.join("NAME"),
+                    public_file: directory.join("NAME.pub"),
+                    ..kept.clone()
+                };
+                steps(&name, &next_steps::with_files(&any, self.is_in_agent));
             }
-            (Some(kept), None) => {
-                heading();
-                next_steps::with_files(kept, self.is_in_agent).iter().for_each(|line| self.note(line));
-            }
-            (None, _) if self.is_in_agent => {
-                heading();
-                next_steps::with_agent().iter().for_each(|line| self.note(line));
-            }
-            (None, _) if self.search.output.json => {}
-            (None, _) if self.is_on_terminal => {
+            (Some(kept), None) => steps("next steps:", &next_steps::with_files(kept, self.is_in_agent)),
+            (None, _) if self.is_in_agent => steps("next steps:", &next_steps::with_agent()),
+            (None, _) if self.is_on_terminal && !self.search.output.json => {
+                self.note(next_steps::with_shown(self.forecast.found_of().1 > 1));
                 self.note(format_args!("Not saved. Next time: {}", self.next_time()));
             }
             (None, _) if self.forecast.found_of().1 > 1 => {
-                self.note(format_args!("the private keys went to stdout; next time {APART}"));
+                self.note(next_steps::on_stdout("private keys", format));
+                self.note(format_args!("next time {APART}"));
             }
-            (None, _) => self.note(next_steps::with_stdout(self.private_key(), self.search.keys.format)),
+            (None, _) => {
+                self.note(next_steps::on_stdout(self.private_key(), format));
+                if self.has_reader && !self.search.output.json {
+                    self.note(next_steps::with_stdout(format));
+                }
+            }
         }
     }
 

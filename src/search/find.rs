@@ -64,11 +64,18 @@ pub struct Progress {
     pub attempts: u64,
     /// The [time](Summary::elapsed) of the search so far.
     pub elapsed: Duration,
+    /// The finds that are being [prepared](super::Search::prepare).
+    pub preparing: usize,
 }
 
 impl Progress {
     /// The progress before the first candidate.
-    pub const NONE: Self = Self { attempts: 0, elapsed: Duration::ZERO };
+    pub const NONE: Self = Self::of(0, Duration::ZERO);
+
+    /// Returns the progress of a search that prepares no find.
+    pub(crate) const fn of(attempts: u64, elapsed: Duration) -> Self {
+        Self { attempts, elapsed, preparing: 0 }
+    }
 
     /// Returns the candidates per second of all threads together since an earlier progress.
     #[must_use]
@@ -100,7 +107,7 @@ impl Summary {
     /// Returns the progress at the end.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        Progress { attempts: self.attempts, elapsed: self.elapsed }
+        Progress::of(self.attempts, self.elapsed)
     }
 
     /// Returns the candidates per second of all threads together.

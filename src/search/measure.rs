@@ -331,7 +331,7 @@ mod tests {
         let seconds = Duration::from_secs;
         let mut warm = WarmUp { length: seconds(2), end: Progress::NONE };
         for elapsed in [1, 2, 3] {
-            warm.progress(&Progress { attempts: 0, elapsed: seconds(elapsed) }).unwrap();
+            warm.progress(&Progress::of(0, seconds(elapsed))).unwrap();
         }
         assert_eq!(warm.end.elapsed, seconds(2));
     }

@@ -1,7 +1,7 @@
 //! The search itself: worker threads, and the calling thread that oversees them.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -85,6 +85,7 @@ impl Search<'_> {
             )),
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
+            preparing: AtomicUsize::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
             is_full: AtomicBool::new(false),
             give_up_at: OnceLock::new(),
@@ -146,6 +147,8 @@ struct Shared<'a> {
     /// The quota without the finds that were made, prepared or not.
     remaining: Mutex<Remaining>,
     attempts: AtomicU64,
+    /// The number of finds that are being prepared.
+    preparing: AtomicUsize,
     ended: AtomicBool,
     /// Whether the observer has no room for further finds.
     is_full: AtomicBool,
@@ -275,7 +278,9 @@ impl Shared<'_> {
                             let first = find.patterns[0];
                             let preparation = prepare(&find);
                             let until = || self.give_up_at.get().copied();
+                            self.preparing.fetch_add(1, Relaxed);
                             let prepared = self.clock.while_idle(|| idle.prepare(find, preparation, until));
+                            self.preparing.fetch_sub(1, Relaxed);
                             let Some((idle, find)) = prepared else {
                                 locked(&self.given_up).push(first);
                                 return;
@@ -410,7 +415,8 @@ impl Shared<'_> {
             if next_tick <= now {
                 next_tick = now + TICK;
                 let attempts = self.attempts.load(Relaxed);
-                let progress = Progress { attempts, elapsed: self.clock.elapsed() };
+                let preparing = self.preparing.load(Relaxed);
+                let progress = Progress { attempts, elapsed: self.clock.elapsed(), preparing };
                 observer.progress(&progress).map_err(SearchError::Observer)?;
                 self.search.pass_notices(observer);
             }

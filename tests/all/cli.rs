@@ -208,12 +208,12 @@ fn no_number_misleads() {
     let stderr = |args: &[&str]| succeed(program(args).current_dir(&directory)).stderr;
     let tried = |stderr: &str| stderr.lines().find(|line| line.contains(" tried in ")).unwrap().to_owned();
     let short = stderr(&["-o", "one", "ab"]);
-    assert!(short.contains("\nfound ab after ") && !tried(&short).contains("keys/s"), "{short}");
+    assert!(short.contains("\nfound ab") && !tried(&short).contains("keys/s"), "{short}");
     let rounds = ["--passphrase-file", "secret", "--rounds", "150", "-o", "two", "ab"];
     let encrypted = tried(&stderr(&rounds));
     assert!(!encrypted.contains("keys/s") && encrypted.contains(" ms ("), "{encrypted}");
     let batch = stderr(&["-d", "keys", "-n", "3", "ab"]);
-    for line in ["found ab (1 of 3): SHA256:", "found ab (2 of 3): ", "found ab (3 of 3): "] {
+    for line in [" (1 of 3): SHA256:", " (2 of 3): SHA256:", " (3 of 3): SHA256:"] {
         assert!(batch.contains(line), "{batch}");
     }
     let long = run(program(&["-t", "1", "--timeout", "1100ms", NEVER]).current_dir(&directory)).stderr;
@@ -453,7 +453,7 @@ const OFFERED: [(&str, &str); 15] = [
     ("--format ", "openssh pkcs8 ppk"),
     ("--in ", "fingerprint key"),
     ("--cipher ", "aes256-ctr aes256-gcm"),
-    ("--progress ", "auto json"),
+    ("--progress ", "auto json off"),
     ("--color a", "always auto"),
     ("--engine p", "portable"),
     ("--engine=p", "portable"),
@@ -692,8 +692,8 @@ fn json_refuses_paths_that_are_not_utf8() {
         let ran = search(&[]);
         assert_eq!(ran.status, Some(0), "{ran:?}");
         // The path that is printed leads a shell to the same file, in every locale.
-        let shown =
-            ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
+        let shown = ran.stderr.lines().find_map(|line| line.strip_prefix("private key in ")).unwrap();
+        let shown = shown.split_once(", public key in ").unwrap().0;
         let cat =
             command("bash").args(["-c", &format!("cat {shown}")]).current_dir(&directory).output().unwrap();
         assert_eq!(ran.stdout.trim_end(), derived(&String::from_utf8(cat.stdout).unwrap()).line("ab"));

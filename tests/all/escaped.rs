@@ -282,6 +282,7 @@ fn without_own(sent: &str) -> String {
                 numbers.split(';').all(|number| ["", "0", "1", "2", "4", "31", "32", "33"].contains(&number))
             }
             Some('A' | 'B' | 'K') => true,
+            Some('J') => numbers == "0",
             _ => false,
         };
         assert!(is_own, "ESC [ {part:?} in {sent:?}");

@@ -252,15 +252,16 @@ fn a_terminal_has_a_progress_line_and_colors() {
     let Some(script) = require::tool("script") else { return };
     let search = format!("exec '{}' -t 1 --however-long abcdefghijabcdefghij", executable());
     let mut typist = Typist::run(&mut command(&script), &search);
-    typist.answer("% by ", "\x03");
+    typist.answer("% within ", "\x03");
+    typist.answer("% within ", "");
     let (status, sent) = typist.end();
     assert_eq!(status, Some(130), "{sent:?}");
     assert!(rewrites(&sent), "{sent:?}");
-    assert!(sent.contains("/s, below 0.01%"), "{sent:?}");
+    assert!(sent.contains(" elapsed, below 0.01%"), "{sent:?}");
     assert!(sequences(&sent).contains('m'), "{sent:?}");
     // Nothing of the progress line stays at the end.
     let last = sent.trim_end().lines().last().unwrap();
-    assert!(!last.contains("% by "), "{last:?}");
+    assert!(!last.contains("% within "), "{last:?}");
 
     let quiet = in_terminal(&script, &[], &format!("-q {ENDED}"), 3);
     assert_eq!(quiet, "");
@@ -311,6 +312,7 @@ fn a_terminal_gets_a_key_that_every_openssh_reads() {
         let line = succeed(command(keygen).arg("-yf").arg(&file)).stdout;
         assert!(program::body(program::public_line(&line)).to_lowercase().ends_with("ab+a"), "{line}");
     }
+    assert!(sent.contains("To keep this key: copy the lines from BEGIN to END"), "{sent}");
     assert!(sent.contains("Not saved. Next time: vanity-ed25519 -o id_ab_a --suffix Ab+A\n"), "{sent}");
     let secret = directory.path().join("secret");
     fs::write(&secret, "a passphrase\n").unwrap();
@@ -430,4 +432,123 @@ fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
     assert_eq!(program::private_paths(&keys).len(), 3);
     let message = "error: the operating system's random generator failed: Input/output error";
     assert!(ran.stderr.contains(message) && !ran.stderr.contains("panicked"), "{ran:?}");
+}
+
+/// Returns what a terminal of this width shows.
+fn shown(script: &Path, columns: usize, directory: &Path, line: &str) -> String {
+    let line = format!("stty cols {columns} rows 24 && cd '{}' && exec $P {line}", directory.display());
+    let (status, shown) =
+        Typist::run(command(script).env("P", executable()).env("NO_COLOR", "1"), &line).end();
+    assert_eq!(status, Some(0), "{shown}");
+    // Without the progress line, which a slow machine shows.
+    let lines = shown.lines().map(|line| line.rsplit("\x1b[0J").next().unwrap().to_owned() + "\n");
+    lines.collect()
+}
+
+#[test]
+fn the_closing_steps_go_to_a_terminal_alone() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    for columns in [80, 60] {
+        let file = format!("id_{columns}");
+        let text = shown(&script, columns, directory.path(), &format!("-o {file} abc"));
+        let (_, steps) = text.split_once("next steps:\n").unwrap_or_else(|| panic!("{text}"));
+        assert!(steps.contains("https://github.com/settings/ssh/new\n") && steps.contains(&file), "{steps}");
+        assert!(steps.contains(&format!("ssh -i {file} USER@HOST\n")), "{steps}");
+        let is_wide = |line: &&str| line.chars().count() > columns && !line.starts_with("ssh-ed25519 ");
+        assert_eq!(text.lines().find(is_wide), None, "{text}");
+        // How the key spells the word, without colors.
+        let line = check_pair(&directory.path().join(&file));
+        let body = program::body(&line);
+        let at = body.to_lowercase().find("abc").unwrap();
+        let spelled = &body[at..at + 3];
+        let found =
+            if spelled == "abc" { "found abc: ".to_owned() } else { format!("found abc as {spelled}:") };
+        assert!(text.contains(&found), "{text}");
+        // The number of keys and the time are told once.
+        assert_eq!((text.matches(" tried in ").count(), text.matches(" after ").count()), (1, 0), "{text}");
+    }
+    let text = shown(&script, 80, directory.path(), "-o id.pem ab");
+    let (_, steps) = text.split_once("next steps:\n").unwrap_or_else(|| panic!("{text}"));
+    assert!(steps.trim_start().starts_with("needs          OpenSSH 9.8 or later"), "{steps}");
+    assert!(steps.lines().next().unwrap().ends_with("for older ssh: --format openssh"), "{steps}");
+
+    let text = shown(&script, 80, directory.path(), "ab > out.pem").replace('\n', " ");
+    assert!(
+        text.contains("went to stdout; it needs OpenSSH 9.8 or later; for older ssh: --format openssh"),
+        "{text}"
+    );
+    assert!(text.contains("to use it: chmod 600 FILE, then ssh -i FILE USER@HOST"), "{text}");
+
+    // A log gets the facts.
+    let log = succeed(program::program(&["-o", "logged", "ab"]).current_dir(&directory)).stderr;
+    assert!(!log.contains("next steps") && !log.contains("USER@HOST") && !log.contains("github"), "{log}");
+    assert!(log.contains("private key in logged, public key in logged.pub"), "{log}");
+    for args in [&["ab"][..], &["--json", "ab"]] {
+        let log = succeed(&mut program::program(args)).stderr;
+        assert!(log.contains("for older ssh: --format openssh\n") && !log.contains("chmod"), "{log}");
+    }
+}
+
+#[test]
+fn a_long_search_says_first_that_its_key_will_only_be_shown() {
+    let Some(script) = require::tool("script") else { return };
+    let warning = "warning: the key will only be shown here; -o FILE saves it";
+    let of = |args: &str| in_terminal(&script, &[], &format!("-t 1 --timeout 300ms {args}"), 3);
+    let shown = of("abcdefgh");
+    let (before, _) = shown.split_once(warning).unwrap_or_else(|| panic!("{shown}"));
+    assert!(!before.contains("keys/s") && !before.contains("elapsed"), "{shown}");
+    assert!(of("-n 2 abcdefgh").contains("warning: the keys will only be shown here; -d DIR saves them"));
+    let directory = TempDir::new().unwrap();
+    let saved = of(&format!("-o '{}/id_x' abcdefgh", directory.path().display()));
+    assert!(!saved.contains("will only be shown"), "{saved}");
+    let short = in_terminal(&script, &[], "abc", 0);
+    assert!(!short.contains("will only be shown") && short.contains("To keep this key: copy"), "{short}");
+}
+
+#[test]
+fn a_terminal_that_nothing_is_known_of_gets_no_sequences() {
+    let Some(script) = require::tool("script") else { return };
+    for term in ["unset TERM; ", "export TERM=; ", "export TERM=dumb; "] {
+        let line = format!("{term}exec '{}' {ENDED}", executable());
+        let (status, sent) = Typist::run(&mut command(&script), &line).end();
+        assert_eq!(status, Some(3), "{sent:?}");
+        assert!(!sent.contains('\x1b') && !rewrites(&sent), "{term}{sent:?}");
+    }
+}
+
+/// When a terminal becomes narrower, it breaks the progress line into rows.
+#[test]
+fn nothing_stays_of_a_line_when_the_window_becomes_narrower() {
+    let Some(tmux) = require::tool("tmux") else { return };
+    let directory = TempDir::new().unwrap();
+    let socket = directory.path().join("socket");
+    let tmux = |args: &[&str]| {
+        let mut command = command(&tmux);
+        succeed(command.env("SHELL", "/bin/sh").arg("-S").arg(&socket).args(["-f", "/dev/null"]).args(args))
+            .stdout
+    };
+    let line = format!(
+        "{} -t 1 --engine reference --however-long --prefix {}; sleep 60",
+        executable(),
+        "a".repeat(30)
+    );
+    tmux(&["new-session", "-d", "-x", "110", "-y", "24", &line]);
+    let screen = || tmux(&["capture-pane", "-p"]);
+    // How many rows are of the progress line.
+    let rows = || {
+        let shown = screen();
+        let begun = shown.lines().filter(|line| line.contains("/s, ") || line.contains(" elapsed"));
+        (begun.count(), shown)
+    };
+    program::wait_until("progress is shown", || screen().contains(" elapsed"));
+    for columns in ["70", "50", "90", "45"] {
+        tmux(&["resize-window", "-x", columns, "-y", "24"]);
+        let before = screen();
+        program::wait_until("progress goes on", || screen() != before);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let (rows, shown) = rows();
+        assert_eq!(rows, 1, "{columns}: {shown}");
+    }
+    tmux(&["kill-server"]);
 }

@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::terminal::Typist;
 use crate::{program, putty, require, sshd};
 use program::{
     Ran, check_pair, command, comment, derived, mode, names, objects, of_type, private_paths, program,
@@ -232,22 +233,18 @@ fn plink_logs_in_with_our_key_and_with_no_other() {
 fn the_next_steps_are_those_of_putty() {
     let (directory, secret, _) = with_secrets();
     let private = directory.path().join("a key.ppk");
-    let ran = succeed(program(&["ab", "-o"]).arg(&private));
-    let steps = format!("  log in         putty -i '{}' USER@HOST\n", private.display());
-    assert!(ran.stderr.contains(&steps) && ran.stderr.contains("since version 0.75"), "{}", ran.stderr);
-    assert!(
-        !ran.stderr.contains("ssh-copy-id")
-            && !ran.stderr.contains("ssh -i")
-            && !ran.stderr.contains("ssh-add"),
-        "{}",
-        ran.stderr
-    );
+    let Some(script) = require::tool("script") else { return };
+    let line = format!("exec \"$P\" ab -o '{}'", private.display());
+    let (status, shown) = Typist::start(&script, directory.path(), &line).end();
+    assert_eq!(status, Some(0), "{shown}");
+    let steps = format!("putty -i '{}' USER@HOST\r\n", private.display());
+    assert!(shown.contains(&steps) && shown.contains("PuTTY 0.75 or later"), "{shown}");
+    assert!(!["ssh-copy-id", "ssh -i", "ssh-add"].iter().any(|other| shown.contains(other)), "{shown}");
 
     let ran = succeed(program(&["--format", "ppk", "ab", "--passphrase-file"]).arg(&secret));
     assert!(putty::open(&ran.stdout, SECRET).is_some() && putty::open(&ran.stdout, "").is_none());
-    let step =
-        "the encrypted private key went to stdout; for PuTTY 0.75 or later: chmod 600 FILE, then putty -i";
-    assert!(ran.stderr.contains(step), "{}", ran.stderr);
+    let fact = "the encrypted private key went to stdout; it needs PuTTY 0.75 or later";
+    assert!(ran.stderr.contains(fact), "{}", ran.stderr);
 
     let ran = succeed(program(&["--json", "--format", "ppk", "ab", "--passphrase-file"]).arg(&secret));
     let objects = objects(&ran.stdout);

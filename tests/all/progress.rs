@@ -25,9 +25,12 @@ fn lines(script: &Path, columns: usize, search: &str, until: &str) -> Vec<String
     let (status, sent) = typist.end();
     assert_eq!(status, Some(130), "{sent:?}");
     // The terminal shows what is typed at the cursor.
-    let parts = sent.split(['\r', '\n']).map(|part| part.rsplit("\x1b[2K").next().unwrap());
-    let parts = parts.filter(|part| part.contains("/s, ") && !part.contains(" within "));
-    parts.map(|part| part.replace("^C", "").trim_end().to_owned()).collect()
+    let parts = sent.split(['\r', '\n']).map(|part| part.rsplit("\x1b[0J").next().unwrap());
+    let parts = parts.map(|part| part.replace("^C", "").trim_end().to_owned());
+    let parts = parts.filter(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+    parts
+        .filter(|part| part.contains("/s, ") && (part.contains(" elapsed") || part.contains(" found")))
+        .collect()
 }
 
 #[test]
@@ -50,15 +53,13 @@ fn the_line_never_wraps_and_has_a_bar_where_there_is_room() {
                     assert_eq!(line.len() + 3, columns, "the bar fills the line: {line:?}");
                 }
                 let parts: &[&str] = match (*search == batch, columns) {
-                    (true, 200..) => {
-                        &[" keys/s, 0 of 6 found, ", " chance of the next by now, all: 50% by ", ", 95% by "]
-                    }
-                    (true, 80..) => &[" keys/s, 0 of 6 found, ", " chance of the next"],
+                    (true, 200..) => &[" chance of the next so far, all: 50% within ", ", 95% within "],
+                    (true, 80..) => &["/s, 0 of 6 found, ", " elapsed, ", "% chance"],
                     (false, 120..) => {
-                        &[" keys/s, ", " chance of a hit by now, 50% by ", ", 95% by ", " elapsed"]
+                        &[" keys/s, ", " elapsed, ", " chance of a hit so far, 50% within ", ", 95% within "]
                     }
-                    (false, 80..) => &[" keys/s, ", "% chance by now, 50% by ", " elapsed"],
-                    (false, 60..) => &["/s, ", "% chance, 50% by "],
+                    (false, 80..) => &[" elapsed, ", "% chance", ", 50% within "],
+                    (false, 60..) => &["/s, ", " elapsed, ", "% chance"],
                     _ => &[],
                 };
                 assert!(parts.iter().all(|part| line.contains(part)), "{columns}: {line:?}");
@@ -183,7 +184,7 @@ fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
         let ran = run(search.args(options));
         assert_eq!(ran.status, Some(3), "{ran:?}");
         let summary = objects(&ran.stdout).pop().unwrap();
-        let lines = ran.stderr.lines().filter(|line| line.contains("another "));
+        let lines = ran.stderr.lines().filter(|line| line.contains(" within another "));
         let lines: Vec<String> = lines.map(str::to_owned).collect();
         let more = move |multiple: f64| {
             (multiple / chance - positive(&summary, "attempts")) / positive(&summary, "keys_per_second")
@@ -196,19 +197,81 @@ fn a_search_that_is_ended_says_what_a_longer_one_would_have_given() {
 
     // Returns the two times of a line.
     let times = |line: &str, of: &str| {
-        let times = line.strip_prefix(of).and_then(|rest| rest.strip_suffix(" for 95%"));
-        let (half, most) = times.and_then(|times| times.split_once(" for a 50% chance, ")).unwrap();
+        let times = line.strip_prefix(of).and_then(|rest| rest.strip_prefix("50% within another "));
+        let (half, most) = times.and_then(|times| times.split_once(", 95% within another ")).unwrap();
         (half.to_owned(), most.to_owned())
     };
     let mut ended = at_once([&[pattern][..], &["-n", "3", pattern]], ended);
     let (lines, more) = ended.remove(0);
     let [line] = &lines[..] else { panic!("{lines:?}") };
-    let (half, most) = times(line, "another ");
+    let (half, most) = times(line, "a longer search: ");
     is_near(&half, more(std::f64::consts::LN_2));
     is_near(&most, more(2.995_73));
 
     let (lines, more) = ended.remove(0);
     let [next, all] = &lines[..] else { panic!("{lines:?}") };
-    is_near(&times(next, "for the next key: another ").1, more(2.995_73));
-    is_near(&times(all, "for all keys: another ").0, more(2.674_06));
+    is_near(&times(next, "the next key: ").1, more(2.995_73));
+    is_near(&times(all, "all keys: ").0, more(2.674_06));
+}
+
+#[test]
+fn what_is_missing_is_named_and_encryption_is_shown() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let run = |line: &str, until: &str| {
+        let line = format!("stty cols 100 rows 24 && cd '{}' && {line}", directory.path().display());
+        let mut typist = Typist::run(command(&script).env("P", executable()), &line);
+        typist.answer(until, "\x03");
+        typist.end()
+    };
+    let search = "exec $P --color never -t 1 --engine reference";
+    let (status, shown) =
+        run(&format!("{search} -d keys ab cd ef abcdefghi bcdefghij"), "missing abcdefghi and bcdefghij");
+    assert_eq!(status, Some(130), "{shown}");
+    let (_, end) = shown.split_once("interrupted: 3 of 5 keys found").unwrap_or_else(|| panic!("{shown}"));
+    assert!(end.contains("\r\nmissing: abcdefghi and bcdefghij\r\n"), "{end}");
+    // The steps are for all keys.
+    assert!(end.contains("next steps, for each NAME of the 3 keys:"), "{end}");
+    assert!(end.contains("ssh-copy-id -f -i keys/NAME.pub USER@HOST"), "{end}");
+    let (_, shown) = run(
+        &format!("{search} -d more ab cd abcdefghi bcdefghij cdefghija defghijab efghijabc"),
+        "2 of 7 found",
+    );
+    assert!(shown.contains("missing: abcdefghi, bcdefghij, cdefghija and 2 more\r\n"), "{shown}");
+
+    let secret = "echo secret > secret && chmod 600 secret";
+    let encrypted = "--passphrase-file secret --rounds 100 -d encrypted -n 4 ab";
+    let (_, shown) = run(&format!("{secret} && {search} {encrypted}"), "encrypting, 1 of 4 kept");
+    assert!(shown.contains("encrypting, 0 of 4 kept"), "{shown}");
+    let (_, shown) =
+        run(&format!("{search} --passphrase-file secret --rounds 150 -o id_x ab"), "encrypting the");
+    assert!(shown.contains("encrypting the private key"), "{shown}");
+}
+
+/// The odds of more than 32 expressions together have wide bounds.
+#[test]
+fn a_chance_that_is_not_known_is_not_told() {
+    let directory = TempDir::new().unwrap();
+    let lines: String = (0..40).map(|number| format!("regex:abcdefg.?z{number}\n")).collect();
+    std::fs::write(directory.path().join("list"), lines).unwrap();
+    let mut search = program(&["-t", "1", "--engine", "reference", "--timeout", "500ms", "-f", "list"]);
+    let ran = run(search.current_dir(&directory));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("0 of 40 keys found; chance of the next so far not known\n"), "{ran:?}");
+    assert!(!ran.stderr.contains("at least below"), "{ran:?}");
+}
+
+#[test]
+fn no_progress_is_shown_if_it_is_off() {
+    let Some(script) = require::tool("script") else { return };
+    let search = "--color never -t 1 --engine reference --timeout 500ms --progress";
+    for (form, is_shown) in [("off", false), ("auto", true)] {
+        let line = format!("exec '{}' {search} {form} {NEVER}", executable());
+        let (status, shown) = Typist::run(&mut command(&script), &line).end();
+        assert_eq!(status, Some(3), "{shown}");
+        assert_eq!(shown.contains(" elapsed"), is_shown, "{shown:?}");
+        assert_eq!(shown.contains('\x1b'), is_shown, "{shown:?}");
+        // The other lines are printed all the same.
+        assert!(shown.contains(": 1 in ") && shown.contains(" keys tried in "), "{shown}");
+    }
 }

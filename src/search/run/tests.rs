@@ -252,6 +252,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         matcher: SharedValue::new(Matcher::new(&patterns)),
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
+        preparing: AtomicUsize::new(0),
         ended: AtomicBool::new(false),
         is_full: AtomicBool::new(false),
         give_up_at: OnceLock::new(),
