@@ -26,9 +26,10 @@ pub(super) fn spellings(text: &str, options: MatchOptions) -> Option<String> {
     }
 }
 
-/// Returns what to do about `error`.
-pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
+/// Returns what to do about `error`, which is about `text`.
+pub(super) fn advice(error: &PatternError, origin: Origin, text: &str, options: MatchOptions) -> String {
     let searched = error.searched();
+    let is_expression = Pattern::new(text, MatchOptions { kind: Kind::Regex, ..options }).is_ok();
     let (make_regex, regex, move_it) = match origin {
         Origin::Options => ("add --regex", "--regex", "use --anywhere"),
         Origin::Line => ("begin the line with `regex:`", "`regex:`", "begin the line with `anywhere:`"),
@@ -47,7 +48,7 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
         (Remedy::SplitAtBlanks, _) => {
             "write several patterns as separate arguments; a pattern cannot contain whitespace".into()
         }
-        (Remedy::MakeRegex, _) => format!("{make_regex} to search for a regular expression"),
+        (Remedy::MakeRegex, _) if is_expression => format!("{make_regex} to search for a regular expression"),
         (Remedy::LeaveOutHeader, Target::Key) => format!(
             "every key text begins with {} {}; write only the part after it",
             wire::ALGORITHM,
@@ -88,7 +89,9 @@ pub(super) fn advice(error: &PatternError, origin: Origin) -> String {
             "the expression contradicts itself; `^` and `$` are the two ends of the body".into()
         }
         (Remedy::Simplify, _) => "use fewer or smaller repetitions, or split it into several patterns".into(),
-        (Remedy::UseAlphabet, _) => format!("{searched} is made of A-Z, a-z, 0-9, `+` and `/`"),
+        (Remedy::MakeRegex | Remedy::UseAlphabet, _) => {
+            format!("{searched} is made of A-Z, a-z, 0-9, `+` and `/`")
+        }
     }
 }
 

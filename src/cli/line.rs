@@ -111,8 +111,10 @@ impl<'a> Line<'a> {
                 format!("a line may begin with {} or {last}", others.join(", "))
             }
             // An option applies to all lines, a word only to this one.
-            _ if self.names_kind || self.options.kind != Kind::Regex => advice(error, Origin::Line),
-            _ => advice(error, Origin::Options),
+            _ if self.names_kind || self.options.kind != Kind::Regex => {
+                advice(error, Origin::Line, self.pattern, self.options)
+            }
+            _ => advice(error, Origin::Options, self.pattern, self.options),
         }
     }
 }

@@ -46,7 +46,7 @@ impl Argument<'_> {
         let rest: String = self.text.chars().skip(error.at().end).collect();
         let rest = rest.split_whitespace().next()?;
         let is_part = rest.len() < wire::BODY_LEN && self.is_pattern(rest);
-        is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options)))
+        is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options, self.text, self.options)))
     }
 
     fn fingerprint(&self) -> Option<String> {
@@ -98,9 +98,10 @@ impl Argument<'_> {
     /// Guesses an expression, or the signs of the shell for any characters.
     fn expression(&self) -> Option<String> {
         let Self { text, options } = *self;
-        let word = text.trim_matches('*');
-        if text.contains('*') && self.is_pattern(word) {
-            let (option, at) = match (options.kind, text.starts_with('*'), text.ends_with('*')) {
+        let stars = text.replace(".*", "*");
+        let word = stars.trim_matches('*');
+        if stars.contains('*') && self.is_pattern(word) {
+            let (option, at) = match (options.kind, stars.starts_with('*'), stars.ends_with('*')) {
                 (Kind::Anywhere, false, true) => ("--prefix", "beginning"),
                 (Kind::Anywhere, true, false) => ("--suffix", "end"),
                 _ => return Some(format!("write {word} alone: other characters may be beside it")),
@@ -112,18 +113,35 @@ impl Argument<'_> {
             Kind::Prefix => ("--prefix", format!("^{group}")),
             Kind::Suffix => ("--suffix", format!("{group}$")),
             Kind::Word => ("--word", format!("[+/]{group}[+/]")),
-            _ => return self.end().or_else(|| self.any_characters()),
+            _ => return self.end(word).or_else(|| self.any_characters()),
         };
+        let inner = word.trim_start_matches('^').trim_end_matches('$');
+        let inner = inner.trim_start_matches("\\b").trim_end_matches("\\b");
+        if self.is_pattern(inner) {
+            return Some(format!("write {option} {inner}"));
+        }
         let expression = self.is(&expression, Kind::Regex).then(|| shell_argument(&expression))?;
         Some(format!("--regex {expression}, in place of {option}, searches for an expression"))
     }
 
-    /// Guesses a text at one of the two ends.
-    fn end(&self) -> Option<String> {
-        let (word, rest, kind) = match (self.text.strip_prefix('^'), self.text.strip_suffix('$')) {
+    /// Guesses a text at one of the two ends, or a word.
+    fn end(&self, text: &str) -> Option<String> {
+        for (start, end) in [("\\b", "\\b"), ("\\<", "\\>")] {
+            let word = text.strip_prefix(start).and_then(|text| text.strip_suffix(end));
+            if let Some(word) = word.filter(|word| self.is(word, Kind::Word)) {
+                return Some(format!("--word {word} searches between + and /"));
+            }
+        }
+        let (word, rest, kind) = match (text.strip_prefix('^'), text.strip_suffix('$')) {
             (Some(rest), None) => ("prefix", rest, Kind::Prefix),
             (None, Some(rest)) => ("suffix", rest, Kind::Suffix),
-            _ => return None,
+            (Some(rest), Some(_)) => {
+                let rest = rest.strip_suffix('$').filter(|rest| self.is(rest, Kind::Anywhere))?;
+                return Some(format!(
+                    "other characters are always beside it: --prefix {rest}, --suffix {rest} or {rest} alone"
+                ));
+            }
+            (None, None) => return None,
         };
         self.is(rest, kind).then(|| format!("--{word} {rest} searches there; or add --regex"))
     }
@@ -220,8 +238,8 @@ fn variable(text: &str, is_literal: bool) -> Option<&str> {
 
 /// Returns the text between two quotes, or between the signs of a placeholder, and these signs.
 fn quotes(text: &str) -> Option<(char, &str, char)> {
-    const PAIRS: [&str; 7] =
-        ["''", "\"\"", "``", "<>", "\u{2018}\u{2019}", "\u{201c}\u{201d}", "\u{ab}\u{bb}"];
+    const PAIRS: [&str; 9] =
+        ["''", "\"\"", "``", "<>", "{}", "()", "\u{2018}\u{2019}", "\u{201c}\u{201d}", "\u{ab}\u{bb}"];
     PAIRS.iter().find_map(|pair| {
         let (open, close) = (pair.chars().next()?, pair.chars().next_back()?);
         Some((open, text.strip_prefix(open)?.strip_suffix(close)?, close))
@@ -248,9 +266,16 @@ fn file_name(text: &str) -> Option<String> {
         return Some(format!("-f {name} reads patterns from that file"));
     }
     let starts = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
-    let is_key =
-        starts(&["id_", "./", "../", "~/"]) || ends(&[".pem", ".ppk", ".key", ".pub"]) || text.contains('\\');
-    is_key.then(|| format!("-o {} writes the key to that file", name.trim_end_matches(".pub")))
+    let is_key = starts(&["id_", "./", "../", "~/", ".\\"])
+        || ends(&[".pem", ".ppk", ".key", ".pub"])
+        || text.contains(":\\");
+    let private = text.strip_suffix(".pub").unwrap_or(text);
+    // In quotes, the shell would not replace it.
+    let name = match private.strip_prefix("~/") {
+        Some(rest) => format!("~/{}", shell_argument(rest)),
+        None => shell_argument(private),
+    };
+    is_key.then(|| format!("-o {name} writes the key to that file"))
 }
 
 /// Returns a hint about the last of several arguments, if it could be the name of a file.

@@ -54,7 +54,7 @@ pub fn color() -> ColorChoice {
 /// Returns what is wrong with the command line or with the patterns.
 pub fn plan(typed: impl Iterator<Item = OsString>, limit: &dyn Fn(Duration)) -> Result<Plan, PlanError> {
     let typed: Vec<OsString> = typed.collect();
-    usage::check_hyphens(&typed)?;
+    usage::check_words(&typed)?;
     let args = match Args::read(&typed) {
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),

@@ -119,7 +119,7 @@ impl List {
             match meant(text, &error, options) {
                 Some(hint) => diagnostic.hint(hint),
                 None => diagnostic
-                    .hint(hint(text, &error))
+                    .hint(hint(text, &error, options))
                     .hints(spellings(text, options))
                     .hints(meant::name(text).filter(|_| is_last)),
             }
@@ -210,7 +210,7 @@ impl List {
 }
 
 /// Returns the hint about an argument that is not a pattern.
-fn hint(text: &str, error: &PatternError) -> String {
+fn hint(text: &str, error: &PatternError, options: MatchOptions) -> String {
     match (error.reason(), line::kind(text)) {
         (Reason::NotBase64(':') | Reason::NeverBase64(_), Some((word, _, rest))) => {
             format!(
@@ -218,7 +218,7 @@ fn hint(text: &str, error: &PatternError) -> String {
                 quoted_start(rest)
             )
         }
-        _ => advice(error, Origin::Options),
+        _ => advice(error, Origin::Options, text, options),
     }
 }
 

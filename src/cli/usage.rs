@@ -110,11 +110,11 @@ const OTHERS: [(&[&str], &str); 39] = [
     ),
     (&["--speed", "--measure"], "--bench measures the engines"),
     (&["--l33t", "--1337"], "--leet lets a letter also match its look-alike digit"),
-    (&["-?", "--usage"], "--help lists all options; -h prints a short list"),
+    (&["-?", "-H", "--h", "--?", "--usage"], "--help lists all options; -h prints a short list"),
 ];
 
 /// Values that an option does not know, and what they mean.
-const MEANT: [(&str, &[&str], &str); 14] = [
+const MEANT: [(&str, &[&str], &str); 17] = [
     (
         "--format",
         &["pem", "pkcs", "pkcs1", "pkcs12", "pk8", "p8", "openssl"],
@@ -129,10 +129,13 @@ const MEANT: [(&str, &[&str], &str); 14] = [
     ("--in", &["pub", "public", "pubkey", "public-key", "text", "body", "base64"], "the nearest is key"),
     ("--color", &["no", "off", "none", "false", "0"], "the nearest is never"),
     ("--color", &["yes", "on", "true", "1", "force"], "the nearest is always"),
+    ("--format", &["pkcs#8", "pkcs_8", "pkcs-8"], "the nearest is pkcs8"),
+    ("--engine", &["avx512", "avx-512", "avx512bw"], "the nearest is avx512f"),
     ("--engine", &["cuda", "opencl", "nvidia", "gpus"], "the nearest is gpu"),
-    ("--engine", &["cpu", "fast", "fastest", "best", "default", "all"], "the nearest is auto"),
+    ("--engine", &["cpu", "fast", "fastest", "best", "default", "all", "simd"], "the nearest is auto"),
     ("--engine", &["dalek", "ed25519-dalek", "curve25519-dalek", "slow"], "the nearest is reference"),
     ("--completions", &["pwsh"], "the nearest is powershell"),
+    ("--completions", &["sh"], "the nearest is bash"),
 ];
 
 /// The options that say what to look for, after which a pattern follows as a word of its own.
@@ -167,11 +170,18 @@ pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic 
     })
 }
 
-/// Refuses a long option with one hyphen: clap would take `-out id` for `-o ut id`.
-pub(super) fn check_hyphens(typed: &[OsString]) -> Result<(), Diagnostic> {
+/// Refuses a long option with one hyphen, which clap would take for `-o ut`, and `=` as a word, which it would
+/// take for the value.
+pub(super) fn check_words(typed: &[OsString]) -> Result<(), Diagnostic> {
     let words = typed.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
     let words: Vec<_> = words.collect();
     for (before, word) in words.iter().zip(words.iter().skip(1)) {
+        if word == "="
+            && let Some(value) = value_of(before)
+        {
+            let problem = format!("there is a space between {before} and =");
+            return Err(Diagnostic::new(problem).hint(format!("write {before} {value}")));
+        }
         let name = word.split('=').next().unwrap_or_default();
         // The texts of these can begin with a hyphen.
         let is_text = ["-C", "--comment", "--exec"].contains(&&**before);
@@ -187,6 +197,18 @@ pub(super) fn check_hyphens(typed: &[OsString]) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Returns the name of the value of an option, if it takes one.
+fn value_of(option: &str) -> Option<String> {
+    let command = args::command();
+    let (long, short) = (option.strip_prefix("--"), option.strip_prefix('-'));
+    let is_it = |option: &&clap::Arg| {
+        long.is_some() && option.get_long() == long
+            || short.is_some() && option.get_short().map(String::from).as_deref() == short
+    };
+    let option = command.get_opts().find(is_it).filter(|option| option.get_action().takes_values())?;
+    option.get_value_names()?.first().map(ToString::to_string)
 }
 
 /// Returns a hint about an option that was typed with one hyphen, if it is one with two.
@@ -280,8 +302,10 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
             {
                 return Some(no_value(&option, &value));
             }
+            let lower = name.to_ascii_lowercase();
             let near = || text(ContextKind::SuggestedArg).filter(|near| is_like(near, name));
             let hint = other(name).map(str::to_owned);
+            let hint = hint.or_else(|| two_hyphens(&lower).filter(|_| name.starts_with("--")));
             let hint = hint.or_else(|| near().map(|near| format!("the nearest is {near}")));
             let hint = hint.unwrap_or_else(|| "--help lists all options".to_owned());
             Some(Diagnostic::new(format!("there is no option {}", escaped(name))).hint(hint))
@@ -289,7 +313,10 @@ fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
         ErrorKind::ArgumentConflict => {
             let option = name(text(ContextKind::InvalidArg)?);
             let Some(other) = text(ContextKind::PriorArg).map(name) else {
-                return Some(Diagnostic::new(format!("{option} cannot be used with other arguments")));
+                return Some(
+                    Diagnostic::new(format!("{option} cannot be used with other arguments"))
+                        .hint("leave the others out"),
+                );
             };
             if [option, other].iter().all(|option| ["--prefix", "--suffix"].contains(option)) {
                 return Some(
