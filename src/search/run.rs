@@ -76,13 +76,12 @@ impl Search<'_> {
             Goal::Measurement => Remaining::new(&Quota::Each(u64::MAX), self.patterns.len()),
         };
         let wanted: Vec<bool> = (0..self.patterns.len()).map(|id| remaining.wants(id)).collect();
+        let compiling = Instant::now();
+        let matcher = Matcher::with_set(set, self.patterns, (0..wanted.len()).filter(|id| wanted[*id]));
         let shared = Shared {
             search: self,
-            matcher: SharedValue::new(Matcher::with_set(
-                set,
-                self.patterns,
-                (0..wanted.len()).filter(|id| wanted[*id]),
-            )),
+            matcher: SharedValue::new(matcher),
+            renews_matcher: compiling.elapsed() < TICK,
             wanted: wanted.iter().map(|wanted| AtomicBool::new(*wanted)).collect(),
             attempts: AtomicU64::new(0),
             preparing: AtomicUsize::new(0),
@@ -142,6 +141,8 @@ struct Shared<'a> {
     /// The matcher of the patterns that want a key. It may still hold patterns that were completed
     /// a short while ago.
     matcher: SharedValue<Matcher<'a>>,
+    /// Whether a new matcher is compiled within a tick, because the calling thread hears signals, too.
+    renews_matcher: bool,
     /// For each pattern: whether it still wants a key.
     wanted: Vec<AtomicBool>,
     /// The quota without the finds that were made, prepared or not.
@@ -471,7 +472,7 @@ impl Shared<'_> {
     /// Replaces the matcher by one without completed patterns, if enough of them are completed.
     fn renew_matcher(&self) {
         let mut remaining = locked(&self.remaining);
-        if remaining.take_due() {
+        if self.renews_matcher && remaining.take_due() {
             let patterns = self.search.patterns;
             let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| remaining.wants(id)).collect();
             drop(remaining);

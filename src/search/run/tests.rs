@@ -250,6 +250,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let shared = Shared {
         search: &search,
         matcher: SharedValue::new(Matcher::new(&patterns)),
+        renews_matcher: true,
         wanted: vec![AtomicBool::new(true)],
         attempts: AtomicU64::new(0),
         preparing: AtomicUsize::new(0),

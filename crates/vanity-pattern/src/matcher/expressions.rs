@@ -1,48 +1,85 @@
 //! All regular expressions of a list against batches of bytes.
 
+use std::ops::ControlFlow;
+
 use regex_syntax::hir::Hir;
 
 use super::choice::{MOST_WALKS, of_expressions};
 use super::device_filter::DeviceFilter;
 use super::dfa_scan::DfaScan;
+use super::literals::Literals;
 use super::prefilter::{EachCandidate, Prefilter};
-use super::required_literals::needles;
+use super::required_literals::{literal, needles};
 use crate::odds::Automaton;
-use crate::syntax::{PatternId, Regex};
-use crate::wire::{Bytes, Target};
+use crate::syntax::{Pattern, PatternId, Regex};
+use crate::wire::{Bytes, Target, with_sign};
 use ed25519_batch::simd::InstructionSet;
 
-/// The compiled expressions of a list.
-pub(super) struct Expressions {
+/// The fewest expressions that are found by their literals. One automaton of fewer takes less.
+const LONG_LIST: usize = 33;
+
+/// The fewest characters of such a literal. Nearly every text shows one of many shorter ones.
+const LEAST_CHARACTERS: usize = 3;
+
+/// The compiled expressions of a list: first those that are found by a literal, then those with other
+/// needles, then those without.
+pub(super) struct Expressions<'a> {
+    target: Target,
     /// Each expression, with its automaton.
     each: Vec<(PatternId, DfaScan)>,
-    /// The prefilter of the first expressions, and how many of them it covers.
+    /// The literals of the first expressions of a long list, by their places in `each`.
+    literals: Option<Literals<'a>>,
+    /// The number of expressions that are found by their literals.
+    by_literal: usize,
+    /// The prefilter of the expressions after them, and how many of those it covers.
     prefilter: Option<(Prefilter, usize)>,
     /// The automata of the other expressions, as few as possible.
     unions: Vec<DfaScan>,
 }
 
-impl Expressions {
-    /// Compiles expressions about `target`.
-    pub(super) fn new(set: InstructionSet, target: Target, expressions: &[(PatternId, &Regex)]) -> Self {
-        let (mut with_needles, mut all, mut without) = (Vec::new(), Vec::new(), Vec::new());
+impl<'a> Expressions<'a> {
+    /// Compiles those of `patterns` that are expressions about `target`.
+    pub(super) fn new(
+        set: InstructionSet,
+        target: Target,
+        patterns: &'a [Pattern],
+        expressions: &[(PatternId, &'a Regex)],
+    ) -> Self {
+        let (mut literals, mut all, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (id, regex) in expressions {
+            let literal = literal(&patterns[*id], regex).filter(|literal| literal.len() >= LEAST_CHARACTERS);
+            match literal.filter(|_| expressions.len() >= LONG_LIST) {
+                Some(literal) => {
+                    literals.push(literal);
+                    all.push((*id, *regex));
+                }
+                None => others.push((*id, *regex)),
+            }
+        }
+        let by_literal = literals.len();
+        let (mut with_needles, mut without) = (Vec::new(), Vec::new());
+        for (id, regex) in others {
             match needles(regex.hir()) {
                 Some(needles) => {
                     with_needles.push(needles);
-                    all.push((*id, *regex));
+                    all.push((id, regex));
                 }
-                None => without.push((*id, *regex)),
+                None => without.push((id, regex)),
             }
         }
         all.append(&mut without);
         let count = with_needles.len();
         let prefilter = of_expressions(set, target, with_needles.iter().flatten().cloned(), count);
         let prefilter = prefilter.map(|prefilter| (prefilter, count));
-        let covered = prefilter.as_ref().map_or(0, |(_, count)| *count);
+        let covered = by_literal + prefilter.as_ref().map_or(0, |(_, count)| *count);
         let others: Vec<&Regex> = all[covered..].iter().map(|(_, regex)| *regex).collect();
         let scan = |automaton: &Automaton| DfaScan::new(target, automaton);
+        let places: Vec<usize> = (0..by_literal).collect();
         Self {
+            target,
+            literals: (by_literal > 0)
+                .then(|| Literals::new(set, target, &places, Box::new(move |at| literals[at]))),
+            by_literal,
             prefilter,
             unions: united(&others).iter().map(scan).collect(),
             each: all.into_iter().map(|(id, regex)| (id, scan(regex.automaton()))).collect(),
@@ -52,10 +89,19 @@ impl Expressions {
     /// Calls `each` with every element of `batch` that matches, by its index, once for every
     /// automaton that finds it. Tests keys with either sign.
     pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
+        if let Some(literals) = &self.literals {
+            let matches = |bytes: &Bytes| self.found_by_literal(bytes).next().is_some();
+            literals.candidates(batch, &mut |at| {
+                let bytes = &batch[at];
+                if matches(bytes) || self.target == Target::Key && matches(&with_sign(*bytes)) {
+                    each(at);
+                }
+            });
+        }
         if let Some((prefilter, count)) = &self.prefilter {
             // In one batch, because walks side by side take no longer than one.
             let (candidates, bytes) = prefilter.copied(batch);
-            for (_, scan) in &self.each[..*count] {
+            for (_, scan) in &self.each[self.by_literal..][..*count] {
                 scan.candidates(&bytes, &mut |at| each(candidates[at]));
             }
         }
@@ -66,17 +112,34 @@ impl Expressions {
 
     /// Returns the ids of the expressions that match.
     pub(super) fn matching(&self, bytes: &Bytes) -> impl Iterator<Item = PatternId> {
-        self.each.iter().filter(|(_, scan)| scan.is_match(bytes)).map(|(id, _)| *id)
+        let others = self.each[self.by_literal..].iter().filter(|(_, scan)| scan.is_match(bytes));
+        self.found_by_literal(bytes).chain(others.map(|(id, _)| *id))
+    }
+
+    /// Returns the ids of those that match and are found by their literals.
+    fn found_by_literal(&self, bytes: &Bytes) -> impl Iterator<Item = PatternId> {
+        let mut shown = Vec::new();
+        if let Some(literals) = &self.literals {
+            let _ = literals.all_shown(bytes, |at| {
+                shown.push(at);
+                ControlFlow::Continue(())
+            });
+        }
+        let each = shown.into_iter().map(|at| &self.each[at]);
+        each.filter(|(_, scan)| scan.is_match(bytes)).map(|(id, _)| *id)
     }
 
     /// Adds the clauses for a device.
     pub(super) fn write(&self, filter: &mut DeviceFilter) {
+        if let Some(literals) = &self.literals {
+            literals.write(filter);
+        }
         let (pairs, count) =
             self.prefilter.as_ref().map_or((None, 0), |(prefilter, count)| (Some(prefilter.pairs()), *count));
         if count > MOST_WALKS {
             filter.add(pairs, |_| {}, |_| {});
         } else {
-            for (_, scan) in &self.each[..count] {
+            for (_, scan) in &self.each[self.by_literal..][..count] {
                 filter.add(pairs, |_| {}, |words| scan.write(words));
             }
         }

@@ -10,13 +10,13 @@ use super::needle::Positions;
 use super::prefilter::{EachCandidate, Prefilter};
 use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
 use crate::odds::Place;
-use crate::syntax::{Literal, Pattern, PatternId};
+use crate::syntax::{Literal, PatternId};
 use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
 use ed25519_batch::simd::{InstructionSet, Scalar};
 
 /// The compiled literals of a list.
 pub(super) struct Literals<'a> {
-    patterns: &'a [Pattern],
+    literal: OfId<'a>,
     target: Target,
     classes: SymbolClasses,
     prefilter: Prefilter,
@@ -28,15 +28,12 @@ pub(super) struct Literals<'a> {
     starts: Positions,
 }
 
+/// Returns the literal of an id.
+pub(super) type OfId<'a> = Box<dyn Fn(PatternId) -> Literal<'a> + Send + Sync + 'a>;
+
 impl<'a> Literals<'a> {
-    /// Compiles the literals with these ids. All of them must be literals about `target`.
-    pub(super) fn new(
-        set: InstructionSet,
-        target: Target,
-        patterns: &'a [Pattern],
-        ids: &[PatternId],
-    ) -> Self {
-        let literal = |id: PatternId| patterns[id].literal();
+    /// Compiles the literals with these ids. All of them must be about `target`.
+    pub(super) fn new(set: InstructionSet, target: Target, ids: &[PatternId], literal: OfId<'a>) -> Self {
         let each = || ids.iter().map(|id| literal(*id));
         let sets = distinct_sets(each());
         let classes = SymbolClasses::new(sets.iter().copied());
@@ -49,7 +46,7 @@ impl<'a> Literals<'a> {
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
         let (prefilter, four_grams) = of_literals(set, target, &classes, most, index.look_ups(), each());
         let has_words = each().any(|literal| literal.delimiters().is_some());
-        Self { patterns, target, classes, prefilter, four_grams, index, has_words, starts }
+        Self { literal, target, classes, prefilter, four_grams, index, has_words, starts }
     }
 
     /// Calls `each` with every element of `batch` that shows a literal, by its index. Tests keys
@@ -103,7 +100,7 @@ impl<'a> Literals<'a> {
         let is_shown_with = |sign: bool| {
             self.index.ids_at(hash, text, start, sign).any(|(id, is_decided)| {
                 let with = if sign { with_sign(*bytes) } else { *bytes };
-                is_decided || self.patterns[id].literal().stands(&with, start)
+                is_decided || (self.literal)(id).stands(&with, start)
             })
         };
         is_shown_with(false) || self.target == Target::Key && is_shown_with(true)
@@ -114,7 +111,7 @@ impl<'a> Literals<'a> {
         // The literals lie in memory in the order of the list.
         let mut ids: Vec<PatternId> = self.index.ids().collect();
         ids.sort_unstable();
-        let each = || ids.iter().map(|id| self.patterns[*id].literal());
+        let each = || ids.iter().map(|id| (self.literal)(*id));
         filter.add(Some(&pairs_of(self.target, each())), |words| self.write_bloom(each(), words), |_| {});
     }
 
@@ -154,7 +151,7 @@ impl<'a> Literals<'a> {
         for start in self.starts.each() {
             let mut flow = ControlFlow::Continue(());
             self.index.prefix_hashes().any_at(&text, start, false, |hash| {
-                let shown = |id: &PatternId| self.patterns[*id].literal().stands(bytes, start);
+                let shown = |id: &PatternId| (self.literal)(*id).stands(bytes, start);
                 let ids = self.index.ids_at(hash, &text, start, false).map(|(id, _)| id);
                 flow = ids.filter(shown).try_for_each(&mut each);
                 flow.is_break()

@@ -80,7 +80,7 @@ pub struct Matcher<'a> {
     number: u64,
     target: Target,
     literals: Option<Literals<'a>>,
-    expressions: Expressions,
+    expressions: Expressions<'a>,
     in_lanes: Option<FingerprintFilter>,
 }
 
@@ -133,8 +133,9 @@ impl<'a> Matcher<'a> {
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
             target,
-            literals: (!literals.is_empty()).then(|| Literals::new(set, target, patterns, &literals)),
-            expressions: Expressions::new(set, target, &regexes),
+            literals: (!literals.is_empty())
+                .then(|| Literals::new(set, target, &literals, Box::new(|id| patterns[id].literal()))),
+            expressions: Expressions::new(set, target, patterns, &regexes),
             in_lanes,
         }
     }

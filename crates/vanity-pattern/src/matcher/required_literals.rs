@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use super::needle::Needle;
+use crate::syntax::{Kind, Literal, MatchOptions, Pattern, Regex};
 use crate::wire::{BODY_LEN, Symbols};
 
 /// The most copies of a repetition that are written out.
@@ -81,6 +82,23 @@ pub(super) fn needles(hir: &Hir) -> Option<Vec<Needle>> {
         from = to;
     }
     best
+}
+
+/// Returns the longest literal in the text of an expression that every match shows, as far as it is in
+/// the rarest needle. `None` if the expression has none, or no single needle.
+pub(super) fn literal<'a>(pattern: &'a Pattern, regex: &Regex) -> Option<Literal<'a>> {
+    let needles = needles(regex.hir())?;
+    let [Needle { symbols, .. }] = &needles[..] else { return None };
+    let options = MatchOptions { kind: Kind::Anywhere, leet: false, ..pattern.options() };
+    let text = pattern.text();
+    let accepted: Vec<Symbols> = (0..text.len()).map(|at| Literal::of(text, options).symbols(at)).collect();
+    let shown = |at: usize, from: usize| {
+        let same = accepted[at..].iter().zip(&symbols[from..]).take_while(|(a, b)| a == b && !a.is_empty());
+        (same.count(), at)
+    };
+    let places = (0..text.len()).flat_map(|at| (0..symbols.len()).map(move |from| (at, from)));
+    let (len, at) = places.map(|(at, from)| shown(at, from)).max_by_key(|(len, _)| *len)?;
+    (len > 0).then(|| Literal::of(&text[at..at + len], options))
 }
 
 /// Estimates how many places of a random text show one of the needles, on average.
@@ -176,7 +194,7 @@ fn flatten<'a>(hir: &'a Hir, items: &mut Vec<Item<'a>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::{Form, Kind, MatchOptions, Pattern};
+    use crate::syntax::Form;
 
     /// Returns the needles of an expression: each character, or the number of its symbols, and the
     /// first and last place.
@@ -231,6 +249,26 @@ mod tests {
         }
         for expression in ["a*", "...", "a?b?", "(?:abc|d*)"] {
             assert_eq!(needles_of(expression), None, "{expression}");
+        }
+    }
+
+    #[test]
+    fn the_literal_of_an_expression_is_in_its_text() {
+        for (expression, case_sensitive, expected) in [
+            ("k3xW9q.?z", false, Some("k3xW9q")),
+            ("k3xW9q.?z", true, Some("k3xW9q")),
+            ("^A.*Kett[0-9]", false, Some("Kett")),
+            ("ab[cC]de", false, Some("de")),
+            ("(?:ab){3}", true, Some("ab")),
+            ("[a-d][e-h]", false, None),
+            ("(?:kett|bass)9", false, None),
+            ("a*", false, None),
+        ] {
+            let options = MatchOptions { kind: Kind::Regex, case_sensitive, ..MatchOptions::default() };
+            let pattern = Pattern::new(expression, options).unwrap();
+            let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
+            let shown = literal(&pattern, regex).map(|literal| literal.text());
+            assert_eq!(shown, expected.map(str::as_bytes), "{expression}");
         }
     }
 }

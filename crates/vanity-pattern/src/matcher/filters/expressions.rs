@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::dfa_scan::DfaScan;
 use super::super::needle::Needle;
-use super::super::required_literals::needles;
+use super::super::required_literals::{literal, needles};
 use super::*;
 use crate::odds::{Automaton, DEAD, MATCHED, START};
 use crate::syntax::{Form, Regex};
@@ -117,14 +117,17 @@ fn no_text_matches_without_a_required_needle() {
     {
         for pattern in patterns(target, case_sensitive) {
             let Some(needles) = needles(regex(&pattern).hir()) else { continue };
-            let text = text_without_needle(target, regex(&pattern).automaton(), &needles);
-            let text =
-                text.map(|text| text.iter().map(|value| char::from(ALPHABET[usize::from(*value)])).collect());
-            assert_eq!(text, None::<String>, "{} matches without its needles", pattern.text());
-            decided += 1;
+            let literal = literal(&pattern, regex(&pattern)).map(|literal| vec![Needle::of(&literal)]);
+            for needles in [needles].into_iter().chain(literal) {
+                let text = text_without_needle(target, regex(&pattern).automaton(), &needles);
+                let text = text
+                    .map(|text| text.iter().map(|value| char::from(ALPHABET[usize::from(*value)])).collect());
+                assert_eq!(text, None::<String>, "{} matches without its needles", pattern.text());
+                decided += 1;
+            }
         }
     }
-    assert!(decided > 100, "{decided}");
+    assert!(decided > 180, "{decided}");
 }
 
 /// Returns texts that match, one for each edge of the automaton at each position that a match

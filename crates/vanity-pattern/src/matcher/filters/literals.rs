@@ -150,9 +150,12 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     }
     let ids: Vec<usize> = (0..patterns.len()).collect();
     reported.fill(Positions::default());
-    Literals::new(set, target, patterns, &ids).texts(&batch, &mut |candidates, _, starts| {
-        candidates.iter().zip(starts).for_each(|(at, starts)| reported[*at] = *starts);
-    });
+    Literals::new(set, target, &ids, Box::new(|id| patterns[id].literal())).texts(
+        &batch,
+        &mut |candidates, _, starts| {
+            candidates.iter().zip(starts).for_each(|(at, starts)| reported[*at] = *starts);
+        },
+    );
     starts_pass("the chosen filters", &reported);
     let needles: Vec<Needle> = literals().map(|literal| Needle::of(&literal)).collect();
     let mut candidates = Vec::new();
