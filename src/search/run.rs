@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,15 @@ use crate::sys::{RandomnessError, WipeStack};
 /// The time between two reports of progress, and the longest time until a request to end is noticed.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long the workers sleep while the observer has no room, before they look again.
+/// How long the workers sleep while enough finds wait for the observer, before they look again.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// The time that the observer may take for all finds that wait for it. When the search ends, it takes
+/// no longer.
+const BACKLOG: Duration = Duration::from_millis(250);
+
+/// The most finds that wait before it is known how long the observer takes for one.
+const FIRST_BACKLOG: usize = 16;
 
 /// How long finds may still be prepared after a request to end. The usual encryption takes
 /// less. With one tick before it and one sync after it, the search ends within a second.
@@ -86,13 +93,15 @@ impl Search<'_> {
             attempts: AtomicU64::new(0),
             preparing: AtomicUsize::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
-            is_full: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            room: AtomicUsize::new(FIRST_BACKLOG.max(threads)),
+            is_renewal_due: AtomicBool::new(false),
             give_up_at: OnceLock::new(),
             given_up: Mutex::new(Vec::new()),
             remaining: Mutex::new(remaining),
             clock: WorkClock::start(threads),
         };
-        let (finds, inbox) = sync_channel(MAX_FINDS_AT_ONCE);
+        let (finds, inbox) = channel();
         if self.goal != Goal::Measurement {
             stop.take();
         }
@@ -151,8 +160,12 @@ struct Shared<'a> {
     /// The number of finds that are being prepared.
     preparing: AtomicUsize,
     ended: AtomicBool,
-    /// Whether the observer has no room for further finds.
-    is_full: AtomicBool,
+    /// The number of finds that are made, prepared, waiting for the observer, or kept by it just now.
+    waiting: AtomicUsize,
+    /// How many finds may wait: 0 if the observer has no room.
+    room: AtomicUsize,
+    /// Whether a worker must replace the matcher.
+    is_renewal_due: AtomicBool,
     /// When finds that are not yet prepared are given up.
     give_up_at: OnceLock<Instant>,
     /// The first pattern of each find that was given up.
@@ -237,7 +250,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared<'_> {
     /// Runs one worker: batch after batch until the search ends.
-    fn work(&self, mut stream: SeedStream, mut preparer: Option<Preparer>, finds: SyncSender<Message>) {
+    fn work(&self, mut stream: SeedStream, mut preparer: Option<Preparer>, finds: Sender<Message>) {
         let _guard = EndOnPanic(self);
         let _last = WipeStack;
         let mut worker = self.search.engine.worker();
@@ -245,9 +258,12 @@ impl Shared<'_> {
         let mut hits = Vec::new();
         let mut measured = 0;
         while !self.ended.load(Relaxed) {
-            if self.is_full.load(Relaxed) {
+            if self.waiting.load(Relaxed) >= self.room.load(Relaxed) {
                 std::thread::sleep(PAUSE);
                 continue;
+            }
+            if self.is_renewal_due.swap(false, Relaxed) {
+                self.renew_matcher();
             }
             self.matcher.renew(&mut matcher);
             if let Err(error) = stream.refresh() {
@@ -267,13 +283,16 @@ impl Shared<'_> {
                         continue;
                     }
                 }
-                // A hit that is not proved by the end is no find. Preparing it now would delay the
-                // end.
-                if self.search.prepare.is_some() && self.ended.load(Relaxed) {
+                // A hit that is not proved by the end is no find. Preparing or keeping it now would
+                // delay the end.
+                if !self.await_room() {
                     return;
                 }
                 let message = match self.judge(hit, &matcher, batch.clone(), elapsed) {
-                    Ok(None) => continue,
+                    Ok(None) => {
+                        self.waiting.fetch_sub(1, Relaxed);
+                        continue;
+                    }
                     Ok(Some(find)) => match (preparer.take(), self.search.prepare) {
                         (Some(idle), Some(prepare)) => {
                             let first = find.patterns[0];
@@ -298,6 +317,19 @@ impl Shared<'_> {
                 }
             }
         }
+    }
+
+    /// Waits until another find may wait for the observer, and counts it. Returns false if the search has
+    /// ended.
+    fn await_room(&self) -> bool {
+        let more = |waiting| (waiting < self.room.load(Relaxed)).then_some(waiting + 1);
+        while !self.ended.load(Relaxed) {
+            if self.waiting.fetch_update(Relaxed, Relaxed, more).is_ok() {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        false
     }
 
     /// Turns a hit into a find. Returns `None` if no pattern that it matches still wants a key, and
@@ -399,6 +431,9 @@ impl Shared<'_> {
         let deadline = self.search.timeout.and_then(|timeout| self.clock.began.checked_add(timeout));
         let mut next_tick = self.clock.began + TICK;
         let (mut kept, mut early_end) = (0, None);
+        let mut room = self.room.load(Relaxed);
+        // Each worker prepares one.
+        let least = if self.search.prepare.is_some() { self.clock.workers } else { 1 };
         loop {
             let now = Instant::now();
             let is_over = deadline.is_some_and(|deadline| deadline <= now) || stop.is_over();
@@ -422,7 +457,7 @@ impl Shared<'_> {
                 self.search.pass_notices(observer);
             }
             let is_full = !observer.has_room();
-            self.is_full.store(is_full, Relaxed);
+            self.room.store(if is_full { 0 } else { room }, Relaxed);
             let ends = deadline.into_iter().chain(stop.time_left().map(|left| now + left));
             let ends = ends.filter(|_| early_end.is_none() && !is_over);
             let mut wake = ends.fold(next_tick, Instant::min);
@@ -430,7 +465,12 @@ impl Shared<'_> {
                 wake = wake.min(now + PAUSE);
             }
             match inbox.recv_timeout(wake.saturating_duration_since(now)) {
-                Ok(message) => kept += self.accept(message, inbox, observer)?,
+                Ok(message) => {
+                    let began = Instant::now();
+                    let more = self.accept(message, inbox, observer)?;
+                    room = room_for(more, began.elapsed(), room).max(least);
+                    kept += more;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Every worker is gone. If one of them panicked, the pool passes the panic on.
                 Err(RecvTimeoutError::Disconnected) => return Ok((kept, early_end)),
@@ -458,8 +498,12 @@ impl Shared<'_> {
             }
         }
         if !finds.is_empty() {
-            observer.found(&finds).map_err(SearchError::Observer)?;
-            self.renew_matcher();
+            let found = observer.found(&finds);
+            self.waiting.fetch_sub(finds.len(), Relaxed);
+            found.map_err(SearchError::Observer)?;
+            if self.renews_matcher && locked(&self.remaining).take_due() {
+                self.is_renewal_due.store(true, Relaxed);
+            }
         }
         match error {
             None => Ok(finds.len() as u64),
@@ -469,16 +513,19 @@ impl Shared<'_> {
         }
     }
 
-    /// Replaces the matcher by one without completed patterns, if enough of them are completed.
+    /// Replaces the matcher by one without completed patterns.
     fn renew_matcher(&self) {
-        let mut remaining = locked(&self.remaining);
-        if self.renews_matcher && remaining.take_due() {
-            let patterns = self.search.patterns;
-            let wanted: Vec<PatternId> = (0..patterns.len()).filter(|&id| remaining.wants(id)).collect();
-            drop(remaining);
-            self.matcher.replace(Matcher::with_set(self.search.engine.instruction_set(), patterns, wanted));
-        }
+        let patterns = self.search.patterns;
+        let wanted = (0..patterns.len()).filter(|id| self.wanted[*id].load(Relaxed));
+        self.matcher.replace(Matcher::with_set(self.search.engine.instruction_set(), patterns, wanted));
     }
+}
+
+/// Returns how many finds may wait for an observer that has kept this number of them in this time.
+fn room_for(kept: u64, took: Duration, before: usize) -> usize {
+    let in_time = kept as f64 * BACKLOG.as_secs_f64() / took.as_secs_f64().max(1e-9);
+    // It grows step by step, because a disk is not always as fast.
+    (in_time as usize).clamp(1, (2 * before).min(2 * MAX_FINDS_AT_ONCE))
 }
 
 /// Ends the search if its thread panics.

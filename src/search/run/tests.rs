@@ -144,7 +144,7 @@ fn patterns_may_want_different_numbers_and_none() {
     }
 }
 
-/// An observer that is busy with the first find until ten more are made.
+/// An observer that is busy with the first finds until ten are made.
 struct Slow<'a> {
     made: &'a AtomicU64,
     groups: Vec<usize>,
@@ -154,7 +154,7 @@ impl Observer for Slow<'_> {
     type Error = std::convert::Infallible;
 
     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
-        while self.groups.is_empty() && self.made.load(Relaxed) < finds.len() as u64 + 10 {
+        while self.groups.is_empty() && self.made.load(Relaxed) < 10 {
             std::thread::yield_now();
         }
         self.groups.push(finds.len());
@@ -255,7 +255,9 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
         attempts: AtomicU64::new(0),
         preparing: AtomicUsize::new(0),
         ended: AtomicBool::new(false),
-        is_full: AtomicBool::new(false),
+        waiting: AtomicUsize::new(3 * MAX_FINDS_AT_ONCE),
+        room: AtomicUsize::new(1),
+        is_renewal_due: AtomicBool::new(false),
         give_up_at: OnceLock::new(),
         given_up: Mutex::new(Vec::new()),
         remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
@@ -274,7 +276,7 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
             prepared: None,
         }
     };
-    let (finds, inbox) = sync_channel(3 * MAX_FINDS_AT_ONCE);
+    let (finds, inbox) = channel();
     (0..3 * MAX_FINDS_AT_ONCE).for_each(|_| finds.send(Ok(find())).unwrap());
     let mut log = Log::default();
     let accepted = shared.accept(Ok(find()), &inbox, &mut log);
@@ -801,4 +803,44 @@ fn a_complete_pattern_is_no_longer_searched() {
     let summary = search(&engine, &patterns, 1, quota).run(&Stop::new(), &mut Log::default()).unwrap();
     let hits = hits.into_inner();
     assert!(4 * hits < summary.attempts, "{hits} hits among {} keys", summary.attempts);
+}
+
+/// An observer that takes 20 ms for each find, as a slow disk does.
+struct SlowDisk {
+    stop: Stop,
+    kept: u64,
+}
+
+impl Observer for SlowDisk {
+    type Error = std::convert::Infallible;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        std::thread::sleep(finds.len() as u32 * Duration::from_millis(20));
+        self.kept += finds.len() as u64;
+        if self.kept > 40 {
+            self.stop.request(Signal::TERMINATE);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn few_finds_wait_for_a_slow_disk() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    let mut slow = SlowDisk { stop: Stop::new(), kept: 0 };
+    let stop = slow.stop.clone();
+    let summary = search(&*engine, &patterns, 2, Quota::Any(u64::MAX)).run(&stop, &mut slow).unwrap();
+    assert_eq!(summary.end, End::Signal(Signal::TERMINATE));
+    // The finds that waited when the signal came are kept, and are not worth more than the backlog.
+    assert_eq!(summary.found, slow.kept);
+    assert!(slow.kept <= 40 + 2 * 16, "{}", slow.kept);
+}
+
+#[test]
+fn the_finds_that_wait_are_worth_a_moment() {
+    let second = Duration::from_secs(1);
+    assert_eq!(room_for(16, second / 100, 16), 32, "it doubles at most");
+    assert_eq!(room_for(256, second / 100, 512), 2 * MAX_FINDS_AT_ONCE);
+    assert_eq!(room_for(100, second, 100), 25);
+    assert_eq!(room_for(1, 10 * second, 4), 1);
 }
