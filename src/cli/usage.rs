@@ -114,7 +114,7 @@ const OTHERS: [(&[&str], &str); 39] = [
 ];
 
 /// Values that an option does not know, and what they mean.
-const MEANT: [(&str, &[&str], &str); 17] = [
+const MEANT: [(&str, &[&str], &str); 19] = [
     (
         "--format",
         &["pem", "pkcs", "pkcs1", "pkcs12", "pk8", "p8", "openssl"],
@@ -130,6 +130,8 @@ const MEANT: [(&str, &[&str], &str); 17] = [
     ("--color", &["no", "off", "none", "false", "0"], "the nearest is never"),
     ("--color", &["yes", "on", "true", "1", "force"], "the nearest is always"),
     ("--format", &["pkcs#8", "pkcs_8", "pkcs-8"], "the nearest is pkcs8"),
+    ("--progress", &["no", "none", "never", "false", "0", "quiet"], "the nearest is off"),
+    ("--progress", &["yes", "on", "true", "1", "bar", "line", "text", "always"], "the nearest is auto"),
     ("--engine", &["avx512", "avx-512", "avx512bw"], "the nearest is avx512f"),
     ("--engine", &["cuda", "opencl", "nvidia", "gpus"], "the nearest is gpu"),
     ("--engine", &["cpu", "fast", "fastest", "best", "default", "all", "simd"], "the nearest is auto"),
