@@ -1,7 +1,9 @@
 //! Creates directories for key files.
 
+#[cfg(unix)]
+use std::fs;
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use super::name::parent;
 use super::new_file::Directory;
