@@ -169,7 +169,7 @@ fn a_file_system_of_windows_is_refused_before_the_search() {
     succeed(command(mkntfs).args(["-F", "-q"]).arg(&image));
     let mounted = |script: &str, args: &[&str]| {
         let script = format!(
-            "\"$1\" \"$2\" \"$3\" 2> \"$2.log\" || exit 99\ncd \"$3\"; disk=$3; shift 3\n\
+            "\"$1\" -o windows_names \"$2\" \"$3\" 2> \"$2.log\" || exit 99\ncd \"$3\"; disk=$3; shift 3\n\
              {script}\nstatus=$?; cd /; umount \"$disk\"; exit $status"
         );
         let mut command = command(&unshare);
@@ -181,6 +181,13 @@ fn a_file_system_of_windows_is_refused_before_the_search() {
         return;
     }
     check_without_modes(|args| mounted("\"$0\" \"$@\"", args));
+    for name in ["q?", "con", "key."] {
+        let complaint = refused(&mut mounted("\"$0\" \"$@\"", &["--allow-exposed", "-o", name]));
+        assert!(
+            complaint.starts_with(&format!("error: cannot write '{name}': Invalid argument")),
+            "{complaint}"
+        );
+    }
 }
 
 /// A new name in a directory becomes durable by a sync, and that needs the right to read.
@@ -306,6 +313,33 @@ fn a_name_that_the_file_system_refuses_is_refused_before_the_search() {
         check_pair(&directory.path().join(name));
         names(directory.path()).iter().for_each(|name| fs::remove_file(directory.path().join(name)).unwrap());
     }
+}
+
+/// Where only the last way to name a file is left, a killed process can leave a part of it. The next
+/// search touches it no more than any other file.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_was_cut_off_under_its_last_name_is_no_key() {
+    let Some(strace) = program::strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let traced = |fault: &str| {
+        let mut traced = command(&strace);
+        // A call has the name, or an open file.
+        let path = directory.path().canonicalize().unwrap().join("id_x");
+        traced.args(["-f", "-qq", "-o", "/dev/null", "-P", "id_x", "-P"]).arg(path);
+        traced.args(["-e", "inject=linkat,link,renameat2:error=EPERM", "-e", fault]);
+        traced.args([executable(), "-q", "-o", "id_x", "ab"]).current_dir(&directory);
+        traced
+    };
+    // A failure removes it, and the key goes elsewhere.
+    let ran = run(&mut traced("inject=write:error=EIO"));
+    assert!(ran.status == Some(1) && ran.stderr.contains("the key is kept in ./ab-"), "{ran:?}");
+    assert_eq!(names(directory.path()).len(), 2);
+    assert_ne!(run(&mut traced("inject=write:signal=KILL")).status, Some(0));
+    let private = directory.path().join("id_x");
+    assert_eq!((fs::read(&private).unwrap().len(), mode(&private)), (0, 0o600));
+    let complaint = refused(program(&["-o", "id_x"]).current_dir(&directory));
+    assert!(complaint.starts_with("error: 'id_x' already exists\n"), "{complaint}");
 }
 
 #[test]
