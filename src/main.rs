@@ -3,9 +3,8 @@
 use std::io;
 use std::panic::UnwindSafe;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use vanity_ed25519::cli;
+use vanity_ed25519::cli::{self, Early};
 use vanity_ed25519::job::{self, JobError, PreparedSearch, Untold};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, Paint, Report};
@@ -13,11 +12,11 @@ use vanity_ed25519::search::{End, Stop, check_randomness};
 use vanity_ed25519::sys::forbid_core_dumps;
 
 fn main() -> ExitCode {
-    carry_out(|limit| cli::plan(std::env::args_os(), limit)).into()
+    carry_out(|tell| cli::plan(std::env::args_os(), tell)).into()
 }
 
 /// Carries out a plan, and returns the exit status.
-pub fn carry_out(plan: impl FnOnce(&dyn Fn(Duration)) -> Result<Plan, PlanError> + UnwindSafe) -> u8 {
+pub fn carry_out(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError> + UnwindSafe) -> u8 {
     // A panic has already printed its own message on stderr.
     let ended = std::panic::catch_unwind(|| run(plan)).unwrap_or(Err(JobError::Panic));
     if let Err(error) = &ended {
@@ -26,16 +25,21 @@ pub fn carry_out(plan: impl FnOnce(&dyn Fn(Duration)) -> Result<Plan, PlanError>
     report::status(&ended)
 }
 
-fn run(plan: impl FnOnce(&dyn Fn(Duration)) -> Result<Plan, PlanError>) -> Result<End, JobError> {
+fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<End, JobError> {
     if let Err(error) = forbid_core_dumps() {
         report::text(&format!("warning: cannot disable core dumps: {error}\n"));
     }
     let stop = Stop::on_signals().map_err(JobError::Signals)?;
     check_randomness().map_err(JobError::Randomness)?;
     // Without a thread for it, only what looks at the limit ends in time.
-    let limit =
-        |time| drop(stop.limit(time, || abandon(&Err(JobError::Stopped(End::Timeout)), &Untold::default())));
-    let printed = match plan(&limit)? {
+    let tell = |early| match early {
+        Early::Limit(time) => {
+            let over = || abandon(&Err(JobError::Stopped(End::Timeout)), &Untold::default());
+            drop(stop.limit(time, over));
+        }
+        Early::Notice(notice) => report::text(&format!("{notice}\n")),
+    };
+    let printed = match plan(&tell)? {
         Plan::Print(text) => report::print(&text),
         Plan::Help(text, color) => {
             let painted = Paint::new(color, &io::stdout()).enabled();

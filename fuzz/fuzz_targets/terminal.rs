@@ -19,7 +19,7 @@ const FIRST: [&str; 3] = ["vanity-ed25519", "--estimate", "--engine=reference"];
 
 fuzz_target!(|bytes: &[u8]| {
     let words = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
-    match cli::plan(FIRST.map(OsString::from).into_iter().chain(words)) {
+    match cli::plan(FIRST.map(OsString::from).into_iter().chain(words), &|_| ()) {
         Err(error) => check(&report::plan_error(&error, Paint::PLAIN)),
         Ok(Plan::Print(said)) => check(std::str::from_utf8(&said).expect("what is printed is text")),
         Ok(Plan::Help(text, _)) => check(&text.plain),

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use crate::engine::{self, Devices};
 use crate::key::Format;
-use crate::notice::Severity;
+use crate::notice::{Notice, Severity};
 use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
     BenchPlan, ColorChoice, Diagnostic, EngineChoice, EstimatePlan, Help, KeyOutput, OutputOptions, Plan,
@@ -40,26 +40,36 @@ use values::{GpuDevices, quoted_os};
 /// The pattern of `--bench` if the command line has none: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
 
+/// What ends the input of a terminal.
+const END_OF_INPUT: &str = if cfg!(windows) { "Ctrl-Z and Enter" } else { "Ctrl-D" };
+
 /// Returns the value of `--color`, even if the rest of the command line is wrong.
 #[must_use]
 pub fn color() -> ColorChoice {
     args::color(&std::env::args_os().collect::<Vec<_>>())
 }
 
-/// Reads the command line and checks all of it. Passes `limit` the time of `--timeout` before it reads
-/// patterns, which may take long.
+/// What a command line says before its patterns are read, which may take long.
+pub enum Early {
+    /// The time of `--timeout`.
+    Limit(Duration),
+    /// What is waited for.
+    Notice(Notice),
+}
+
+/// Reads the command line and checks all of it. Passes `tell` what it says early.
 ///
 /// # Errors
 ///
 /// Returns what is wrong with the command line or with the patterns.
-pub fn plan(typed: impl Iterator<Item = OsString>, limit: &dyn Fn(Duration)) -> Result<Plan, PlanError> {
+pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Result<Plan, PlanError> {
     let typed: Vec<OsString> = typed.collect();
     usage::check_words(&typed)?;
     let args = match Args::read(&typed) {
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),
     };
-    args.timeout.into_iter().for_each(limit);
+    args.timeout.into_iter().for_each(|limit| tell(Early::Limit(limit)));
     encryption::check_typed(&typed)?;
     if args.man {
         return Ok(Plan::Print(generated::manual()));
@@ -111,7 +121,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>, limit: &dyn Fn(Duration)) -> 
     let name = args.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
     let engine = EngineChoice::Named { name, table_memory: args.table_memory, devices };
-    let Patterns { patterns, mut notices } = read_patterns(&args, threads)?;
+    let Patterns { patterns, mut notices } = read_patterns(&args, threads, tell)?;
     let output = OutputOptions {
         json: args.json,
         quiet: args.quiet,
@@ -170,7 +180,7 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
     Err(encryption::typed(error).unwrap_or_else(|| usage::diagnostic(error, typed)).into())
 }
 
-fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanError> {
+fn read_patterns(args: &Args, threads: NonZeroUsize, tell: &dyn Fn(Early)) -> Result<Patterns, PlanError> {
     let target = args.target.unwrap_or_default();
     let kind = match args {
         Args { prefix: true, .. } => Kind::Prefix,
@@ -180,6 +190,10 @@ fn read_patterns(args: &Args, threads: NonZeroUsize) -> Result<Patterns, PlanErr
         _ => Kind::Anywhere,
     };
     let options = MatchOptions { kind, case_sensitive: args.case_sensitive, leet: args.leet, target };
+    if !args.quiet && args.files.iter().any(|file| streams::is_typed(file)) {
+        let waits = format!("reading patterns from the terminal, one per line; {END_OF_INPUT} ends");
+        tell(Early::Notice(Notice::info(waits)));
+    }
     if !args.patterns.is_empty() || !args.files.is_empty() {
         return patterns::read(&args.patterns, &args.files, options, threads);
     }

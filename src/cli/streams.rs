@@ -1,6 +1,7 @@
 //! What stdout is, where the private key may go.
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
@@ -22,6 +23,20 @@ pub(super) fn check(has_keys: bool) -> Result<(), Diagnostic> {
         false => Diagnostic::new(format!("stdout {problem}: the lines about keys would be lost"))
             .hint("write > FILE, which opens a file for writing, or > /dev/null, which wants no lines"),
     })
+}
+
+/// Returns whether a person types what is read from `file`. `-` is stdin.
+pub(super) fn is_typed(file: &Path) -> bool {
+    #[cfg(unix)]
+    let is_device = std::fs::metadata(file)
+        .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type()));
+    #[cfg(not(unix))]
+    let is_device = false;
+    if file == Path::new("-") {
+        return io::stdin().is_terminal();
+    }
+    // To open other files can have an effect.
+    is_device && std::fs::File::open(file).is_ok_and(|file| file.is_terminal())
 }
 
 pub(super) fn is_terminal() -> bool {

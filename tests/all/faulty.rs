@@ -236,7 +236,8 @@ fn a_panic_ends_with_status_1_and_shows_no_secret() {
     let (seen_path, file) = (seen.to_str().unwrap(), file.to_str().unwrap());
     for fault in ["worker", "notes"] {
         for (engine, _) in back_ends() {
-            let arguments = ["-q", "-t", "2", "--engine", engine, "-o", file, "abcdefghijkl"];
+            let arguments =
+                ["-q", "-t", "2", "--however-long", "--engine", engine, "-o", file, "abcdefghijkl"];
             let ran = faulty(fault, &arguments, &[(SEEDS, seen_path), ("RUST_BACKTRACE", "full")]);
             assert_eq!(ran.status, Some(1), "{ran:?}");
             assert!(ran.stderr.contains("panicked at") && ran.stderr.contains("stack backtrace"), "{ran:?}");

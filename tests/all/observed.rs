@@ -463,7 +463,7 @@ fn the_closing_steps_go_to_a_terminal_alone() {
         let at = body.to_lowercase().find("abc").unwrap();
         let spelled = &body[at..at + 3];
         let found =
-            if spelled == "abc" { "found abc: ".to_owned() } else { format!("found abc as {spelled}:") };
+            if spelled == "abc" { "found abc:".to_owned() } else { format!("found abc as {spelled}:") };
         assert!(text.contains(&found), "{text}");
         // The number of keys and the time are told once.
         assert_eq!((text.matches(" tried in ").count(), text.matches(" after ").count()), (1, 0), "{text}");
@@ -551,4 +551,20 @@ fn nothing_stays_of_a_line_when_the_window_becomes_narrower() {
         assert_eq!(rows, 1, "{columns}: {shown}");
     }
     tmux(&["kill-server"]);
+}
+
+#[test]
+fn a_person_who_types_patterns_is_told_how() {
+    let Some(script) = require::tool("script") else { return };
+    for file in ["-", "/dev/stdin", "/dev/tty"] {
+        let line = format!("exec '{}' -f {file} -t 1 --engine reference --estimate", executable());
+        let mut typist = Typist::run(&mut command(&script), &line);
+        typist.answer("reading patterns from the terminal, one per line; Ctrl-D ends\r\n", "abc\n\x04");
+        let (status, shown) = typist.end();
+        assert_eq!(status, Some(0), "{shown}");
+        assert!(shown.contains(": 1 in 781; "), "{shown}");
+    }
+    let line = format!("echo abc | '{}' -f - -t 1 --engine reference --estimate", executable());
+    let (_, shown) = Typist::run(&mut command(&script), &line).end();
+    assert!(shown.contains(": 1 in 781; ") && !shown.contains("reading"), "{shown}");
 }
