@@ -97,7 +97,7 @@ pub fn fill_random(bytes: &mut [u8]) -> Result<(), RandomnessError> {
     }
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     {
-        getrandom::fill(bytes).map_err(io::Error::from)
+        getrandom::fill(bytes).map_err(|error| io::Error::other(error.to_string()))
     }
 }
 
