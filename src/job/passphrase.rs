@@ -16,7 +16,7 @@ use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use crate::search::Stop;
-use crate::sys::ForeignAccess;
+use crate::sys::{ForeignAccess, SecretFile};
 
 /// How often the program asks for a passphrase.
 const TRIES: usize = 3;
@@ -130,12 +130,14 @@ fn no_answer(error: &io::Error, instead: &str) -> Diagnostic {
 fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Diagnostic> {
     let name = path.map_or_else(|| "stdin".into(), |path| format!("'{}'", escaped_path(path)));
     let read = || -> io::Result<_> {
-        let mut file = path.map_or_else(stdin, File::open)?;
+        let SecretFile { mut file, others, .. } = match path {
+            Some(path) => SecretFile::open(path, true)?,
+            None => SecretFile::of(stdin()?)?,
+        };
         if file.is_terminal() {
             return Ok(None);
         }
-        let line = line(&mut file)?;
-        Ok(Some((line, if path.is_some() { warning(&file, &name)? } else { None })))
+        Ok(Some((line(&mut file)?, others.map(|others| warning(&others, &name)))))
     };
     let read = read().map_err(|error| {
         let hint = path.map(|_| "write the name of a file; its first line is the passphrase".to_owned());
@@ -190,13 +192,8 @@ fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(line)
 }
 
-/// Returns a warning if users other than the owner can access the file.
-fn warning(file: &File, name: &str) -> io::Result<Option<Notice>> {
-    if !file.metadata()?.is_file() {
-        return Ok(None);
-    }
-    Ok(ForeignAccess::of(file)?.map(|others| {
-        let remedy = others.remedy();
-        Notice::warning(format!("other users can access the passphrase file {name} ({others}); {remedy}"))
-    }))
+/// Returns the warning about a passphrase file that other users can access.
+fn warning(others: &ForeignAccess, name: &str) -> Notice {
+    let remedy = others.remedy();
+    Notice::warning(format!("other users can access the passphrase file {name} ({others}); {remedy}"))
 }

@@ -25,7 +25,7 @@ pub(super) struct KeyFile {
 /// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
 /// it is not a key file.
 pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
-    let SecretFile { file, metadata: found, others } = SecretFile::open(path)?;
+    let SecretFile { file, metadata: found, others } = SecretFile::open(path, false)?;
     let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
     match () {
         () if found.is_dir() => return other("it is a directory"),

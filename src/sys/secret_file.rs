@@ -1,5 +1,7 @@
 //! Opens files that hold secrets: private keys and passphrases.
 
+#[cfg(unix)]
+use std::fs;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -10,26 +12,54 @@ use super::foreign_access::ForeignAccess;
 pub struct SecretFile {
     pub file: File,
     pub metadata: Metadata,
-    /// The other users who can access the file, if there are any.
+    /// The other users who can access the file, if there are any. It is `None` for a terminal, another
+    /// device, or a pipe without a name: only those who have it open can read it.
     pub others: Option<ForeignAccess>,
 }
 
 impl SecretFile {
-    /// Opens a file. Does not wait for a pipe: without a writer, it has nothing to read.
+    /// Opens a file. If it is a pipe without a writer, either waits for one, or has nothing to read.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path, waits: bool) -> io::Result<Self> {
         let mut options = File::options();
         options.read(true);
         #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(
-            &mut options,
-            rustix::fs::OFlags::NONBLOCK.bits() as i32,
-        );
-        let file = options.open(path)?;
-        let (metadata, others) = (file.metadata()?, ForeignAccess::of(&file)?);
+        if !waits {
+            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+        }
+        #[cfg(not(unix))]
+        let _ = waits;
+        let mut opened = Self::of(options.open(path)?)?;
+        if is_named_pipe(path) {
+            opened.others = ForeignAccess::of(&opened.file)?;
+        }
+        Ok(opened)
+    }
+
+    /// Takes a file that is open already.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    pub fn of(file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let others = if metadata.is_file() { ForeignAccess::of(&file)? } else { None };
         Ok(Self { file, metadata, others })
     }
+}
+
+/// Whether a path is the name of a pipe, and not a link to an open one, such as `/dev/fd/3`.
+#[cfg(unix)]
+fn is_named_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_named_pipe(_: &Path) -> bool {
+    false
 }

@@ -326,9 +326,27 @@ fn a_key_of_another_user_does_not_count() {
 
     let pw = place.outer.path().join("pw");
     chown(&pw, Some(4321), None).unwrap();
-    let ran = place.run(&["--passphrase-file", "pw", "--rounds", "1", "Ba"]);
-    let message = "warning: other users can access the passphrase file 'pw' (it belongs to user 4321)";
-    assert!(ran.status == Some(0) && ran.stderr.starts_with(message), "{}", ran.stderr);
+    let warning = "warning: other users can access the passphrase file ";
+    let encrypt = ["--rounds", "1", "--passphrase-file"];
+    let ran = place.run(&[&encrypt[..], &["pw", "Ba"]].concat());
+    let message = format!("{warning}'pw' (it belongs to user 4321)");
+    assert!(ran.status == Some(0) && ran.stderr.starts_with(&message), "{}", ran.stderr);
+    let ran = run(place.command(&encrypt).args(["-", "ba"]).stdin(fs::File::open(&pw).unwrap()));
+    let message = format!("{warning}stdin (it belongs to user 4321)");
+    assert!(ran.status == Some(0) && ran.stderr.starts_with(&message), "{}", ran.stderr);
+
+    // So does a pipe with a name, and not one without.
+    let script = "mkfifo -m 600 pipe && chown 4321 pipe && { cat pw > pipe & exec \"$0\" \"$@\" pipe bA; }";
+    let search = |script: &str| {
+        let mut search = command("sh");
+        search.args(["-c", script, executable(), "-d", "keys"]).args(encrypt).current_dir(&place.outer);
+        run(&mut search)
+    };
+    let ran = search(script);
+    let message = format!("{warning}'pipe' (it belongs to user 4321)");
+    assert!(ran.status == Some(0) && ran.stderr.starts_with(&message), "{ran:?}");
+    let ran = search("cat pw | \"$0\" \"$@\" /dev/stdin BA");
+    assert!(ran.status == Some(0) && !ran.stderr.contains("warning: other users"), "{ran:?}");
 }
 
 /// With the passphrase, a key whose encrypted part is damaged does not count.
