@@ -174,6 +174,7 @@ fn show(line: &str, style: &mut Style) -> std::result::Result<Vec<Cell>, String>
             // The recording has ^[ for ESC, and a bracket follows.
             match sequence.strip_prefix("[[").ok_or_else(unknown)? {
                 "2K" => cells.clear(),
+                "0J" => cells.truncate(column),
                 codes => {
                     let codes = codes.strip_suffix('m').ok_or_else(unknown)?;
                     *style = style.after(codes).ok_or_else(unknown)?;
@@ -204,6 +205,7 @@ mod tests {
     #[test]
     fn a_screen_keeps_what_was_not_erased_or_overwritten() {
         assert_eq!(shown("rate 1^M^[[2Kfound^M"), "found");
+        assert_eq!(shown("rate 1^M^M^[[0Jfound^M"), "found");
         assert_eq!(shown("abcd^Mxy"), "xycd");
         assert_eq!(shown("^[[1ma^[[32mb^[[0mc"), "abc");
     }

@@ -226,14 +226,15 @@ pub(super) struct ProgressLine(ProgressBar);
 
 impl ProgressLine {
     /// Returns a progress line, or `None` if stderr is not a terminal that can move its cursor.
-    pub(super) fn new() -> Option<Self> {
+    /// `has_writers` is whether other processes write there, too.
+    pub(super) fn new(has_writers: bool) -> Option<Self> {
         let term = Term::stderr();
         if !term.is_term() || is_dumb() {
             return None;
         }
         let style = ProgressStyle::with_template("{msg}").ok()?;
         let target = ProgressDrawTarget::term_like_with_hz(
-            Box::new(Narrower { term, has_moved: AtomicBool::new(false) }),
+            Box::new(Narrower { term, has_writers, has_moved: AtomicBool::new(false) }),
             10,
         );
         Some(Self(ProgressBar::with_draw_target(None, target).with_style(style)))
@@ -319,6 +320,8 @@ fn fitting(parts: &[Part], width: usize) -> String {
 #[derive(Debug)]
 struct Narrower {
     term: Term,
+    /// Whether the cursor stays behind the line, so that what another process writes does not overwrite it.
+    has_writers: bool,
     /// Whether the cursor is not at the beginning of the line.
     has_moved: AtomicBool,
 }
@@ -361,11 +364,16 @@ impl TermLike for Narrower {
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        if is_in_background() { Ok(()) } else { self.term.clear_to_end_of_screen() }
+        if is_in_background() {
+            return Ok(());
+        }
+        // What a person types has moved the cursor.
+        self.term.write_str("\r")?;
+        self.term.clear_to_end_of_screen()
     }
 
     fn flush(&self) -> io::Result<()> {
-        if self.has_moved.swap(false, Relaxed) {
+        if self.has_moved.swap(false, Relaxed) && !self.has_writers {
             self.term.write_str("\r")?;
         }
         self.term.flush()

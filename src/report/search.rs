@@ -288,7 +288,11 @@ impl<'a> Report<'a> {
             search,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
-            progress_line: if quiet || progress != ProgressForm::Auto { None } else { ProgressLine::new() },
+            progress_line: if quiet || progress != ProgressForm::Auto {
+                None
+            } else {
+                ProgressLine::new(search.keys.exec.is_some())
+            },
             line_due: if is_for_scripts { Duration::ZERO } else { FIRST_LINE },
             has_estimates: false,
             forecast: Forecast::new(
@@ -465,7 +469,9 @@ impl<'a> Report<'a> {
             }
             (None, _) if self.forecast.found_of().1 > 1 => {
                 self.note(next_steps::on_stdout("private keys", format));
-                self.note(format_args!("next time {APART}"));
+                if self.has_reader {
+                    self.note(format_args!("next time {APART}"));
+                }
             }
             (None, _) => {
                 self.note(next_steps::on_stdout(self.private_key(), format));
