@@ -5,7 +5,7 @@ use std::panic::UnwindSafe;
 use std::process::ExitCode;
 
 use vanity_ed25519::cli::{self, Early};
-use vanity_ed25519::job::{self, JobError, PreparedSearch, Untold};
+use vanity_ed25519::job::{self, JobError, PreparedSearch, Whereabouts};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, Paint, Report};
 use vanity_ed25519::search::{End, Stop, check_randomness};
@@ -34,7 +34,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
     // Without a thread for it, only what looks at the limit ends in time.
     let tell = |early| match early {
         Early::Limit(time) => {
-            let over = || abandon(&Err(JobError::Stopped(End::Timeout)), &Untold::default());
+            let over = || abandon(&Err(JobError::Stopped(End::Timeout)), &Whereabouts::default());
             drop(stop.limit(time, over));
         }
         Early::Notice(notice) => report::text(&format!("{notice}\n")),
@@ -54,11 +54,11 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
             return search.run(&mut Report::new(&search), abandon);
         }
     };
-    printed.map(|()| End::Complete).map_err(|error| JobError::Stdout(error, Untold::default()))
+    printed.map(|()| End::Complete).map_err(|error| JobError::Stdout(error, Whereabouts::default()))
 }
 
 /// Ends the process without waiting for a reader who does not read, and was not told about some keys.
-fn abandon(ended: &Result<End, JobError>, untold: &Untold) -> ! {
+fn abandon(ended: &Result<End, JobError>, untold: &Whereabouts) -> ! {
     let mut message = String::new();
     if let Err(error) = ended {
         message += &report::failure(error, Paint::new(cli::color(), &io::stderr()));

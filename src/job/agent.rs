@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::error::{JobError, diagnostic, warning};
-use super::reporter::Added;
-use super::rescue::Rescue;
+use super::parcel::Added;
+use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
@@ -60,7 +60,7 @@ impl OpenAgent {
     ) -> Result<(Self, Vec<Notice>), Diagnostic> {
         let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
         let is_alone = *destination == Destination::Stream;
-        let left = if is_alone { Rescue::new().check(demands)? } else { Vec::new() };
+        let left = if is_alone { rescue::check(demands)? } else { Vec::new() };
         let mut notices = notices(&agent, constraints, is_alone);
         notices.extend(left.into_iter().map(warning));
         Ok((Self { agent }, notices))

@@ -10,19 +10,26 @@ use std::io;
 use zeroize::Zeroizing;
 
 use super::agent::AgentLog;
-use super::error::{Fate, JobError};
+use super::error::JobError;
 use super::exec_queue::{ExecQueue, not_run};
 use super::open::PreparedSearch;
+use super::parcel::{Parcel, Place, Whereabouts};
 use super::rate::{Rate, RateMeter};
-use super::reporter::{Added, Delivered};
-use super::rescue::{Rescue, is_watched};
-use super::teller::{Event, Teller};
+use super::rescue::{Screen, last_places};
+use super::teller::{Event, Teller, Told};
 use crate::escape::{quoted_start, shell_word};
+use crate::key::Format;
 use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
-use crate::search::{Find, Observer, Preparation, Progress, PublicFind, Quota};
+use crate::search::{End, Find, Observer, Preparation, Progress, PublicFind, Quota};
 use crate::store::{Destination, FileError, HeldLog, Kept, NewPair, StoreError, most_together};
-use crate::sys::WipeStack;
+use crate::sys::{WipeStack, reader_gone};
+
+/// The error of a write to a terminal that is closed.
+#[cfg(unix)]
+const CLOSED_TERMINAL: Option<i32> = Some(rustix::io::Errno::IO.raw_os_error());
+#[cfg(not(unix))]
+const CLOSED_TERMINAL: Option<i32> = None;
 
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
@@ -36,23 +43,17 @@ pub(super) struct Delivery<'a> {
     passed: u64,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
+    /// Where the keys are that their destination did not take.
+    refused: Whereabouts,
+    /// Whether the reporter is no longer waited for.
+    is_abandoned: bool,
     /// The text of the error that was returned, if any. That error is printed at the end, and different
     /// ones at once.
     failure: Option<String>,
-}
-
-/// Where the key of a find is.
-enum Place {
-    /// At its destination.
-    Files(Kept),
-    /// In other files, because its destination does not take it.
-    Elsewhere(Kept),
-    /// In the agent alone, if it takes it.
-    Agent,
-    /// Nowhere until it is written to stdout.
-    Stdout,
-    /// Where an error says.
-    Told,
+    /// The error that was not returned yet.
+    error: Option<JobError>,
+    /// The error of a terminal that was closed while keys went to files.
+    closed: Option<io::Error>,
 }
 
 /// The ledger as it was when the files of finds got their names: not asked for, or open unless
@@ -66,8 +67,20 @@ impl<'a> Delivery<'a> {
         meter: RateMeter,
         commands: Option<ExecQueue>,
     ) -> Self {
-        let (agent, unwritten) = (AgentLog::default(), VecDeque::new());
-        Self { search, teller, meter, agent, commands, passed: 0, unwritten, failure: None }
+        Self {
+            search,
+            teller,
+            meter,
+            agent: AgentLog::default(),
+            commands,
+            passed: 0,
+            unwritten: VecDeque::new(),
+            refused: Whereabouts::default(),
+            is_abandoned: false,
+            failure: None,
+            error: None,
+            closed: None,
+        }
     }
 
     /// Has the rate of this machine told, if it is known.
@@ -89,161 +102,205 @@ impl<'a> Delivery<'a> {
 
     /// Takes finds along their route. After a failure, the others are delivered all the same.
     fn deliver(&mut self, finds: &[Find]) -> Result<(), JobError> {
-        let texts = finds.iter().map(|find| self.private_text(find)).collect::<Result<Vec<_>, _>>()?;
-        let search = self.search;
-        let pairs: Vec<NewPair> =
-            finds.iter().zip(&texts).map(|(find, text)| search.pair(find, text)).collect();
-        let mut errors = Vec::new();
-
-        let (mut places, held) = self.store(&pairs, &mut errors);
-        let added = self.add_to_agent(&pairs, &mut places, &mut errors);
-        let is_entered = self.enter(finds, &places, held, &mut errors);
-        self.queue_commands(finds, &places, is_entered);
-        for (((find, text), place), added) in finds.iter().zip(texts).zip(places).zip(added) {
-            self.tell(find, text, place, added);
+        let mut parcels: Vec<Parcel> = finds.iter().map(|find| self.parcel(find)).collect();
+        let held = self.keep(&mut parcels);
+        self.add_to_agent(&mut parcels);
+        let is_entered = self.enter(&parcels, held);
+        self.queue_commands(&parcels, is_entered);
+        for parcel in parcels {
+            self.tell(parcel);
         }
-        self.fail(errors)
+        self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Writes finds to durable files. Those that their destination does not take go elsewhere.
-    fn store(&mut self, pairs: &[NewPair], errors: &mut Vec<JobError>) -> (Vec<Place>, Held) {
-        let keys = &self.search.keys;
-        if keys.destination == Destination::Stream {
-            let place = || if keys.is_agent_alone() { Place::Agent } else { Place::Stdout };
-            return (pairs.iter().map(|_| place()).collect(), None);
-        }
-        let mut held = None;
-        let hold = || held = self.search.ledger.as_ref().map(Ledger::hold_at_once);
-        let first = keys.destination.keep(pairs, keys.allow_exposed, hold);
-        let is_missing =
-            |one: &Result<Kept, StoreError>| one.as_ref().is_err_and(|error| !error.is_on_disk());
-        let missing = pairs.iter().zip(&first).filter(|(_, one)| is_missing(one)).map(|(pair, _)| *pair);
-        let missing: Vec<NewPair> = missing.collect();
-        let mut again = self.store_again(&missing).into_iter();
-        let mut lost: Option<(StoreError, Fate)> = None;
-        let place = |one: Result<Kept, StoreError>| {
-            let error = match one {
-                Ok(kept) => return Place::Files(kept),
-                Err(error) if error.is_on_disk() => {
-                    errors.push(JobError::Store(error, Fate::Told));
-                    return Place::Told;
-                }
-                Err(error) => error,
-            };
-            let (place, fate) = match again.next() {
-                Some(Again::Kept(kept)) => return Place::Files(kept),
-                Some(Again::Elsewhere(kept)) => {
-                    let file = shell_word(&kept.private_file);
-                    self.teller.failure(format!("{error}; the key is kept in {file} instead"));
-                    (Place::Elsewhere(kept), Fate::Elsewhere)
-                }
-                Some(Again::Nowhere(why, pair)) => {
-                    (Place::Told, self.show(&format!("{error}, and {why}"), &pair))
-                }
-                Some(Again::OnDisk) | None => (Place::Told, Fate::Told),
-            };
-            lost = match lost.take() {
-                Some((first, before)) => Some((first, before.and(fate))),
-                None => Some((error, fate)),
-            };
-            place
+    /// Returns a find with the text of its private key. If it cannot have the form that the plan asks for,
+    /// it has another one.
+    fn parcel(&self, find: &Find) -> Parcel {
+        let (keys, protection) = (&self.search.keys, self.search.protection.as_deref());
+        let text = match &find.prepared {
+            Some(text) => Ok(text.clone()),
+            None => prepare(self.search, find)(&find.seed),
         };
-        let places = first.into_iter().map(place).collect();
-        errors.extend(lost.map(|(error, fate)| JobError::Store(error, fate)));
-        (places, held)
+        let error = match text {
+            Ok(text) => return Parcel::new(find, text, keys.format),
+            Err(error) => error,
+        };
+        let other = [(Format::Openssh, protection), (Format::Pkcs8, protection), (Format::Openssh, None)];
+        let text = other.into_iter().find_map(|(format, protection)| {
+            let text = find.seed.private_text(format, "", protection).ok()?;
+            Some((text, format, protection.is_some()))
+        });
+        let (text, format, is_encrypted) = text.unwrap_or((Zeroizing::default(), Format::Openssh, true));
+        Parcel::in_other_form(find, text, format, &error, protection.is_some() && !is_encrypted)
     }
 
-    /// Keeps finds that their destination has not taken: at a second try, or else elsewhere.
-    fn store_again<'b>(&self, pairs: &[NewPair<'b>]) -> Vec<Again<'b>> {
-        if pairs.is_empty() {
-            return Vec::new();
+    /// Keeps parcels in durable files. Those that their destination does not take go elsewhere.
+    fn keep(&mut self, parcels: &mut [Parcel]) -> Held {
+        let search = self.search;
+        let destination = &search.keys.destination;
+        if *destination == Destination::Stream {
+            if !search.keys.is_agent_alone() {
+                self.keep_elsewhere(parcels);
+            }
+            return None;
         }
-        let keys = &self.search.keys;
         // In a directory each key has a name of its own. A file of the user's choice may be another's.
-        let has_own_name = matches!(keys.destination, Destination::Directory(_));
-        let second = keys.destination.keep(pairs, keys.allow_exposed, || ());
-        let is_on_disk = |error: &StoreError| match error {
-            // The first try has given the file its name.
-            StoreError::File(FileError::Exists(_)) => has_own_name,
-            error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
-        };
-        let left = pairs.iter().zip(&second);
-        let left = left.filter(|(_, one)| one.as_ref().is_err_and(|error| !is_on_disk(error)));
-        let left: Vec<NewPair> = left.map(|(pair, _)| *pair).collect();
-        let mut elsewhere = Rescue::new().keep(&left, keys.allow_exposed).into_iter().zip(left);
-        let again = |one: Result<Kept, StoreError>| match one {
-            Ok(kept) => Again::Kept(kept),
-            Err(error) if is_on_disk(&error) => Again::OnDisk,
-            Err(_) => match elsewhere.next() {
-                Some((Ok(kept), _)) => Again::Elsewhere(kept),
-                Some((Err(why), pair)) => Again::Nowhere(why, pair),
-                None => Again::OnDisk,
-            },
-        };
-        second.into_iter().map(again).collect()
-    }
-
-    /// Shows a key that no file takes on the terminal, if anybody watches.
-    fn show(&self, why: &str, pair: &NewPair) -> Fate {
-        if !is_watched() {
-            self.teller.failure(format!("{why}; the key is lost"));
-            return Fate::Lost(1);
-        }
-        self.teller.failure(format!("{why}; this is the private key:"));
-        self.teller.tell(Event::Show(Zeroizing::new(pair.private_text.to_owned())));
-        Fate::Shown
-    }
-
-    /// Adds finds to the agent, if the plan asks for it. Those that only the agent would have had go to
-    /// files if it does not take them.
-    fn add_to_agent(
-        &mut self,
-        pairs: &[NewPair],
-        places: &mut [Place],
-        errors: &mut Vec<JobError>,
-    ) -> Vec<Option<Added>> {
-        let search = self.search;
-        let Some(agent) = &search.agent else { return pairs.iter().map(|_| None).collect() };
-        let mut added =
-            agent.add(pairs, &mut self.agent, &|| search.stop.requested().is_some()).into_iter().map(Some);
-        let added: Vec<Option<Added>> = pairs.iter().map(|_| added.next().flatten()).collect();
-        let is_refused =
-            |place: &Place, added: &Option<Added>| matches!((place, added), (Place::Agent, Some(Err(_))));
-        let refused = pairs.iter().zip(places.iter().zip(&added));
-        let refused = refused.filter(|(_, (place, added))| is_refused(place, added)).map(|(pair, _)| *pair);
-        let refused: Vec<NewPair> = refused.collect();
-        let mut elsewhere = Rescue::new().keep(&refused, search.keys.allow_exposed).into_iter();
-        let mut lost = None;
-        for ((place, added), pair) in places.iter_mut().zip(&added).zip(pairs) {
-            let (true, Some(Err(error))) = (is_refused(place, added), added) else { continue };
-            *place = match elsewhere.next() {
-                Some(Ok(kept)) => Place::Elsewhere(kept),
-                why => {
-                    let why = format!("{error}, and {}", why.and_then(Result::err).unwrap_or_default());
-                    let fate = self.show(&why, pair);
-                    lost = match lost.take() {
-                        Some((first, before)) => Some((first, Fate::and(before, fate))),
-                        None => Some((why, fate)),
-                    };
-                    Place::Told
+        let has_own_name = matches!(destination, Destination::Directory(_));
+        let (mut held, mut errors) = (None, Vec::new());
+        let hold = || held = search.ledger.as_ref().map(Ledger::hold_at_once);
+        let is_new = |parcel: &Parcel| parcel.is_in_memory() && parcel.refusals.is_empty();
+        offer(search, destination, parcels, is_new, hold, |parcel, kept| match kept {
+            Ok(kept) => parcel.place = Place::Files(kept),
+            Err(error) => {
+                (parcel.hint, parcel.place) =
+                    (error.hint(), if error.is_on_disk() { Place::Named } else { Place::Memory });
+                parcel.refusals.push(error.to_string());
+            }
+        });
+        let again = |parcel: &Parcel| parcel.is_refused() && parcel.is_as_asked();
+        offer(
+            search,
+            destination,
+            parcels,
+            again,
+            || (),
+            |parcel, kept| match kept {
+                Ok(kept) => {
+                    parcel.place = Place::Files(kept);
+                    parcel.refusals.clear();
                 }
-            };
+                Err(error) => {
+                    let is_there = match error {
+                        // The first try has given the file its name.
+                        StoreError::File(FileError::Exists(_)) => has_own_name,
+                        error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
+                    };
+                    parcel.place = if is_there { Place::Named } else { Place::Memory };
+                }
+            },
+        );
+        for parcel in parcels.iter().filter(|parcel| matches!(parcel.place, Place::Named)) {
+            errors.push(JobError::Unkept {
+                why: parcel.refusals[0].clone(),
+                hint: parcel.hint.clone(),
+                keys: Whereabouts::default(),
+            });
         }
-        errors.extend(lost.map(|(why, fate)| JobError::Unkept(why, fate)));
-        added
+        errors.into_iter().for_each(|error| self.fail(error));
+        self.keep_elsewhere(parcels);
+        held
     }
 
-    /// Writes the lines of finds to the ledger, if there is one. Returns whether they are in it.
-    fn enter(&self, finds: &[Find], places: &[Place], held: Held, errors: &mut Vec<JobError>) -> bool {
+    /// Keeps the parcels that were refused at the first of the last places that takes them.
+    fn keep_elsewhere(&mut self, parcels: &mut [Parcel]) {
+        if !parcels.iter().any(Parcel::is_refused) {
+            return;
+        }
+        let refused: Vec<bool> = parcels.iter().map(Parcel::is_refused).collect();
+        let (search, teller) = (self.search, self.teller);
+        let mut places = last_places();
+        if parcels.iter().any(|parcel| parcel.is_refused() && parcel.is_exposed) {
+            // What should be encrypted goes to a disk last.
+            places.sort_by_key(|place| !place.is_in_memory);
+        }
+        for place in places {
+            offer(
+                search,
+                &place.directory,
+                parcels,
+                Parcel::is_refused,
+                || (),
+                |parcel, kept| match kept {
+                    Ok(kept) => {
+                        let file = shell_word(&kept.private_file);
+                        let memory =
+                            if place.is_in_memory { ", in memory: copy it before a restart" } else { "" };
+                        match parcel.added {
+                            None => teller.failure(format!(
+                                "{}; the key is kept in {file} instead{memory}",
+                                parcel.refusals[0]
+                            )),
+                            // The report of the find names the file.
+                            Some(_) if place.is_in_memory => {
+                                teller.failure(format!("{file} is in memory: copy it before a restart"));
+                            }
+                            Some(_) => {}
+                        }
+                        parcel.place = Place::Elsewhere(kept);
+                    }
+                    Err(error) => parcel.refusals.push(error.to_string()),
+                },
+            );
+        }
+        for parcel in parcels.iter_mut().filter(|parcel| parcel.is_refused()) {
+            self.show(parcel);
+        }
+        let mut first = None;
+        for (parcel, _) in parcels.iter().zip(refused).filter(|(_, refused)| *refused) {
+            // An agent that takes no key is an error of its own.
+            if parcel.added.is_some() && parcel.kept().is_some() {
+                continue;
+            }
+            self.refused.add(&parcel.place);
+            first.get_or_insert_with(|| parcel.refusals[0].clone());
+        }
+        self.refused.is_named = !self.is_abandoned;
+        if let Some(why) = first.filter(|_| !self.is_abandoned) {
+            self.fail(JobError::Unkept { why, hint: None, keys: self.refused.clone() });
+        }
+    }
+
+    /// Shows a key that no file takes on a terminal, if there is one.
+    fn show(&self, parcel: &mut Parcel) {
+        let why = parcel.refusals.join(", and ");
+        // A reporter that is blocked shows nothing.
+        let screen = if self.is_abandoned { None } else { Screen::find() };
+        let (end, screen) = match screen {
+            Some(screen @ Screen::Stderr) => ("this is the private key:", Some(screen)),
+            Some(screen) => ("the terminal shows the private key", Some(screen)),
+            None => ("the key is lost", None),
+        };
+        self.teller.failure(format!("{why}; {end}"));
+        parcel.place = match screen {
+            Some(screen) => {
+                let text = Zeroizing::new(parcel.private_text().to_owned());
+                self.teller.tell(Event::Show(text, screen));
+                Place::Shown
+            }
+            None => Place::Lost,
+        };
+    }
+
+    /// Adds parcels to the agent, if the plan asks for it. Those that only the agent would have had go to
+    /// files if it does not take them.
+    fn add_to_agent(&mut self, parcels: &mut [Parcel]) {
+        let search = self.search;
+        let Some(agent) = &search.agent else { return };
+        let pairs: Vec<NewPair> = parcels.iter().filter_map(|parcel| parcel.pair(search)).collect();
+        let added = agent.add(&pairs, &mut self.agent, &|| search.stop.requested().is_some());
+        for (parcel, added) in parcels.iter_mut().zip(added) {
+            match &added {
+                Ok(()) if parcel.is_in_memory() => parcel.place = Place::Agent,
+                Err(error) if parcel.is_in_memory() => parcel.refusals.insert(0, error.to_string()),
+                _ => {}
+            }
+            parcel.added = Some(added);
+        }
+        self.keep_elsewhere(parcels);
+    }
+
+    /// Writes the lines of parcels to the ledger, if there is one. Returns whether they are in it.
+    fn enter(&mut self, parcels: &[Parcel], held: Held) -> bool {
         let search = self.search;
         let Some(ledger) = &search.ledger else { return true };
-        let entry = |(find, place): (&Find, &Place)| match place {
+        let entry = |parcel: &Parcel| match &parcel.place {
             Place::Files(kept) => {
+                let find = &parcel.find;
                 Some(Entry::of(find, &search.patterns, search.comment(&find.patterns), kept))
             }
             _ => None,
         };
-        let entries: Vec<Entry> = finds.iter().zip(places).filter_map(entry).collect();
+        let entries: Vec<Entry> = parcels.iter().filter_map(entry).collect();
         if entries.is_empty() {
             return true;
         }
@@ -264,21 +321,22 @@ impl<'a> Delivery<'a> {
                 self.teller.notice(Notice::warning(error.to_string()));
                 self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
             }
-            Err(error) => errors.push(JobError::Unentered(error, ledger.path().to_owned())),
+            Err(error) => self.fail(JobError::Unentered(error, ledger.path().to_owned())),
         }
         false
     }
 
-    /// Queues the commands of the finds that are kept, but not of those whose line the ledger lacks.
-    fn queue_commands(&mut self, finds: &[Find], places: &[Place], is_entered: bool) {
+    /// Queues the commands of the parcels that are kept, but not of those whose line the ledger lacks.
+    fn queue_commands(&mut self, parcels: &[Parcel], is_entered: bool) {
         let mut unqueued = Vec::new();
-        for (find, place) in finds.iter().zip(places) {
-            match place {
-                Place::Files(kept) if !is_entered => unqueued.push(self.name(&find.public(), Some(kept))),
-                Place::Files(kept) | Place::Elsewhere(kept) => self.add_command(&find.public(), Some(kept)),
-                Place::Agent => self.add_command(&find.public(), None),
-                // The key is kept when it is written.
-                Place::Stdout | Place::Told => {}
+        for parcel in parcels {
+            match &parcel.place {
+                Place::Files(kept) if !is_entered => unqueued.push(self.name(&parcel.find, Some(kept))),
+                Place::Files(_) | Place::Elsewhere(_) | Place::Agent => {
+                    self.add_command(&parcel.find, parcel.kept());
+                }
+                // A key in memory is kept when it is written to stdout.
+                Place::Memory | Place::Named | Place::Shown | Place::Lost => {}
             }
         }
         if self.commands.is_some() && !unqueued.is_empty() {
@@ -286,33 +344,89 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Has a find told.
-    fn tell(&mut self, find: &Find, text: Zeroizing<String>, place: Place, added: Option<Added>) {
-        let delivered = match place {
-            Place::Files(kept) | Place::Elsewhere(kept) => Delivered::Files(kept),
-            Place::Agent => Delivered::Agent,
-            Place::Stdout => Delivered::Stdout(text),
-            Place::Told => return,
-        };
-        self.passed += 1;
-        if self.commands.is_some() && matches!(delivered, Delivered::Stdout(_)) {
-            self.unwritten.push_back((self.passed, find.public()));
+    /// Has a parcel told, unless an error has told it.
+    fn tell(&mut self, mut parcel: Parcel) {
+        if matches!(parcel.place, Place::Named | Place::Shown | Place::Lost) {
+            return;
         }
-        self.teller.found(find.public(), delivered, added);
+        parcel.wipe();
+        self.passed += 1;
+        if self.commands.is_some() && parcel.is_in_memory() {
+            self.unwritten.push_back((self.passed, parcel.find.clone()));
+        }
+        self.teller.found(parcel);
     }
 
-    /// Returns the first error of the search. Has different ones told.
-    fn fail(&mut self, errors: Vec<JobError>) -> Result<(), JobError> {
-        let mut first = None;
-        for error in errors {
-            let text = error.to_string();
-            match &self.failure {
-                Some(returned) if *returned == text => {}
-                Some(_) => self.teller.failure(text),
-                None => (self.failure, first) = (Some(text), Some(error)),
-            }
+    /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `told` is how the telling
+    /// has ended.
+    pub(super) fn rescue(&mut self, told: &Told) {
+        let _stack = WipeStack;
+        let _signals = self.search.stop.hold_off();
+        self.add_written_commands();
+        self.is_abandoned = matches!(told, Told::NotInTime(_));
+        let why = self.teller.why_unwritten();
+        let unwritten = self.teller.take_unwritten();
+        let mut parcels: Vec<Parcel> = unwritten.iter().map(|parcel| parcel.not_written(&why)).collect();
+        self.unwritten.clear();
+        for parcels in parcels.chunks_mut(most_together()) {
+            self.keep_elsewhere(parcels);
+            self.queue_commands(parcels, true);
         }
-        first.map_or(Ok(()), Err)
+    }
+
+    /// Returns where the keys are whose finds were not told.
+    pub(super) fn untold(&self) -> Whereabouts {
+        if self.is_for_stdout() { self.refused.clone() } else { self.teller.untold() }
+    }
+
+    /// Returns the end of the search or its first error, with what is known in the end.
+    pub(super) fn outcome(&mut self, ended: Result<End, JobError>) -> Result<End, JobError> {
+        let unwritten = self.closed.take().or_else(|| self.teller.take_error());
+        let ended = match (ended, unwritten, self.error.take()) {
+            (Ok(_), Some(error), _) => Err(JobError::Stdout(error, Whereabouts::default())),
+            (Ok(_), None, Some(error)) => Err(error),
+            (ended, _, _) => ended,
+        };
+        ended.map_err(|error| match error {
+            JobError::Unkept { why, hint, .. } => JobError::Unkept { why, hint, keys: self.refused.clone() },
+            JobError::Stdout(error, _) => JobError::Stdout(error, self.untold()),
+            error => error,
+        })
+    }
+
+    /// Whether private keys go to stdout.
+    fn is_for_stdout(&self) -> bool {
+        let keys = &self.search.keys;
+        keys.destination == Destination::Stream && !keys.is_agent_alone()
+    }
+
+    /// Returns an error if a result cannot be written to stdout. A terminal that was closed ends no search
+    /// whose keys go to files.
+    fn check_stdout(&mut self) -> Result<(), JobError> {
+        let error = match self.teller.take_error() {
+            Some(error) if !self.is_for_stdout() && error.raw_os_error() == CLOSED_TERMINAL => {
+                self.closed = Some(error);
+                return Ok(());
+            }
+            Some(error) => Some(error),
+            None if self.is_for_stdout() => reader_gone(),
+            None => None,
+        };
+        let Some(error) = error else { return Ok(()) };
+        Err(JobError::Stdout(error, Whereabouts::default()))
+    }
+
+    /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones
+    /// told.
+    fn fail(&mut self, error: JobError) {
+        let text = error.to_string();
+        match &self.failure {
+            Some(returned) if *returned == text => {}
+            // What became of each of these keys is told already.
+            Some(_) if matches!(&error, JobError::Unkept { hint: None, .. }) => {}
+            Some(_) => self.teller.failure(text),
+            None => (self.failure, self.error) = (Some(text), Some(error)),
+        }
     }
 
     /// Returns the name of a find in messages about its command: the pattern, and with several keys for a
@@ -333,40 +447,24 @@ impl<'a> Delivery<'a> {
             commands.add(name, find, pattern, self.search.comment(&find.patterns), kept);
         }
     }
-
-    /// Returns the text of the private key, encrypted if the plan asks for it.
-    fn private_text(&self, find: &Find) -> Result<Zeroizing<String>, JobError> {
-        match &find.prepared {
-            Some(text) => Ok(text.clone()),
-            None => prepare(self.search, find)(&find.seed).map_err(JobError::Encode),
-        }
-    }
 }
 
-/// What became of a find that its destination has not taken at first.
-enum Again<'a> {
-    /// The destination took it at a second try.
-    Kept(Kept),
-    /// It is at its destination already, although the first error denies it.
-    OnDisk,
-    Elsewhere(Kept),
-    /// Nothing takes it, for this reason.
-    Nowhere(String, NewPair<'a>),
-}
-
-impl PreparedSearch {
-    /// Returns the key pair of a find whose private text is `text`. Its files get their names from
-    /// the first pattern.
-    fn pair<'a>(&'a self, find: &'a Find, text: &'a str) -> NewPair<'a> {
-        NewPair {
-            seed: &find.seed,
-            public_key: &find.public_key,
-            label: self.patterns[find.patterns[0]].text(),
-            comment: self.comment(&find.patterns),
-            format: self.keys.format,
-            private_text: text,
-        }
+/// Offers the parcels of which `which` is true to a destination. Passes on what became of each.
+fn offer(
+    search: &PreparedSearch,
+    destination: &Destination,
+    parcels: &mut [Parcel],
+    which: impl Fn(&Parcel) -> bool,
+    before_names: impl FnOnce(),
+    mut settle: impl FnMut(&mut Parcel, Result<Kept, StoreError>),
+) {
+    let mut offered: Vec<&mut Parcel> = parcels.iter_mut().filter(|parcel| which(parcel)).collect();
+    if offered.is_empty() {
+        return;
     }
+    let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| parcel.pair(search)).collect();
+    let kept = destination.keep(&pairs, search.keys.allow_exposed, before_names);
+    offered.iter_mut().zip(kept).for_each(|(parcel, kept)| settle(parcel, kept));
 }
 
 impl Observer for Delivery<'_> {
@@ -388,7 +486,7 @@ impl Observer for Delivery<'_> {
             let delivered = self.deliver(finds);
             outcome = outcome.and(delivered);
         }
-        outcome.and_then(|()| self.teller.check())
+        outcome.and_then(|()| self.check_stdout())
     }
 
     fn progress(&mut self, progress: &Progress) -> Result<(), JobError> {
@@ -399,7 +497,7 @@ impl Observer for Delivery<'_> {
         if let Some(commands) = &mut self.commands {
             commands.report(self.teller);
         }
-        self.teller.check()
+        self.check_stdout()
     }
 
     fn has_room(&self) -> bool {

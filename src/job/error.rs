@@ -1,16 +1,16 @@
 //! Errors of jobs.
 
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{fmt, io};
 
 use super::hopeless::Hopeless;
+use super::parcel::Whereabouts;
 use crate::escape::escaped_path;
-use crate::key::EncodeError;
 use crate::notice::{Notice, are, counted, grouped};
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::{End, MeasureError, SearchError};
-use crate::store::{FileError, StoreError};
+use crate::store::FileError;
 use crate::sys::RandomnessError;
 
 /// Why a job failed.
@@ -30,20 +30,21 @@ pub enum JobError {
     Panic,
     /// The search itself failed.
     Search(SearchError<Infallible>),
-    /// Finds could not be written to their files.
-    Store(StoreError, Fate),
-    /// The agent did not take a find, and it could not be written to files either. The text says why.
-    Unkept(String, Fate),
+    /// Finds are not kept where they were to go. The text says why.
+    Unkept {
+        why: String,
+        /// What to do, unless the places of the keys tell it.
+        hint: Option<String>,
+        keys: Whereabouts,
+    },
     /// The agent did not take this number of keys. All of them are in files.
     NotAdded(u64),
-    /// A find could not be encoded.
-    Encode(EncodeError),
     /// Another process used the ledger at this path until the timeout.
     InUse(io::Error, PathBuf),
     /// A find is kept, but not in the ledger at this path.
     Unentered(io::Error, PathBuf),
     /// A write to stdout failed. Some finds were to be told there.
-    Stdout(io::Error, Untold),
+    Stdout(io::Error, Whereabouts),
     /// The thread that runs commands after finds, or the one that tells the results, cannot be
     /// started.
     Thread(io::Error),
@@ -56,97 +57,11 @@ pub enum JobError {
     },
 }
 
-/// Where the private keys of the finds are that could not be told.
-#[derive(Default, Debug)]
-pub struct Untold {
-    pub files: Vec<PathBuf>,
-    /// The number of keys that only the agent has.
-    pub in_agent: usize,
-    /// The number of keys that were to be written to stdout, and are lost.
-    pub lost: usize,
-}
-
-impl Untold {
-    /// Returns a hint about these keys.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        let several = |keys: usize| format!("the {} that were just found are", counted(keys as u64, "key"));
-        let in_files = match &self.files[..] {
-            [] => None,
-            [file] => Some(format!("the key that was just found is kept in '{}'", escaped_path(file))),
-            [file, ..] => {
-                let directory = file.parent().unwrap_or(Path::new("."));
-                Some(format!("{} kept in '{}'", several(self.files.len()), escaped_path(directory)))
-            }
-        };
-        let in_agent = match self.in_agent {
-            0 => None,
-            1 => Some(
-                "the key that was just found is in the agent; ssh-add -L prints its public line".to_owned(),
-            ),
-            keys => Some(format!("{} in the agent; ssh-add -L prints their public lines", several(keys))),
-        };
-        let lost = match self.lost {
-            0 => None,
-            1 => Some(LOST.to_owned()),
-            keys => Some(format!("{} lost; -d DIR keeps the next ones in files", several(keys))),
-        };
-        let hints: Vec<String> = [in_files, in_agent, lost].into_iter().flatten().collect();
-        (!hints.is_empty()).then(|| hints.join("; "))
-    }
-}
-
-/// What became of the finds that their destination did not take.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Fate {
-    /// The error tells it.
-    Told,
-    /// They are in other files, which are reported.
-    Elsewhere,
-    /// At least one was shown on the terminal.
-    Shown,
-    /// This number of them is lost.
-    Lost(u32),
-}
-
-impl Fate {
-    /// Returns what became of these finds and of others: the worst.
-    pub(super) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Lost(keys), Self::Lost(more)) => Self::Lost(keys + more),
-            _ => self.max(other),
-        }
-    }
-
-    fn hint(self) -> Option<String> {
-        match self {
-            Self::Told => None,
-            Self::Elsewhere => Some("the keys that were found are kept in the files named above".to_owned()),
-            Self::Shown => Some(
-                "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
-            ),
-            Self::Lost(1) => Some(format!("the key that was just found is lost; {ELSEWHERE}")),
-            Self::Lost(keys) => Some(format!(
-                "the {} that were just found are lost; {ELSEWHERE}",
-                counted(keys.into(), "key")
-            )),
-        }
-    }
-}
-
-/// What to do after keys that no file took.
-const ELSEWHERE: &str =
-    "start the search again in a directory that you can write to, on a disk with free space";
-
-/// The hint about a key that was not written to stdout.
-const LOST: &str = "the key that was just found is lost; -o FILE keeps the next one in a file";
-
 impl JobError {
     /// Converts the error of a search whose observer delivers finds.
     pub(super) fn of_search(error: SearchError<Self>) -> Self {
         match error {
             SearchError::Observer(error) => error,
-            SearchError::Unprepared(error) => Self::Encode(error),
             SearchError::Randomness(error) => Self::Search(SearchError::Randomness(error)),
             SearchError::Threads(error) => Self::Search(SearchError::Threads(error)),
             SearchError::Preparers(error) => Self::Search(SearchError::Preparers(error)),
@@ -158,9 +73,7 @@ impl JobError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Store(error, Fate::Told) => return error.hint(),
-            Self::Store(_, fate) | Self::Unkept(_, fate) => return fate.hint(),
-            Self::Encode(error) => return error.hint(),
+            Self::Unkept { hint, keys, .. } => return keys.hint().or_else(|| hint.clone()),
             Self::Refused(_)
             | Self::Hopeless(_)
             | Self::Stopped(_)
@@ -178,7 +91,7 @@ impl JobError {
                 "every reported key is kept; the next search into this directory adds the missing lines"
                     .to_owned()
             }
-            Self::Stdout(_, untold) => return untold.hint(),
+            Self::Stdout(_, keys) => return keys.hint(),
         })
     }
 }
@@ -194,9 +107,7 @@ impl fmt::Display for JobError {
             Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
             Self::Panic => f.write_str("the program panicked"),
             Self::Search(error) => error.fmt(f),
-            Self::Store(error, _) => error.fmt(f),
-            Self::Encode(error) => error.fmt(f),
-            Self::Unkept(why, _) => f.write_str(why),
+            Self::Unkept { why, .. } => f.write_str(why),
             Self::NotAdded(keys) => write!(f, "{} {} not in the agent", counted(*keys, "key"), are(*keys)),
             Self::InUse(error, path) => {
                 write!(f, "cannot use '{}' before the time limit: {error}", escaped_path(path))

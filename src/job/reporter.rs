@@ -2,26 +2,11 @@
 
 use std::io;
 
-use zeroize::Zeroizing;
-
+use super::parcel::Parcel;
 use super::rate::Rate;
-use crate::agent::AgentError;
+use super::rescue::Screen;
 use crate::notice::Notice;
-use crate::search::{Progress, PublicFind, Summary};
-use crate::store::Kept;
-
-/// Where a private key went.
-pub enum Delivered {
-    /// To files, which are durable.
-    Files(Kept),
-    /// To stdout, as part of the report. This is its text.
-    Stdout(Zeroizing<String>),
-    /// To the agent alone.
-    Agent,
-}
-
-/// Whether the agent took a key, or why it did not.
-pub type Added = Result<(), AgentError>;
+use crate::search::{Progress, Summary};
 
 /// A receiver of the events of a job. An error means that a result could not be written to stdout.
 pub trait Reporter {
@@ -44,13 +29,13 @@ pub trait Reporter {
     /// Returns an error if a result cannot be written.
     fn nothing_missing(&mut self) -> io::Result<()>;
 
-    /// Reports a find, and where its private key went. `added` is whether the agent
-    /// took it, or `None` if the agent was not asked to.
+    /// Reports a find, and where its private key went. One that is in memory alone goes to stdout, as part
+    /// of the report.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn found(&mut self, find: &PublicFind, delivered: Delivered, added: Option<&Added>) -> io::Result<()>;
+    fn found(&mut self, parcel: &Parcel) -> io::Result<()>;
 
     /// Reports the progress of the search.
     fn progress(&mut self, progress: &Progress);
@@ -61,8 +46,8 @@ pub trait Reporter {
     /// Reports a failure that does not end the search, even if only errors are reported.
     fn failure(&mut self, text: &str);
 
-    /// Shows a private key to the person at the terminal, because nothing else takes it.
-    fn show(&mut self, private_text: &str);
+    /// Shows a private key on a terminal, because nothing else takes it.
+    fn show(&mut self, private_text: &str, screen: &Screen);
 
     /// Reports the end of the search.
     ///

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::agent::outcome;
 use super::delivery::{Delivery, prepare};
-use super::error::{JobError, Untold};
+use super::error::JobError;
 use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
+use super::parcel::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};
@@ -19,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// Ends the process with the status of a job whose results nobody reads. It is also passed where the keys
 /// are that were not told.
-pub type Abandon = fn(&Result<End, JobError>, &Untold) -> !;
+pub type Abandon = fn(&Result<End, JobError>, &Whereabouts) -> !;
 
 impl PreparedSearch {
     /// Searches, and delivers the finds. The reporter works on a thread of its own.
@@ -42,27 +43,34 @@ impl PreparedSearch {
             listener.spawn_scoped(scope, listen).map_err(JobError::Thread)?;
             let _close = Close(&teller);
             let mut stopped = None;
-            let ended = self.search(&teller, &mut stopped);
-            if let Told::NotInTime(later) = teller.wait(&self.stop, patience(&ended, stopped)) {
-                abandon(&interrupted(ended, stopped.or(later)), &teller.untold());
+            let Searched { ended, untold, told } = self.search(&teller, &mut stopped)?;
+            let told = match told {
+                Told::All => teller.wait(&self.stop, patience(&ended, stopped)),
+                late => late,
+            };
+            if let Told::NotInTime(later) = told {
+                abandon(&interrupted(ended, stopped.or(later)), &untold);
             }
             // Everything is kept and told.
             self.stop.finish();
-            let mut ended = ended.and_then(|end| teller.check().map(|()| end));
-            if let Err(JobError::Stdout(_, untold)) = &mut ended {
-                *untold = teller.untold();
+            match teller.take_error() {
+                Some(error) if ended.is_ok() => Err(JobError::Stdout(error, teller.untold())),
+                _ => ended,
             }
-            ended
         })
     }
 
     /// Searches, has the results told, and runs the commands after finds. `stopped` becomes the request
     /// to stop that came during the search, even if the search is complete.
-    fn search(&self, teller: &Teller, stopped: &mut Option<End>) -> Result<End, JobError> {
+    fn search(&self, teller: &Teller, stopped: &mut Option<End>) -> Result<Searched, JobError> {
         self.notices.iter().for_each(|notice| teller.notice(notice.clone()));
         if self.patterns.is_empty() {
             teller.tell(Event::NothingMissing);
-            return Ok(End::Complete);
+            return Ok(Searched {
+                ended: Ok(End::Complete),
+                untold: Whereabouts::default(),
+                told: Told::All,
+            });
         }
         let preparation = |find: &Find| prepare(self, find);
         let search = Search {
@@ -93,20 +101,29 @@ impl PreparedSearch {
                 end => added.map(|()| end),
             }
         });
-        if delivery.commands.is_none() {
-            return ended;
-        }
         let told = teller.wait(&self.stop, patience(&ended, *stopped));
-        delivery.add_written_commands();
-        match (delivery.commands, told) {
+        delivery.rescue(&told);
+        let ended = delivery.outcome(ended);
+        let untold = delivery.untold();
+        let (ended, told) = match (delivery.commands, told) {
             (Some(mut commands), Told::NotInTime(Some(later))) => {
                 commands.give_up(teller);
-                interrupted(ended, Some(later))
+                (interrupted(ended, Some(later)), Told::All)
             }
-            (Some(commands), _) => commands.finish(&self.stop, teller, ended),
-            (None, _) => ended,
-        }
+            (Some(commands), _) => (commands.finish(&self.stop, teller, ended), Told::All),
+            (None, told) => (ended, told),
+        };
+        Ok(Searched { ended, untold, told })
     }
+}
+
+/// A search that is over.
+struct Searched {
+    ended: Result<End, JobError>,
+    /// Where the keys are whose finds were not told.
+    untold: Whereabouts,
+    /// How the telling of its results has ended.
+    told: Told,
 }
 
 /// Returns how long the results of a job are told at most, unless they have all the time that they

@@ -6,18 +6,18 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::error::{JobError, Untold};
+use super::parcel::{Parcel, Whereabouts};
 use super::rate::Rate;
-use super::reporter::{Added, Delivered, Reporter};
+use super::reporter::Reporter;
+use super::rescue::Screen;
 use crate::notice::Notice;
-use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, PublicFind, Stop, Summary};
+use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
 
 /// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,10 +30,10 @@ pub(super) enum Event {
     Odds,
     Rate(Rate),
     NothingMissing,
-    Found(PublicFind, Delivered, Option<Added>),
+    Found(Arc<Parcel>),
     Notice(Notice),
     Failure(String),
-    Show(Zeroizing<String>),
+    Show(Zeroizing<String>, Screen),
     Summary(Summary),
 }
 
@@ -50,8 +50,10 @@ pub(super) struct Teller {
 struct Queue {
     events: VecDeque<Event>,
     progress: Option<Progress>,
-    /// Where the private keys of the finds are that are not yet told, the oldest first.
-    untold: VecDeque<KeyPlace>,
+    /// The finds that are not yet told, the oldest first.
+    untold: VecDeque<Arc<Parcel>>,
+    /// Where the keys of the finds are that are never told, because a write to stdout has failed.
+    unwritten: Whereabouts,
     /// The number of finds that were told.
     told: u64,
     /// Whether an event is being told.
@@ -62,14 +64,8 @@ struct Queue {
     /// Whether a write to stdout has failed. Nothing is written there afterwards.
     has_failed: bool,
     error: Option<io::Error>,
-}
-
-/// Where a private key is.
-enum KeyPlace {
-    File(PathBuf),
-    Agent,
-    /// Nowhere until it is written to stdout.
-    Stdout,
+    /// Its text, if there was one.
+    failure: Option<String>,
 }
 
 /// How the telling of all results has ended.
@@ -89,14 +85,10 @@ impl Teller {
         self.tell(Event::Failure(text));
     }
 
-    pub(super) fn found(&self, find: PublicFind, delivered: Delivered, added: Option<Added>) {
-        let place = match &delivered {
-            Delivered::Files(kept) => KeyPlace::File(kept.private_file.clone()),
-            Delivered::Agent => KeyPlace::Agent,
-            Delivered::Stdout(_) => KeyPlace::Stdout,
-        };
-        self.locked().untold.push_back(place);
-        self.tell(Event::Found(find, delivered, added));
+    pub(super) fn found(&self, parcel: Parcel) {
+        let parcel = Arc::new(parcel);
+        self.locked().untold.push_back(Arc::clone(&parcel));
+        self.tell(Event::Found(parcel));
     }
 
     pub(super) fn progress(&self, progress: &Progress) {
@@ -115,17 +107,40 @@ impl Teller {
         self.locked().told
     }
 
-    /// Returns an error once, after a write to stdout has failed. Further finds may be passed.
-    pub(super) fn check(&self) -> Result<(), JobError> {
-        match self.locked().error.take() {
-            Some(error) => Err(JobError::Stdout(error, Untold::default())),
-            None => Ok(()),
+    /// Returns the error of stdout once, after a write to it has failed. Further finds may be passed.
+    pub(super) fn take_error(&self) -> Option<io::Error> {
+        self.locked().error.take()
+    }
+
+    /// Whether a find that is not told is in memory alone.
+    pub(super) fn has_keys(&self) -> bool {
+        self.locked().untold.iter().any(|parcel| parcel.is_in_memory())
+    }
+
+    /// Returns why stdout has not taken keys.
+    pub(super) fn why_unwritten(&self) -> String {
+        match &self.locked().failure {
+            Some(failure) => format!("cannot write to stdout: {failure}"),
+            None => "nobody read stdout".to_owned(),
         }
     }
 
-    /// Returns where the private keys of the finds are that were not told.
-    pub(super) fn untold(&self) -> Untold {
-        Untold::of(self.locked().untold.drain(..))
+    /// Takes the finds that were to be written to stdout and are in memory alone.
+    pub(super) fn take_unwritten(&self) -> Vec<Arc<Parcel>> {
+        let mut queue = self.locked();
+        queue.events.retain(|event| !matches!(event, Event::Found(parcel) if parcel.is_in_memory()));
+        let all = std::mem::take(&mut queue.untold);
+        let (unwritten, untold): (Vec<_>, Vec<_>) = all.into_iter().partition(|parcel| parcel.is_in_memory());
+        queue.untold = untold.into();
+        unwritten
+    }
+
+    /// Returns where the keys of the finds are that were not told.
+    pub(super) fn untold(&self) -> Whereabouts {
+        let queue = self.locked();
+        let mut keys = queue.unwritten.clone();
+        queue.untold.iter().for_each(|parcel| keys.add(&parcel.place));
+        keys
     }
 
     /// Cuts long results short.
@@ -134,8 +149,9 @@ impl Teller {
     }
 
     /// Waits until everything is told, for `most` at most. Without it, a request to stop shortens the
-    /// waiting.
+    /// waiting. While a key is in memory alone, a second one does not end the process.
     pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> Told {
+        let _signals = self.has_keys().then(|| stop.hold_off());
         let mut until = most.map(|most| Instant::now() + most);
         let mut stopped = None;
         let mut queue = self.locked();
@@ -165,19 +181,19 @@ impl Teller {
         loop {
             let has_failed = queue.has_failed;
             if let Some(event) = queue.events.pop_front() {
-                let is_find = matches!(event, Event::Found(..));
+                let find = if let Event::Found(find) = &event { Some(Arc::clone(find)) } else { None };
                 queue.is_busy = true;
                 drop(queue);
                 let told = self.pass(event, has_failed, reporter);
                 queue = self.locked();
                 queue.is_busy = false;
-                match told {
-                    Ok(is_told) if is_find && is_told => {
-                        queue.untold.pop_front();
-                        queue.told += 1;
+                match (told, find) {
+                    (Ok(is_told), Some(find)) => queue.count(&find, is_told),
+                    (Ok(_), None) => {}
+                    (Err(error), _) => {
+                        queue.failure = Some(error.to_string());
+                        (queue.has_failed, queue.error) = (true, Some(error));
                     }
-                    Ok(_) => {}
-                    Err(error) => (queue.has_failed, queue.error) = (true, Some(error)),
                 }
                 self.changed.notify_all();
             } else if let Some(progress) = queue.progress.take() {
@@ -201,11 +217,11 @@ impl Teller {
             Event::Odds => reporter.odds(),
             Event::Notice(notice) => reporter.notice(&notice),
             Event::Failure(text) => reporter.failure(&text),
-            Event::Show(text) => reporter.show(&text),
+            Event::Show(text, screen) => reporter.show(&text, &screen),
             _ if has_failed => return Ok(false),
             Event::Rate(rate) => reporter.rate(rate, &|| !self.is_hurried.load(Relaxed))?,
             Event::NothingMissing => reporter.nothing_missing()?,
-            Event::Found(find, delivered, added) => reporter.found(&find, delivered, added.as_ref())?,
+            Event::Found(parcel) => reporter.found(&parcel)?,
             Event::Summary(summary) => reporter.summary(&summary)?,
         }
         Ok(true)
@@ -223,23 +239,24 @@ impl Teller {
 }
 
 impl Queue {
+    /// Counts a find that was told, or is never told. In the second case, a key that is in memory alone
+    /// waits for another place.
+    fn count(&mut self, find: &Arc<Parcel>, is_told: bool) {
+        if !is_told && find.is_in_memory()
+            || !self.untold.front().is_some_and(|first| Arc::ptr_eq(first, find))
+        {
+            return;
+        }
+        self.untold.pop_front();
+        if is_told {
+            self.told += 1;
+        } else {
+            self.unwritten.add(&find.place);
+        }
+    }
+
     fn is_told(&self) -> bool {
         self.is_over || self.events.is_empty() && self.progress.is_none() && !self.is_busy
-    }
-}
-
-impl Untold {
-    /// Returns where the keys are that are in these places.
-    fn of(places: impl IntoIterator<Item = KeyPlace>) -> Self {
-        let mut untold = Self::default();
-        for place in places {
-            match place {
-                KeyPlace::File(file) => untold.files.push(file),
-                KeyPlace::Agent => untold.in_agent += 1,
-                KeyPlace::Stdout => untold.lost += 1,
-            }
-        }
-        untold
     }
 }
 
@@ -296,7 +313,7 @@ mod tests {
         fn nothing_missing(&mut self) -> io::Result<()> {
             self.result()
         }
-        fn found(&mut self, _: &PublicFind, _: Delivered, _: Option<&Added>) -> io::Result<()> {
+        fn found(&mut self, _: &Parcel) -> io::Result<()> {
             self.result()
         }
         fn progress(&mut self, _: &Progress) {
@@ -306,7 +323,7 @@ mod tests {
             self.read();
         }
         fn failure(&mut self, _: &str) {}
-        fn show(&mut self, _: &str) {}
+        fn show(&mut self, _: &str, _: &Screen) {}
         fn summary(&mut self, _: &Summary) -> io::Result<()> {
             self.result()
         }
@@ -373,7 +390,7 @@ mod tests {
             teller.tell(Event::NothingMissing);
             teller.tell(Event::NothingMissing);
             assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
-            assert!(matches!(teller.check(), Err(JobError::Stdout(..))) && teller.check().is_ok());
+            assert!(teller.take_error().is_some() && teller.take_error().is_none());
         });
         assert_eq!(results, 1);
     }
@@ -386,19 +403,5 @@ mod tests {
         std::thread::scope(|scope| scope.spawn(|| teller.listen(&mut report)).join().unwrap_err());
         teller.notice(Notice::info("more"));
         assert!(matches!(teller.wait(&Stop::new(), Some(Duration::ZERO)), Told::All));
-    }
-
-    #[test]
-    fn untold_keys_are_counted_by_their_places() {
-        let file = PathBuf::from("id");
-        let places = [
-            KeyPlace::Agent,
-            KeyPlace::File(file.clone()),
-            KeyPlace::Stdout,
-            KeyPlace::Agent,
-            KeyPlace::Stdout,
-        ];
-        let untold = Untold::of(places);
-        assert_eq!((untold.files, untold.in_agent, untold.lost), (vec![file], 2, 2));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::escape::escaped_json;
 use crate::pattern::{KINDS, Kind, MatchOptions, Pattern, PatternId};
-use crate::search::Find;
+use crate::search::PublicFind;
 use crate::store::Kept;
 use crate::wire::Target;
 
@@ -45,7 +45,7 @@ struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl Entry {
     /// Returns the entry of a find that is kept in the files `kept`.
-    pub fn of(find: &Find, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
+    pub fn of(find: &PublicFind, patterns: &[Pattern], comment: &str, kept: &Kept) -> Self {
         let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].options().kind);
         Self {
             patterns: find.patterns.iter().map(named).collect(),

@@ -6,7 +6,7 @@ use super::figures::{Suggestions, at};
 use super::forecast::seconds_for;
 use super::number::time;
 use super::streams::{self, Paint};
-use crate::job::{Hopeless, JobError, Untold};
+use crate::job::{Hopeless, JobError, Whereabouts};
 use crate::notice::{counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
@@ -37,12 +37,13 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
 /// Returns the message about keys that nobody has read from stdout, with its line endings. It is empty
 /// if there are none.
 #[must_use]
-pub fn unread(untold: &Untold) -> String {
+pub fn unread(untold: &Whereabouts) -> String {
     let Some(hint) = untold.hint() else { return String::new() };
-    let keys = |number| counted(number as u64, "key");
-    let (what, hint) = match untold.lost {
-        0 => (format!("it lacks the lines of {}", keys(untold.files.len() + untold.in_agent)), hint),
-        lost => (format!("{} lost", keys(lost)), "--output and --output-dir write keys to files".to_owned()),
+    let keys = |number: usize| counted(number as u64, "key");
+    let what = match (untold.lost, untold.elsewhere) {
+        (0, 0) => format!("it lacks the lines of {}", keys(untold.in_files() + untold.in_agent)),
+        (0, elsewhere) => format!("it lacks {}", keys(elsewhere)),
+        (lost, _) => format!("{} lost", keys(lost)),
     };
     format!("error: nobody read stdout: {what}\nhint: {hint}\n")
 }

@@ -3,12 +3,12 @@
 use crate::engine::Tuning;
 use crate::escape::escaped_json;
 use crate::pattern::Pattern;
-use crate::search::{End, Measured, PublicFind, Summary};
+use crate::search::{End, Measured, Summary};
 use serde_json::{Value, json};
 
 use super::forecast::{Several, seconds_for};
 use super::progress::Status;
-use crate::job::{Added, Delivered, Rate};
+use crate::job::{Parcel, Place, Rate};
 use crate::ledger::exact;
 
 /// Returns an object as a line, without characters that could control a terminal.
@@ -57,14 +57,8 @@ fn tuning(tuning: Tuning) -> Value {
 }
 
 /// Returns the object for a find. `line` is its public line.
-pub(super) fn found(
-    patterns: &[Pattern],
-    find: &PublicFind,
-    line: &str,
-    encrypted: bool,
-    delivered: &Delivered,
-    added: Option<&Added>,
-) -> Value {
+pub(super) fn found(patterns: &[Pattern], parcel: &Parcel, line: &str, encrypted: bool) -> Value {
+    let find = &parcel.find;
     let matched: Vec<&str> = find.patterns.iter().map(|&id| patterns[id].text()).collect();
     let mut found = json!({
         "type": "found",
@@ -76,16 +70,16 @@ pub(super) fn found(
         "seconds": find.elapsed.as_secs_f64(),
         "encrypted": encrypted,
     });
-    match delivered {
-        Delivered::Files(kept) => {
+    match &parcel.place {
+        Place::Files(kept) | Place::Elsewhere(kept) => {
             // With --json, the command line refuses paths that are not text.
             found["private_key_file"] = kept.private_file.to_string_lossy().into();
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
-        Delivered::Stdout(private_key) => found["private_key"] = private_key.as_str().into(),
-        Delivered::Agent => {}
+        Place::Memory => found["private_key"] = parcel.private_text().into(),
+        Place::Agent | Place::Named | Place::Shown | Place::Lost => {}
     }
-    if let Some(added) = added {
+    if let Some(added) = &parcel.added {
         found["agent"] = added.is_ok().into();
     }
     found
@@ -165,8 +159,9 @@ pub(super) fn bench(measured: &Measured) -> Value {
 mod tests {
     use std::time::Duration;
 
-    use crate::key::Seed;
+    use crate::key::{Format, Seed};
     use crate::pattern::MatchOptions;
+    use crate::search::Find;
 
     use super::*;
 
@@ -174,10 +169,12 @@ mod tests {
     #[test]
     fn large_counts_are_text_for_readers_whose_numbers_are_floats() {
         let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
-        let public_key = Seed::new([7; 32]).public_key();
+        let seed = Seed::new([7; 32]);
+        let public_key = seed.public_key();
         let line = public_key.line("abc");
+        let (patterns_of, elapsed) = (vec![0], Duration::from_secs(1));
         let mut find =
-            PublicFind { public_key, patterns: vec![0], attempts: 1, elapsed: Duration::from_secs(1) };
+            Find { seed, public_key, patterns: patterns_of, attempts: 1, tried: 1, elapsed, prepared: None };
         for (attempts, text) in [
             (1, "1"),
             ((1 << 53) - 1, "9007199254740991"),
@@ -187,8 +184,8 @@ mod tests {
         ] {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-            let delivered = Delivered::Stdout(private_key.to_owned().into());
-            let found = found(&patterns, &find, &line, false, &delivered, None);
+            let parcel = Parcel::new(&find, private_key.to_owned().into(), Format::Pkcs8);
+            let found = found(&patterns, &parcel, &line, false);
             let end = Summary {
                 found: attempts,
                 given_up: vec![0, 0],

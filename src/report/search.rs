@@ -1,7 +1,7 @@
 //! Reports the events of a search.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::number::{clock, rough};
 use super::progress::{NAMED, ProgressLine, Recent, Status, chance_text, listed, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
-use crate::job::{Added, Delivered, PreparedSearch, Rate, Reporter};
+use crate::job::{Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::{Pattern, PatternId};
@@ -141,29 +141,30 @@ impl Reporter for Report<'_> {
         Ok(())
     }
 
-    fn found(&mut self, find: &PublicFind, delivered: Delivered, added: Option<&Added>) -> io::Result<()> {
+    fn found(&mut self, parcel: &Parcel) -> io::Result<()> {
+        let Parcel { find, place, added, .. } = parcel;
         self.forecast.count(&find.patterns, find.attempts);
         let line = find.public_key.line(self.search.comment(&find.patterns));
-        match &delivered {
+        match place {
             _ if self.search.output.json => {
-                let encrypted = self.search.protection.is_some();
-                let mut object =
-                    json::found(&self.search.patterns, find, &line, encrypted, &delivered, added);
+                let encrypted = self.search.protection.is_some() && !parcel.is_exposed;
+                let mut object = json::found(&self.search.patterns, parcel, &line, encrypted);
                 if let Some(name) = &self.search.keys.host {
                     next_steps::add_host(&mut object, name, &find.public_key);
                 }
                 self.print_json(&object)?;
             }
-            Delivered::Files(_) | Delivered::Agent => {
+            Place::Files(_) | Place::Elsewhere(_) | Place::Agent => {
                 let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
                 let of_host =
                     self.search.keys.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
                 self.print(&(line + &of_host.unwrap_or_default()))?;
             }
-            Delivered::Stdout(private_key) => {
-                self.print(private_key)?;
+            Place::Memory => {
+                self.print(parcel.private_text())?;
                 self.note(self.err.highlight(&line, self.matched(find, Target::Key)));
             }
+            Place::Named | Place::Shown | Place::Lost => {}
         }
         let found: Vec<String> = find.patterns.iter().map(|&id| self.found_as(find, id)).collect();
         let number = match self.forecast.found_of() {
@@ -173,18 +174,18 @@ impl Reporter for Report<'_> {
         let fingerprint = find.public_key.fingerprint();
         let fingerprint = self.err.highlight(&fingerprint, self.matched(find, Target::Fingerprint));
         self.note(format_args!("found {}{number}: {fingerprint}", found.join(" and ")));
-        if let Delivered::Files(kept) = delivered {
+        if let Some(kept) = parcel.kept() {
             self.note(format_args!(
                 "{} in {}, public key in {}",
-                self.private_key(),
+                if parcel.is_exposed { "private key" } else { self.private_key() },
                 shell_word(&kept.private_file),
                 shell_word(&kept.public_file)
             ));
             if let Some(Err(error)) = added {
                 // `--quiet` does not hide where the key is.
-                next_steps::not_added(error, &kept).iter().for_each(|line| self.line(line));
+                next_steps::not_added(error, kept).iter().for_each(|line| self.line(line));
             }
-            self.kept = Some(kept);
+            self.kept = Some(kept.clone());
             self.files += 1;
         }
         if let (Some(Ok(())), Some(constraints)) = (added, self.search.keys.agent) {
@@ -225,8 +226,12 @@ impl Reporter for Report<'_> {
         self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
     }
 
-    fn show(&mut self, private_text: &str) {
-        self.line(private_text.trim_end());
+    fn show(&mut self, private_text: &str, screen: &Screen) {
+        match screen {
+            Screen::Stderr => self.line(private_text.trim_end()),
+            Screen::Stdout => drop(self.print(private_text)),
+            Screen::Own(terminal) => drop((&*terminal).write_all(private_text.as_bytes())),
+        }
     }
 
     fn summary(&mut self, summary: &Summary) -> io::Result<()> {

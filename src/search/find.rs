@@ -6,7 +6,7 @@ use std::{fmt, io};
 use zeroize::Zeroizing;
 
 use super::stop::End;
-use crate::key::{EncodeError, PublicKey, Seed};
+use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::PatternId;
 use crate::sys::RandomnessError;
@@ -30,7 +30,7 @@ pub struct Find {
     pub tried: u64,
     /// The [time](Summary::elapsed) of the search at the end of the batch of this key.
     pub elapsed: Duration,
-    /// The text that [`Search::prepare`](super::Search::prepare) made, if any.
+    /// The text that [`Search::prepare`](super::Search::prepare) made, unless it failed.
     pub prepared: Option<Zeroizing<String>>,
 }
 
@@ -163,8 +163,6 @@ pub enum SearchError<E> {
     Threads(rayon::ThreadPoolBuildError),
     /// The threads that prepare finds could not be started.
     Preparers(io::Error),
-    /// A find could not be prepared.
-    Unprepared(EncodeError),
     /// The engine of this name claimed a key that does not belong to its seed, or does not match.
     FalseHit(&'static str),
     /// The observer's error.
@@ -179,7 +177,6 @@ impl<E: fmt::Display> fmt::Display for SearchError<E> {
             Self::Preparers(error) => {
                 write!(f, "cannot start the threads that encrypt keys: {error}")
             }
-            Self::Unprepared(error) => error.fmt(f),
             Self::FalseHit(engine) => {
                 write!(f, "self-check: the engine '{engine}' reported a wrong key, which was discarded")
             }

@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// A thread that prepares one find at a time.
 pub(super) struct Preparer {
     work: SyncSender<(Find, Preparation)>,
-    done: Receiver<Result<Find, EncodeError>>,
+    done: Receiver<Find>,
     thread: JoinHandle<()>,
 }
 
@@ -59,7 +59,7 @@ impl Preparer {
         find: Find,
         preparation: Preparation,
         until: impl Fn() -> Option<Instant>,
-    ) -> Option<(Self, Result<Find, EncodeError>)> {
+    ) -> Option<(Self, Find)> {
         // If the thread is gone, `recv_timeout` below reports it.
         let _ = self.work.send((find, preparation));
         loop {
@@ -78,8 +78,9 @@ impl Preparer {
     }
 }
 
-fn prepared(mut find: Find, preparation: Preparation) -> Result<Find, EncodeError> {
+/// Prepares a find. One that cannot be prepared stays as it is.
+fn prepared(mut find: Find, preparation: Preparation) -> Find {
     let _stack = WipeStack;
-    find.prepared = Some(preparation(&find.seed)?);
-    Ok(find)
+    find.prepared = preparation(&find.seed).ok();
+    find
 }

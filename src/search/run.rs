@@ -15,7 +15,6 @@ use super::shared_value::SharedValue;
 use super::stop::{End, Stop};
 use super::stream::SeedStream;
 use crate::engine::Hit;
-use crate::key::EncodeError;
 use crate::pattern::{Matcher, PatternId};
 use crate::sys::{RandomnessError, WipeStack};
 
@@ -54,8 +53,8 @@ impl Search<'_> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the operating system gives no randomness or no threads, if a find cannot
-    /// be prepared, if the observer fails, or if a claim of the engine is false.
+    /// Returns an error if the operating system gives no randomness or no threads, if the observer
+    /// fails, or if a claim of the engine is false.
     ///
     /// # Panics
     ///
@@ -237,8 +236,6 @@ type Message = Result<Find, WorkerError>;
 enum WorkerError {
     /// A hit whose key or match was not as claimed.
     FalseHit,
-    /// A find that could not be prepared.
-    Unprepared(EncodeError),
     /// There were no fresh random bytes.
     Randomness(RandomnessError),
 }
@@ -306,7 +303,7 @@ impl Shared<'_> {
                                 return;
                             };
                             preparer = Some(idle);
-                            find.map_err(WorkerError::Unprepared)
+                            Ok(find)
                         }
                         _ => Ok(find),
                     },
@@ -402,7 +399,7 @@ impl Shared<'_> {
     }
 
     /// Does the work of the calling thread. After an error, passes the observer the finds that are made
-    /// already, unless an engine computes wrong keys.
+    /// already, when they are prepared, unless an engine computes wrong keys.
     fn oversee<O: Observer>(
         &self,
         inbox: Receiver<Message>,
@@ -411,10 +408,15 @@ impl Shared<'_> {
     ) -> Result<(u64, Option<End>), SearchError<O::Error>> {
         let outcome = self.watch(&inbox, stop, observer);
         if !matches!(outcome, Ok(_) | Err(SearchError::FalseHit(_))) {
-            self.end(Duration::ZERO);
-            while let Ok(message) = inbox.recv() {
-                // The first error is the one that is reported.
-                let _ = self.accept(message, &inbox, observer);
+            self.ended.store(true, Relaxed);
+            loop {
+                match inbox.recv_timeout(TICK) {
+                    // The first error is the one that is reported.
+                    Ok(message) => drop(self.accept(message, &inbox, observer)),
+                    Err(RecvTimeoutError::Timeout) if stop.acknowledge().is_some() => self.end(GRACE),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
             }
         }
         outcome
@@ -508,7 +510,6 @@ impl Shared<'_> {
         match error {
             None => Ok(finds.len() as u64),
             Some(WorkerError::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
-            Some(WorkerError::Unprepared(error)) => Err(SearchError::Unprepared(error)),
             Some(WorkerError::Randomness(error)) => Err(SearchError::Randomness(error)),
         }
     }

@@ -15,7 +15,7 @@ pub mod windows;
 pub use ed25519_batch::memory::{WipeStack, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use secret_file::SecretFile;
-pub use stdout::{TakesNothing, is_reader_gone, stdout_takes_nothing, write_stdout};
+pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};
 pub use system::{
     RandomnessError, clock, close_files_on_exec, draw_hash_keys, fill_random, forbid_core_dumps, host_name,
     is_in_background,

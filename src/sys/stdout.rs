@@ -88,9 +88,9 @@ pub fn stdout_takes_nothing() -> Option<TakesNothing> {
     super::windows::takes_nothing(&io::stdout()).then_some(TakesNothing::Null)
 }
 
-/// Whether stdout is a pipe or a socket whose reader is gone.
+/// Returns the error of a write to a stdout that is a pipe or a socket whose reader is gone.
 #[must_use]
-pub fn is_reader_gone() -> bool {
+pub fn reader_gone() -> Option<io::Error> {
     #[cfg(unix)]
     {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -100,10 +100,11 @@ pub fn is_reader_gone() -> bool {
             matches!(FileType::from_raw_mode(found.st_mode), FileType::Fifo | FileType::Socket)
         });
         let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
-        is_stream
+        let is_gone = is_stream
             && poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok()
-            && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+            && polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
+        is_gone.then(|| rustix::io::Errno::PIPE.into())
     }
     #[cfg(not(unix))]
-    false
+    None
 }

@@ -23,7 +23,7 @@ use crate::ssh_agent::{
     imitate_whole,
 };
 use crate::sshd::Server;
-use crate::{json, require};
+use crate::{json, program, require};
 
 /// A directory for an agent, and one in which the program runs.
 struct Place {
@@ -421,6 +421,7 @@ fn a_key_that_the_agent_does_not_take_has_a_place() {
 /// The agent fails, and no directory is left. The program must not report success.
 #[test]
 fn a_key_that_nothing_takes_is_reported_as_lost() {
+    let Some(unshare) = program::unshare() else { return };
     let place = Place::new();
     let work = place.work();
     imitate(&place.socket(), move |count, _| {
@@ -430,9 +431,11 @@ fn a_key_that_nothing_takes_is_reported_as_lost() {
         })
     });
     let home = place.directory.path().join("gone");
-    let ran = run(place.program(&["--agent", "-q", "ab"]).env("HOME", &home));
+    let mut search = program::without_memory(&unshare, &["--agent", "-q", "ab"]);
+    search.current_dir(place.work()).env("SSH_AUTH_SOCK", place.socket()).env("HOME", &home);
+    let ran = run(&mut search);
     assert_eq!((ran.status, ran.stdout.as_str()), (Some(1), ""), "{ran:?}");
-    for tried in ["./", home.to_str().unwrap()] {
+    for tried in ["./", home.to_str().unwrap(), "/dev/shm"] {
         assert!(ran.stderr.contains(&format!(", and cannot write '{tried}")), "{}", ran.stderr);
     }
     assert!(ran.stderr.starts_with("error: the agent closed the connection, and cannot "), "{}", ran.stderr);

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use crate::{program, require};
 use program::{
-    ENDLESS, LEDGER, NEVER, Ran, check_pair, command, comment, endless, executable, names, objects, of_type,
-    privates, program, public_path, run, succeed, text, whole,
+    ENDLESS, LEDGER, NEVER, NO_SHARED_MEMORY, Ran, check_pair, command, comment, endless, executable, names,
+    objects, of_type, privates, program, public_path, run, succeed, text, whole,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -502,11 +502,11 @@ fn a_full_disk_ends_the_batch_and_keeps_every_reported_key() {
 #[test]
 fn keys_that_no_disk_takes_are_named_and_counted() {
     let Some(unshare) = program::unshare() else { return };
-    let script = "cd \"$2\" && HOME=\"$2\" \"$1\" -q -n 60 ab -d .";
+    let script = format!("{NO_SHARED_MEMORY}cd \"$2\" && HOME=\"$2\" setsid -w \"$1\" -q -n 60 ab -d .");
     // How many are found together depends on the moment.
     for _ in 0..20 {
         let outer = TempDir::new().unwrap();
-        let (ran, copy) = on_small_disk(&unshare, outer.path(), "size=40k", script);
+        let (ran, copy) = on_small_disk(&unshare, outer.path(), "size=40k", &script);
         assert_eq!(ran.status, Some(1), "{ran:?}");
         privates(&copy).iter().for_each(|name| drop(check_pair(&copy.join(name))));
         let named = ran.stderr.lines().filter(|line| line.ends_with("; the key is lost")).count();

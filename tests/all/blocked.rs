@@ -16,11 +16,12 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::program::{
-    ENDLESS, LEDGER, Running, await_workers, body, check_pair, command, derived, executable, fill, full_pipe,
-    names, objects, of_type, positive, program, public_path, run, start, wait_until, within_a_second,
+    ENDLESS, LEDGER, NEVER, NO_SHARED_MEMORY, Running, await_workers, body, check_pair, command, derived,
+    executable, fill, full_pipe, names, objects, of_type, positive, program, public_path, run, start,
+    wait_until, within_a_second,
 };
-use crate::require;
 use crate::terminal::Typist;
+use crate::{program, require};
 
 /// Returns the private files in a directory of keys.
 fn private_files(directory: &Path) -> Vec<String> {
@@ -116,16 +117,26 @@ fn the_timeout_ends_a_search_whose_output_nobody_reads() {
 }
 
 #[test]
-fn keys_that_nobody_reads_are_lost_with_a_word() {
-    unread(|writer, _| {
-        let mut search = program(&["-n", ENDLESS, "-q", "--exec", "echo told >&2", "ab"]);
-        let child = start(search.stdout(writer).stderr(Stdio::piped()));
+fn keys_that_nobody_reads_are_kept_elsewhere() {
+    unread(|writer, path| {
+        let work = path.parent().unwrap();
+        let mut search = program(&["-n", ENDLESS, "-q", "--exec", "echo ran >> log", "ab"]);
+        let child = start(search.current_dir(work).stdout(writer).stderr(Stdio::piped()));
         await_search(&child);
         let (status, said, took) = end_by(child, Signal::INT);
         assert_eq!(status, Some(130));
-        let lines: Vec<&str> = said.lines().collect();
-        assert!(lines[0].starts_with("error: nobody read stdout: ") && lines[0].ends_with(" lost"), "{said}");
-        assert_eq!(lines[1..], ["hint: --output and --output-dir write keys to files"]);
+        let files = private_files(work);
+        assert!(files.len() > 1, "{said}");
+        files.iter().for_each(|file| drop(check_pair(&work.join(file))));
+        let keys = format!("{} keys", files.len());
+        let said: Vec<&str> = said.lines().filter(|line| !line.contains("command")).collect();
+        assert_eq!(
+            said,
+            [
+                format!("error: nobody read stdout: it lacks {keys}"),
+                format!("hint: the {keys} that were just found are kept in '.'")
+            ]
+        );
         took
     });
 }
@@ -193,15 +204,23 @@ fn a_stopped_terminal_delays_no_signal() {
 }
 
 /// Starts a search whose file is `work/keys/k` from `work`, and takes these directories away as soon
-/// as it has begun. Returns its status and what the terminal has shown.
-fn without(script: &Path, outer: &Path, gone: &[&str]) -> (Option<i32>, String) {
+/// as it has begun. `around` begins the command. Returns its status and what the terminal has shown.
+fn without(script: &Path, outer: &Path, gone: &[&str], around: &str, end: &str) -> (Option<i32>, String) {
     loop {
         for name in ["work", "work/keys", "home"] {
             fs::create_dir_all(outer.join(name)).unwrap();
         }
-        let line = format!("cd work; HOME='{}/home' $P -t 1 -o keys/k abcde", outer.display());
+        let home = outer.join("home");
+        let line = format!("cd work; HOME='{}' {around} $P -t 1 -o keys/k abcde {end}", home.display());
         let mut typist = Typist::start(script, outer, &line);
-        typist.answer("1 in ", "");
+        if end.is_empty() {
+            typist.answer("1 in ", "");
+        } else {
+            let log = outer.join("log");
+            wait_until("the search has begun", || {
+                fs::read_to_string(&log).is_ok_and(|log| log.contains("1 in "))
+            });
+        }
         let gone = gone.iter().try_for_each(|name| fs::remove_dir(outer.join(name)));
         let (status, shown) = typist.end();
         if gone.is_ok() {
@@ -209,6 +228,7 @@ fn without(script: &Path, outer: &Path, gone: &[&str]) -> (Option<i32>, String) 
         }
         // The key was found before: again.
         fs::remove_dir_all(outer.join("work")).unwrap();
+        let _ = fs::remove_file(outer.join("log"));
     }
 }
 
@@ -218,7 +238,7 @@ fn a_key_whose_directory_is_gone_is_kept_elsewhere() {
     for (gone, place, named) in [(&["work/keys"][..], "work", "."), (&["work/keys", "work"], "home", "/home")]
     {
         let outer = TempDir::new().unwrap();
-        let (status, shown) = without(&script, outer.path(), gone);
+        let (status, shown) = without(&script, outer.path(), gone, "", "");
         assert_eq!(status, Some(1), "{shown}");
         let files = private_files(&outer.path().join(place));
         assert_eq!(files.len(), 1, "{shown}");
@@ -232,19 +252,99 @@ fn a_key_whose_directory_is_gone_is_kept_elsewhere() {
     }
 }
 
+/// The terminal shows it, whichever stream goes there, and even if none does.
 #[test]
 fn a_key_that_no_directory_takes_is_shown_on_the_terminal() {
     let Some(script) = require::tool("script") else { return };
-    let outer = TempDir::new().unwrap();
-    let (status, shown) = without(&script, outer.path(), &["work/keys", "work", "home"]);
-    assert_eq!(status, Some(1), "{shown}");
-    let (begin, end) = ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "-----END OPENSSH PRIVATE KEY-----\n");
-    let key = &shown[shown.find(begin).unwrap()..shown.find(end).unwrap() + end.len()];
-    assert!(body(&derived(key).line("x")).to_lowercase().contains("abcde"), "{shown}");
-    assert!(
-        shown.contains("/home/abcde-") && shown.contains("hint: save the key that is shown above"),
-        "{shown}"
-    );
+    let Some(unshare) = program::unshare() else { return };
+    let around = format!("{} -rm sh -c '{NO_SHARED_MEMORY}exec \"$0\" \"$@\"'", unshare.display());
+    for end in ["", "2> ../log", "2> ../log > ../out"] {
+        let outer = TempDir::new().unwrap();
+        let gone = ["work/keys", "work", "home"];
+        let (status, shown) = without(&script, outer.path(), &gone, &around, end);
+        assert_eq!(status, Some(1), "{shown}");
+        let (begin, finish) =
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "-----END OPENSSH PRIVATE KEY-----\n");
+        let key = &shown[shown.find(begin).unwrap()..shown.find(finish).unwrap() + finish.len()];
+        assert!(body(&derived(key).line("x")).to_lowercase().contains("abcde"), "{shown}");
+        let said = if end.is_empty() { shown } else { fs::read_to_string(outer.path().join("log")).unwrap() };
+        let tried = ["/home/abcde-", "/dev/shm/abcde-", "hint: save the key that is shown "];
+        assert!(tried.iter().all(|tried| said.contains(tried)), "{said}");
+        assert!(end.is_empty() || !said.contains("PRIVATE KEY"), "{said}");
+    }
+}
+
+/// Stdout is on a full disk, or its reader is gone, or it is a terminal that is closed: the key is kept
+/// elsewhere, and a message names the file. What other workers have found goes the same way.
+#[test]
+fn a_key_that_stdout_does_not_take_is_kept_elsewhere() {
+    let Some(script) = require::tool("bash") else { return };
+    let secret = "--passphrase-file secret --format openssh --rounds 1";
+    for args in [
+        "ab",
+        "--json -q ab",
+        "-n 40 ab",
+        "--format ppk ab",
+        "-n 5 --exec \"echo ran >> log\" ab",
+        &format!("{secret} -n 3 ab"),
+    ] {
+        let work = TempDir::new().unwrap();
+        fs::write(work.path().join("secret"), "correct horse\n").unwrap();
+        fs::set_permissions(work.path().join("secret"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
+        // The limit is that of a file in blocks of 1 KiB, and `full` has one byte less: half a key is written.
+        let line = format!(
+            "head -c 16383 /dev/zero > full; chmod 600 full; ulimit -f 16; exec \"$0\" -t 2 {args} >> full"
+        );
+        let ran = run(command(&script).args(["-c", &line, executable()]).current_dir(&work));
+        assert_eq!(ran.status, Some(1), "{args}: {ran:?}");
+        let files = private_files(work.path());
+        assert!(!files.is_empty(), "{args}: {ran:?}");
+        let is_clear = !args.contains("secret");
+        for file in &files {
+            if is_clear {
+                check_pair(&work.path().join(file));
+            }
+            let private = fs::read_to_string(work.path().join(file)).unwrap();
+            assert_eq!(private.contains("BEGIN PRIVATE KEY"), is_clear && !args.contains("ppk"), "{args}");
+            let named = format!(
+                "error: cannot write to stdout: File too large (os error 27); the key is kept in ./{file} instead\n"
+            );
+            assert!(ran.stderr.contains(&named), "{args}: {named}: {}", ran.stderr);
+        }
+        assert!(
+            ran.stderr.ends_with("hint: the keys that were found are kept in the files named above\n"),
+            "{}",
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains(" lost"), "{ran:?}");
+        assert_eq!(fs::metadata(work.path().join("full")).unwrap().len(), 16384);
+        // The command of a key runs when it is kept.
+        let log = fs::read_to_string(work.path().join("log")).unwrap_or_default();
+        assert_eq!(log.lines().count(), if args.contains("exec") { files.len() } else { 0 }, "{ran:?}");
+    }
+}
+
+/// A reader that is gone ends a search whose key would go there.
+#[test]
+fn a_reader_that_is_gone_ends_the_search_at_once() {
+    for args in
+        [&[NEVER][..], &["--json", "-q", NEVER], &["-n", "2", "--passphrase-file", "/proc/version", NEVER]]
+    {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut search = program(&["-t", "1", "--however-long"]);
+        let child = start(search.args(args).stdout(writer).stderr(Stdio::piped()));
+        drop(search);
+        await_search(&child);
+        drop(reader);
+        let ran = child.end();
+        assert_eq!(ran.status, Some(1), "{args:?}: {ran:?}");
+        assert!(
+            ran.stderr.ends_with("error: cannot write to stdout: Broken pipe (os error 32)\n"),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 /// A reader takes some bytes of stdout or of stderr, and then no more, or closes the stream. Whatever

@@ -44,6 +44,7 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
         .env_remove("NO_COLOR")
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
+        .env_remove("XDG_RUNTIME_DIR")
         .env("TERM", "xterm")
         .stdin(Stdio::null());
     command
@@ -111,6 +112,18 @@ pub fn executable() -> &'static str {
 pub fn program(args: &[&str]) -> Command {
     let mut command = command(executable());
     command.args(args).current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command
+}
+
+/// The beginning of a script that takes `/dev/shm` from the program. A script that `unshare` runs can do so.
+pub const NO_SHARED_MEMORY: &str = "mount -t tmpfs -o ro tmpfs /dev/shm || exit 99; ";
+
+/// Returns a command that runs the program without `/dev/shm` and without a terminal.
+#[cfg(unix)]
+pub fn without_memory(unshare: &Path, args: &[&str]) -> Command {
+    let script = format!("{NO_SHARED_MEMORY}exec setsid -w \"$0\" \"$@\"");
+    let mut command = command(unshare);
+    command.args(["-rm", "sh", "-c", &script, executable()]).args(args);
     command
 }
 
