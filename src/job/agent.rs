@@ -8,7 +8,6 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::error::{JobError, diagnostic, warning};
-use super::parcel::Added;
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
 use crate::notice::Notice;
@@ -32,6 +31,9 @@ const IS_ALONE: &str = "only the agent has the private key; --output also writes
 /// What people must know about a confirmation. Nobody but the agent sees its environment.
 const ASKPASS: &str = "the agent asks by the program that SSH_ASKPASS named when the agent was started; \
     without such a program it refuses every use of the key";
+
+/// Whether the agent took a key, or why it did not.
+pub type Added = Result<(), AgentError>;
 
 /// The agent that gets the finds.
 pub(super) struct OpenAgent {

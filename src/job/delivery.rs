@@ -13,7 +13,8 @@ use super::agent::AgentLog;
 use super::error::JobError;
 use super::exec_queue::{ExecQueue, not_run};
 use super::open::PreparedSearch;
-use super::parcel::{Parcel, Place, Whereabouts};
+use super::parcel::Parcel;
+use super::place::{Place, Whereabouts};
 use super::rate::{Rate, RateMeter};
 use super::rescue::{Screen, last_places};
 use super::teller::{Event, Teller, Told};
@@ -276,7 +277,7 @@ impl<'a> Delivery<'a> {
     fn add_to_agent(&mut self, parcels: &mut [Parcel]) {
         let search = self.search;
         let Some(agent) = &search.agent else { return };
-        let pairs: Vec<NewPair> = parcels.iter().filter_map(|parcel| parcel.pair(search)).collect();
+        let pairs: Vec<NewPair> = parcels.iter().filter_map(|parcel| search.pair(parcel)).collect();
         let added = agent.add(&pairs, &mut self.agent, &|| search.stop.requested().is_some());
         for (parcel, added) in parcels.iter_mut().zip(added) {
             match &added {
@@ -462,9 +463,26 @@ fn offer(
     if offered.is_empty() {
         return;
     }
-    let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| parcel.pair(search)).collect();
+    let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| search.pair(parcel)).collect();
     let kept = destination.keep(&pairs, search.keys.allow_exposed, before_names);
     offered.iter_mut().zip(kept).for_each(|(parcel, kept)| settle(parcel, kept));
+}
+
+impl PreparedSearch {
+    /// Returns the key pair of a parcel, unless it is wiped. Its files get their names from the first
+    /// pattern.
+    fn pair<'a>(&'a self, parcel: &'a Parcel) -> Option<NewPair<'a>> {
+        let key = parcel.key()?;
+        let find = &parcel.find;
+        Some(NewPair {
+            seed: &key.seed,
+            public_key: &find.public_key,
+            label: self.patterns[find.patterns[0]].text(),
+            comment: self.comment(&find.patterns),
+            format: key.format,
+            private_text: &key.text,
+        })
+    }
 }
 
 impl Observer for Delivery<'_> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::{fmt, io};
 
 use super::hopeless::Hopeless;
-use super::parcel::Whereabouts;
+use super::place::Whereabouts;
 use crate::escape::escaped_path;
 use crate::notice::{Notice, are, counted, grouped};
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};

@@ -7,7 +7,7 @@ use super::delivery::{Delivery, prepare};
 use super::error::JobError;
 use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
-use super::parcel::Whereabouts;
+use super::place::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
-use super::parcel::{Parcel, Whereabouts};
+use super::parcel::Parcel;
+use super::place::Whereabouts;
 use super::rate::Rate;
 use super::reporter::Reporter;
 use super::rescue::Screen;

@@ -1,0 +1,137 @@
+//! Where private keys are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::escape::escaped_path;
+use crate::notice::counted;
+use crate::store::Kept;
+
+/// Where a private key is.
+pub enum Place {
+    /// Nowhere yet. If it is told so, it goes to stdout.
+    Memory,
+    /// In files at its destination, which are durable.
+    Files(Kept),
+    /// In other files, because its destination did not take it.
+    Elsewhere(Kept),
+    /// In the agent alone.
+    Agent,
+    /// On disk, as an error says.
+    Named,
+    /// On the terminal, because no file took it.
+    Shown,
+    /// Nowhere.
+    Lost,
+}
+
+/// Where the keys of several finds are.
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// A file.
+    file: Option<PathBuf>,
+    /// The number of keys in files of each directory.
+    directories: BTreeMap<PathBuf, usize>,
+    /// The number of keys that only the agent has.
+    pub in_agent: usize,
+    /// The number of keys that are not where they were to go.
+    pub elsewhere: usize,
+    /// Whether a message has named the files of these.
+    pub is_named: bool,
+    /// The number of keys that were shown on the terminal.
+    pub shown: usize,
+    /// The number of keys that are lost.
+    pub lost: usize,
+}
+
+impl Whereabouts {
+    /// Counts a key at this place.
+    pub(super) fn add(&mut self, place: &Place) {
+        match place {
+            Place::Files(kept) | Place::Elsewhere(kept) => {
+                self.elsewhere += usize::from(matches!(place, Place::Elsewhere(_)));
+                let file = &kept.private_file;
+                let directory = file.parent().unwrap_or(Path::new("."));
+                *self.directories.entry(directory.to_owned()).or_default() += 1;
+                self.file.get_or_insert_with(|| file.clone());
+            }
+            Place::Agent => self.in_agent += 1,
+            Place::Named => {}
+            Place::Shown => self.shown += 1,
+            Place::Memory | Place::Lost => self.lost += 1,
+        }
+    }
+
+    /// Returns the number of keys in files.
+    #[must_use]
+    pub fn in_files(&self) -> usize {
+        self.directories.values().sum()
+    }
+
+    /// Returns a hint about these keys.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let several = |keys: usize| format!("the {} that were just found are", counted(keys as u64, "key"));
+        let one = "the key that was just found is";
+        let mut hints = Vec::new();
+        match (self.in_files(), &self.file) {
+            (_, Some(_)) if self.is_named => {
+                hints.push("the keys that were found are kept in the files named above".to_owned());
+            }
+            (1, Some(file)) => hints.push(format!("{one} kept in '{}'", escaped_path(file))),
+            (_, Some(_)) => hints.extend(self.directories.iter().map(|(directory, keys)| {
+                let directory = if *directory == Path::new("") { Path::new(".") } else { directory };
+                format!("{} kept in '{}'", several(*keys), escaped_path(directory))
+            })),
+            (_, None) => {}
+        }
+        match self.in_agent {
+            0 => {}
+            1 => hints.push(format!("{one} in the agent; ssh-add -L prints its public line")),
+            keys => {
+                hints.push(format!("{} in the agent; ssh-add -L prints their public lines", several(keys)))
+            }
+        }
+        if self.shown > 0 {
+            hints.push(
+                "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
+            );
+        }
+        match self.lost {
+            0 => {}
+            1 => hints.push(format!("{one} lost; {AGAIN}")),
+            keys => hints.push(format!("{} lost; {AGAIN}", several(keys))),
+        }
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+}
+
+/// What to do after keys that no place took.
+const AGAIN: &str = "start the search again in a directory that you can write to, on a disk with free space";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Format;
+
+    #[test]
+    fn keys_are_counted_by_their_places() {
+        let in_file = |file: &str| {
+            Place::Files(Kept { private_file: file.into(), public_file: "x".into(), format: Format::Openssh })
+        };
+        let mut keys = Whereabouts::default();
+        assert_eq!(keys.hint(), None);
+        keys.add(&in_file("a/id"));
+        assert_eq!(keys.hint().unwrap(), "the key that was just found is kept in 'a/id'");
+        [in_file("a/b"), in_file("c"), Place::Agent, Place::Agent, Place::Memory, Place::Lost]
+            .iter()
+            .for_each(|place| keys.add(place));
+        assert_eq!((keys.in_files(), keys.in_agent, keys.lost), (3, 2, 2));
+        let hint = keys.hint().unwrap();
+        for part in
+            ["the 2 keys that were just found are kept in 'a'", "kept in '.'", "are in the agent", "are lost"]
+        {
+            assert!(hint.contains(part), "{hint}");
+        }
+    }
+}
