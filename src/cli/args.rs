@@ -302,7 +302,8 @@ pub(super) fn command() -> Command {
                 .short('C')
                 .more(
                     "Control and formatting characters are refused. If the comment is the pattern, \
-                    they become spaces.",
+                    _ replaces all but letters, digits and any of +/._@-, because some programs \
+                    misread others.",
                 ),
             option("exec", "COMMAND", "Run this shell command after each kept key")
                 .value_parser(values::commands())

@@ -23,7 +23,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::key::Format;
+use crate::key::{Format, trouble};
 use crate::notice::{Notice, Severity};
 use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
@@ -134,6 +134,14 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
     }
     if is_shown && encryption.is_none() {
         notices.extend(streams::warning());
+    }
+    if let Some(trouble) = args
+        .comment
+        .as_deref()
+        .filter(|_| is_search)
+        .and_then(|comment| trouble(comment, format, encryption.is_some()))
+    {
+        notices.push(Notice::note(format!("not every program can use this comment: {trouble}")));
     }
     let quota = if args.any { Quota::Any(count) } else { Quota::Each(count) };
     let keys = KeyOutput {

@@ -1,5 +1,7 @@
 //! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub struct PreparedSearch {
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
+    /// The comments that are neither the user's nor the text of the pattern.
+    comments: HashMap<PatternId, String>,
     /// The agent, if keys go there.
     pub(super) agent: Option<OpenAgent>,
     /// The ledger, if the destination is a directory.
@@ -61,7 +65,7 @@ impl PreparedSearch {
         let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        let longest_comment = longest(&patterns, |pattern| keys.comment(pattern));
+        let longest_comment = comment.as_deref().unwrap_or_else(|| longest(&patterns, Pattern::text));
         if let Some(command) = &keys.exec {
             exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
         }
@@ -119,6 +123,11 @@ impl PreparedSearch {
             }
             _ => None,
         };
+        let comment = |(id, pattern)| match keys.comment(pattern) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(comment) => Some((id, comment)),
+        };
+        let comments = patterns.iter().enumerate().filter_map(comment).collect();
         Ok(Self {
             patterns,
             notices,
@@ -128,6 +137,7 @@ impl PreparedSearch {
             threads,
             timeout,
             keys,
+            comments,
             agent,
             ledger,
             protection,
@@ -139,7 +149,9 @@ impl PreparedSearch {
     /// Returns the comment on a find of these patterns.
     #[must_use]
     pub fn comment(&self, matched: &[PatternId]) -> &str {
-        self.keys.comment(&self.patterns[matched[0]])
+        let first = matched[0];
+        let text = || self.keys.comment.as_deref().unwrap_or_else(|| self.patterns[first].text());
+        self.comments.get(&first).map_or_else(text, String::as_str)
     }
 
     /// Returns the number of threads that the engine uses.

@@ -18,6 +18,7 @@
 //! # Ok::<(), vanity_ed25519::key::EncodeError>(())
 //! ```
 
+mod comment;
 mod decode;
 mod encode;
 mod format;
@@ -26,6 +27,7 @@ mod ppk;
 mod protect;
 mod seed;
 
+pub(crate) use comment::{harmless, trouble};
 pub use decode::{DecodeError, PrivateText, Storage};
 pub(crate) use encode::COMPUTES_WRONGLY;
 pub use encode::EncodeError;

@@ -5,6 +5,7 @@
 
 mod diagnostic;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use crate::agent::Constraints;
 use crate::engine::{self, Devices, Engine, Sizing};
-use crate::key::{Cipher, Format, HostName};
+use crate::key::{Cipher, Format, HostName, harmless};
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::search::Quota;
@@ -96,7 +97,7 @@ pub struct KeyOutput {
     pub format: Format,
     /// How private keys are encrypted, or `None` if they are not.
     pub encryption: Option<Encryption>,
-    /// The comment, if it is not the pattern.
+    /// The comment, if it does not come from the pattern.
     pub comment: Option<String>,
     /// The shell command that runs after each find, if any.
     pub exec: Option<OsString>,
@@ -111,10 +112,11 @@ impl KeyOutput {
         self.agent.is_some() && self.destination == Destination::Stream
     }
 
-    /// Returns the comment on a key for a pattern.
+    /// Returns the comment on a key for a pattern. It is not longer than the pattern, if it comes from
+    /// there.
     #[must_use]
-    pub fn comment<'a>(&'a self, pattern: &'a Pattern) -> &'a str {
-        self.comment.as_deref().unwrap_or_else(|| pattern.text())
+    pub fn comment<'a>(&'a self, pattern: &'a Pattern) -> Cow<'a, str> {
+        self.comment.as_deref().map_or_else(|| harmless(pattern.text()), Cow::Borrowed)
     }
 }
 

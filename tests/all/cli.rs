@@ -724,3 +724,36 @@ fn patterns_can_come_from_stdin() {
         assert_eq!(comment(text(object, "public_key")), text(object, "pattern"));
     }
 }
+
+/// sops splits a public line at commas, asyncssh skips what is not ASCII, and paramiko takes the last byte
+/// of some comments for padding.
+#[test]
+fn a_comment_that_troubles_a_program_is_told_once() {
+    let directory = TempDir::new().unwrap();
+    let directory = directory.path();
+    let note = "note: not every program can use this comment: ";
+    for (number, (comment, programs)) in [
+        ("me@here", &[][..]),
+        ("a # \"b\" 'c'", &[]),
+        ("me, here", &["sops"]),
+        ("gr\u{f6}\u{df}er", &["asyncssh"]),
+        ("xxx\u{e9}", &["asyncssh", "paramiko"]),
+        ("x,x\u{e9}", &["sops", "asyncssh", "paramiko"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = directory.join(number.to_string());
+        let ran = succeed(program(&["-C", comment, "-n", "2", "ab", "-d"]).arg(&path));
+        assert_eq!(ran.stderr.matches(note).count(), usize::from(!programs.is_empty()), "{}", ran.stderr);
+        let told = ran.stderr.lines().find(|line| line.starts_with(note)).unwrap_or_default();
+        for program in ["sops", "asyncssh", "paramiko"] {
+            assert_eq!(told.contains(program), programs.contains(&program), "{comment}: {told}");
+        }
+        assert!(ran.stdout.lines().all(|line| self::comment(line) == comment), "{}", ran.stdout);
+    }
+    let ran = succeed(&mut program(&["--regex", "[ab]{1,2}c?", "--format", "openssh"]));
+    assert!(ran.stderr.contains(" _ab__1_2_c_\n") && !ran.stderr.contains(note), "{}", ran.stderr);
+    let key = ssh_key::PrivateKey::from_openssh(&ran.stdout).unwrap();
+    assert_eq!(key.comment().as_bytes(), b"_ab__1_2_c_");
+}

@@ -66,7 +66,11 @@ fn every_kind_of_pattern_is_found_where_it_should_be() {
         for object in &found {
             let line = text(object, "public_key");
             assert!(check(body(line)), "{args:?}: {line}");
-            assert_eq!(comment(line), args[args.len() - 1]);
+            // Nothing in a comment that comes from a pattern troubles a program that reads it.
+            let is_harmless =
+                |character: char| character.is_ascii_alphanumeric() || "+/._@-".contains(character);
+            let harmless = |character| if is_harmless(character) { character } else { '_' };
+            assert_eq!(comment(line), args[args.len() - 1].chars().map(harmless).collect::<String>());
         }
     }
 }
