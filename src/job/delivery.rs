@@ -184,7 +184,7 @@ impl<'a> Delivery<'a> {
             errors.push(JobError::Unkept {
                 why: parcel.refusals[0].clone(),
                 hint: parcel.hint.clone(),
-                keys: Whereabouts::default(),
+                keys: Box::default(),
             });
         }
         errors.into_iter().for_each(|error| self.fail(error));
@@ -247,7 +247,7 @@ impl<'a> Delivery<'a> {
         }
         self.refused.is_named = !self.is_abandoned;
         if let Some(why) = first.filter(|_| !self.is_abandoned) {
-            self.fail(JobError::Unkept { why, hint: None, keys: self.refused.clone() });
+            self.fail(JobError::Unkept { why, hint: None, keys: self.refused.clone().into() });
         }
     }
 
@@ -384,13 +384,20 @@ impl<'a> Delivery<'a> {
     pub(super) fn outcome(&mut self, ended: Result<End, JobError>) -> Result<End, JobError> {
         let unwritten = self.closed.take().or_else(|| self.teller.take_error());
         let ended = match (ended, unwritten, self.error.take()) {
-            (Ok(_), Some(error), _) => Err(JobError::Stdout(error, Whereabouts::default())),
+            // The signal is the reason, and often closes the terminal.
+            (Ok(End::Signal(signal)), Some(error), _) => {
+                self.teller.failure(JobError::Stdout(error, Box::default()).to_string());
+                Ok(End::Signal(signal))
+            }
+            (Ok(_), Some(error), _) => Err(JobError::Stdout(error, Box::default())),
             (Ok(_), None, Some(error)) => Err(error),
             (ended, _, _) => ended,
         };
         ended.map_err(|error| match error {
-            JobError::Unkept { why, hint, .. } => JobError::Unkept { why, hint, keys: self.refused.clone() },
-            JobError::Stdout(error, _) => JobError::Stdout(error, self.untold()),
+            JobError::Unkept { why, hint, .. } => {
+                JobError::Unkept { why, hint, keys: self.refused.clone().into() }
+            }
+            JobError::Stdout(error, _) => JobError::Stdout(error, self.untold().into()),
             error => error,
         })
     }
@@ -414,7 +421,7 @@ impl<'a> Delivery<'a> {
             None => None,
         };
         let Some(error) = error else { return Ok(()) };
-        Err(JobError::Stdout(error, Whereabouts::default()))
+        Err(JobError::Stdout(error, Box::default()))
     }
 
     /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones

@@ -35,7 +35,7 @@ pub enum JobError {
         why: String,
         /// What to do, unless the places of the keys tell it.
         hint: Option<String>,
-        keys: Whereabouts,
+        keys: Box<Whereabouts>,
     },
     /// The agent did not take this number of keys. All of them are in files.
     NotAdded(u64),
@@ -44,7 +44,7 @@ pub enum JobError {
     /// A find is kept, but not in the ledger at this path.
     Unentered(io::Error, PathBuf),
     /// A write to stdout failed. Some finds were to be told there.
-    Stdout(io::Error, Whereabouts),
+    Stdout(io::Error, Box<Whereabouts>),
     /// The thread that runs commands after finds, or the one that tells the results, cannot be
     /// started.
     Thread(io::Error),

@@ -54,7 +54,7 @@ impl PreparedSearch {
             // Everything is kept and told.
             self.stop.finish();
             match teller.take_error() {
-                Some(error) if ended.is_ok() => Err(JobError::Stdout(error, teller.untold())),
+                Some(error) if ended.is_ok() => Err(JobError::Stdout(error, teller.untold().into())),
                 _ => ended,
             }
         })
