@@ -14,7 +14,7 @@ use super::lock::{holder, lock_in_time};
 use super::name::parent;
 use super::new_file::within_size_limit;
 use super::sync::sync;
-use super::trial::{random_name, remove};
+use super::trial::{remove, unusual_name};
 
 /// The bytes of the name of a trial, which is no longer than those of most key files.
 const TRIAL: usize = 24;
@@ -97,7 +97,7 @@ impl AppendLog {
         let existing = match std::fs::metadata(&self.0) {
             Ok(found) => found.len(),
             Err(_) => {
-                let trial = parent(&self.0).join(random_name(TRIAL)?);
+                let trial = parent(&self.0).join(unusual_name(TRIAL));
                 let mut options = OpenOptions::new();
                 options.read(true).append(true).create_new(true);
                 options.open(&trial).and_then(|mut file| file.write_all(b"\n"))?;

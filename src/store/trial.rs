@@ -7,18 +7,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 use std::{fs, io};
 
 use super::error::FileError;
 use super::new_file::{Access, Directory, sync_together};
 use super::patience::patiently;
 use super::temporary::TEMPORARY;
-use crate::sys::fill_random;
 
 /// What a file of a trial holds, for a person who finds one.
 const CONTENT: &[u8] = b"A trial of this directory by vanity-ed25519. It holds no key, and can be removed.\n";
 
-/// How many names are tried. They are random, so another one is as good as never needed.
+/// How many names are tried. A second one is hardly ever needed.
 const TRIES: usize = 16;
 
 /// Checks that private files with all of these numbers of bytes fit into a directory at the same
@@ -40,7 +40,7 @@ pub(super) fn try_directory(
     sync_together(&files.iter().collect::<Vec<_>>()).into_iter().collect::<io::Result<()>>()?;
     for _ in 0..TRIES {
         let file = files.pop().map_or_else(|| write(&CONTENT.len()), Ok)?;
-        let trial = path.join(random_name(name_len)?);
+        let trial = path.join(unusual_name(name_len));
         match file.name(&trial) {
             Ok(()) => {
                 let left = remove(&trial);
@@ -94,13 +94,19 @@ fn content(size: usize) -> Vec<u8> {
     content
 }
 
-/// Returns a temporary name of `len` bytes, but of one random letter at least.
-pub(super) fn random_name(len: usize) -> io::Result<String> {
+/// Returns a temporary name of `len` bytes, but of one letter at least, that nobody else has just made.
+/// The letters come from the clock: if it is taken, the next one differs.
+pub(super) fn unusual_name(len: usize) -> String {
     let [start, end] = TEMPORARY;
-    let mut letters = vec![0; len.saturating_sub(start.len() + end.len()).max(1)];
-    fill_random(&mut letters).map_err(io::Error::other)?;
-    let letters = letters.iter().map(|byte| char::from(b'a' + byte % 26));
-    Ok(start.chars().chain(letters).chain(end.chars()).collect())
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mut rest = (now.as_nanos() as u64) ^ u64::from(std::process::id()).rotate_left(20);
+    let letter = |_| {
+        let letter = char::from(b'a' + (rest % 26) as u8);
+        rest /= 26;
+        letter
+    };
+    let letters = 0..len.saturating_sub(start.len() + end.len()).max(1);
+    start.chars().chain(letters.map(letter)).chain(end.chars()).collect()
 }
 
 /// Returns an error that nobody else has.
@@ -117,10 +123,10 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let lens = [21, 24, 67, 255];
         for len in lens {
-            assert_eq!(random_name(len).unwrap().len(), len);
+            assert_eq!(unusual_name(len).len(), len);
             assert!(try_directory(directory.path(), &[1, 1000], len, false).unwrap().is_none());
         }
-        assert_ne!(random_name(67).unwrap(), random_name(67).unwrap());
+        assert_ne!(unusual_name(67), unusual_name(67));
         assert!(try_directory(directory.path(), &[1], 256, false).is_err());
         assert_eq!([0, 1, 5000].map(|size| content(size).len()), [0, 1, 5000]);
         let names = ["a", "b"].map(|name| directory.path().join(name));

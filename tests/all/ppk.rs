@@ -19,7 +19,7 @@ use program::{
 use putty::{ENCRYPTED_PPK, PPK};
 use sshd::{Server, user};
 use tempfile::TempDir;
-use vanity_ed25519::key::{Format, Passphrase, PrivateText, PublicKey, Seed};
+use vanity_ed25519::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Seed};
 use zeroize::Zeroizing;
 
 const SECRET: &str = "correct horse";
@@ -261,10 +261,12 @@ fn an_encrypted_file_shows_its_public_key_to_the_library() {
     succeed(program(&["-q", "ab", "--passphrase-file"]).arg(&secret).arg("-o").arg(&private));
     let content = fs::read_to_string(&private).unwrap();
     let opened = putty::open(&content, SECRET).unwrap();
-    let passphrase = Passphrase::new(Zeroizing::new(b"any".to_vec())).unwrap();
-    for passphrase in [None, Some(&passphrase)] {
+    let passphrase = |text: &str| Passphrase::new(Zeroizing::new(text.into())).unwrap();
+    for passphrase in [None, Some(&passphrase(SECRET))] {
         let read = PrivateText::read(content.as_bytes(), passphrase).unwrap();
         assert_eq!(read.public_key, Some(Seed::new(opened.seed).public_key()));
         assert_eq!(read.comment.as_deref(), Some("ab"));
     }
+    let read = PrivateText::read(content.as_bytes(), Some(&passphrase("any")));
+    assert_eq!(read, Err(DecodeError::WrongPassphrase));
 }
