@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use vanity_ed25519::cli::{self, Early};
 use vanity_ed25519::job::{self, JobError, PreparedSearch, Whereabouts};
 use vanity_ed25519::plan::{Plan, PlanError};
-use vanity_ed25519::report::{self, Paint, Report};
+use vanity_ed25519::report::{self, BenchProgress, Paint, Report};
 use vanity_ed25519::search::{End, Stop, check_randomness};
 use vanity_ed25519::sys::forbid_core_dumps;
 
@@ -47,7 +47,12 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
         }
         Plan::ListDevices => report::print(job::list_devices()?.as_bytes()),
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
-        Plan::Bench(plan) => report::bench(&job::bench(plan, &stop)?),
+        Plan::Bench(plan) => {
+            let mut progress = BenchProgress::new(plan.output);
+            let measured = job::bench(plan, &stop, &mut |step| progress.show(&step))?;
+            progress.end();
+            report::bench(&measured)
+        }
         Plan::Search(plan) => {
             let output = plan.output;
             let search = PreparedSearch::open(plan, &stop, &|notice| report::notice(&notice, output))?;

@@ -11,7 +11,7 @@ use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, PlanError, SearchPlan};
-use crate::search::{Measure, Measured, Quota, Stop};
+use crate::search::{Measure, Measured, Quota, Step, Stop};
 
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(150);
@@ -67,17 +67,26 @@ pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
     Ok(Estimate { patterns, quota, rate, within, notices, output })
 }
 
-/// Measures engines side by side.
+/// What a measurement of engines does next.
+pub enum BenchStep {
+    /// It begins with this number of engines, and takes about this time.
+    Begin(usize, Duration),
+    /// It measures an engine.
+    Measure(Step),
+}
+
+/// Measures engines side by side. Passes each step to `tell` before it begins.
 ///
 /// # Errors
 ///
 /// Returns an error if the plan cannot be carried out, `stop` is requested, or a search fails.
-pub fn bench(plan: BenchPlan, stop: &Stop) -> Result<Benchmark, JobError> {
+pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
     let threads = usable_threads(threads, &mut notices);
     let engines = engines(engine, threads)?;
     let measure = Measure { patterns: &patterns, threads, stop };
-    let figures = measure.compare(&engines, time)?;
+    tell(BenchStep::Begin(engines.len(), measure.expected(&engines, time)));
+    let figures = measure.compare(&engines, time, &mut |step| tell(BenchStep::Measure(step)))?;
     notices.extend(engines.iter().flat_map(|engine| engine.notices()));
     Ok(Benchmark { figures, notices, output })
 }

@@ -25,7 +25,7 @@ mod teller;
 pub use agent::Added;
 pub use error::JobError;
 pub use hopeless::Hopeless;
-pub use measure::{Benchmark, Estimate, bench, estimate, list_devices};
+pub use measure::{BenchStep, Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::PreparedSearch;
 pub use parcel::Parcel;
 pub use place::{Place, Whereabouts};

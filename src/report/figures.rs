@@ -1,5 +1,5 @@
-//! Figures: the odds of each pattern and of several together, patterns that take less time and ask
-//! for nearly the same, and the rates of engines.
+//! Figures: the odds of each pattern and of several together, and patterns that take less time and ask
+//! for nearly the same.
 
 use std::io;
 use std::time::Duration;
@@ -8,13 +8,11 @@ use super::forecast::{Several, seconds_for};
 use super::json;
 use super::number::{limit, one_in, rough, table, time};
 use super::streams::{self, Paint, print};
-use crate::engine::Tuning;
 use crate::escape::{escaped, shell_argument};
-use crate::job::{Benchmark, Estimate, Rate};
+use crate::job::{Estimate, Rate};
 use crate::notice::{counted, grouped};
 use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, any_of, fitting, likelier};
 use crate::plan::Arguments;
-use crate::search::Measured;
 use console::Term;
 use serde_json::{Value, json};
 
@@ -301,63 +299,4 @@ fn add_suggestions(
     if let Some(suggestions) = suggestions {
         estimate["suggestions"] = suggestions.objects();
     }
-}
-
-/// Prints the figures of every engine on stdout, for `--bench`.
-///
-/// # Errors
-///
-/// Returns an error if a write to stdout fails.
-pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
-    let Benchmark { figures, notices, output } = benchmark;
-    streams::notices(notices, *output);
-    if output.json {
-        return figures.iter().try_for_each(|one| print(json::line(&json::bench(one)).as_bytes()));
-    }
-    let mut table = format!(
-        "{:<12} {:>7} {:>14} {:>27} {:>8} {:>15}\n",
-        "engine", "threads", "keys/s", "from - to", "ratio", "from - to"
-    );
-    for Measured { engine, threads, rate, ratio, .. } in figures {
-        let rates = format!("{} - {}", rough(rate.min), rough(rate.max));
-        let ratios = format!("{:.2} - {:.2}", ratio.min, ratio.max);
-        let median = rough(rate.median);
-        table += &format!(
-            "{engine:<12} {threads:>7} {median:>14} {rates:>27} {:>8.2} {ratios:>15}\n",
-            ratio.median
-        );
-    }
-    table += "\n";
-    table += &settings(figures);
-    print(table.as_bytes())
-}
-
-/// Returns what each engine has chosen, and with several threads the rate of each beside the rate of
-/// one alone.
-fn settings(figures: &[Measured]) -> String {
-    let several = figures.iter().any(|figure| figure.one_thread.is_some());
-    let mut table = format!(
-        "{:<12} {:>7} {:>12} {:>12} {:>16}",
-        "engine", "windows", "table", "keys a batch", "vectors ahead"
-    );
-    if several {
-        table += &format!(" {:>16} {:>16}", "keys/s a thread", "one thread alone");
-    }
-    table += "\n";
-    for Measured { engine, threads, rate, one_thread, tuning, .. } in figures {
-        let line = match tuning {
-            Some(Tuning { windows, table_bytes, batch_keys, prefetch_vectors, .. }) => format!(
-                "{engine:<12} {windows:>7} {:>8} KiB {batch_keys:>12} {prefetch_vectors:>16}",
-                table_bytes >> 10
-            ),
-            None => format!("{engine:<12} {:>7} {:>12} {:>12} {:>16}", "-", "-", "-", "-"),
-        };
-        table += &line;
-        if several {
-            let alone = one_thread.map_or("-".to_owned(), |alone| rough(alone.median));
-            table += &format!(" {:>16} {alone:>16}", rough(rate.median / *threads as f64));
-        }
-        table += "\n";
-    }
-    table
 }

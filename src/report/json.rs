@@ -145,6 +145,7 @@ pub(super) fn bench(measured: &Measured) -> Value {
         "ratio": measured.ratio.median,
         "ratio_min": measured.ratio.min,
         "ratio_max": measured.ratio.max,
+        "settled": measured.is_settled,
     });
     if let Some(alone) = measured.one_thread {
         bench["keys_per_second_one_thread"] = alone.median.into();

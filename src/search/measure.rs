@@ -13,8 +13,14 @@ use crate::pattern::Pattern;
 /// The number of rounds of a comparison. It is odd, so that one of them is the median.
 pub const ROUNDS: u32 = 5;
 
-/// The longest time in which an engine finds its fastest settings before it is measured.
+/// The longest time in which an engine finds its fastest settings before one rate is measured.
 const LONGEST_TUNING: Duration = Duration::from_secs(4);
+
+/// The same before engines are compared. It takes about a second, and longer on a busy machine.
+const LONGEST_TUNING_OF_EACH: Duration = Duration::from_secs(20);
+
+/// The time in which an engine usually finds them.
+const USUAL_TUNING: Duration = Duration::from_secs(1);
 
 /// The time in which the batches of an engine grow to their size, before its trial.
 const WARM_UP: Duration = Duration::from_millis(150);
@@ -48,6 +54,20 @@ pub struct Measured {
     pub one_thread: Option<Spread>,
     /// What the engine has found out to be the fastest.
     pub tuning: Option<Tuning>,
+    /// Whether it had found that out before it was measured.
+    pub is_settled: bool,
+}
+
+/// A part of a comparison that is about to begin.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Step {
+    /// The name of the engine.
+    pub engine: &'static str,
+    /// The number of the round, from 1. `None` while the engine finds its fastest settings.
+    pub round: Option<u32>,
+    /// The share of the comparison that is over, from 0 to 1.
+    pub done: f64,
 }
 
 /// A median, and the smallest and the largest figure.
@@ -76,7 +96,7 @@ impl Measure<'_> {
     /// Compares engines. Each runs for `time` in total, a part in each of [`ROUNDS`] rounds, one
     /// engine after the other. A machine whose speed drifts then favors none of them. The last
     /// engine is the baseline. With several threads, one of them also runs alone in each round, for
-    /// half as long.
+    /// half as long. Passes each step to `tell` before it begins.
     ///
     /// # Errors
     ///
@@ -85,13 +105,22 @@ impl Measure<'_> {
         &self,
         engines: &[Box<dyn Engine>],
         time: Duration,
+        tell: &mut dyn FnMut(Step),
     ) -> Result<Vec<Measured>, MeasureError> {
-        engines.iter().try_for_each(|engine| self.settle(&**engine))?;
+        for engine in engines {
+            tell(Step { engine: engine.name(), round: None, done: 0.0 });
+            self.settle_within(&**engine, LONGEST_TUNING_OF_EACH)?;
+        }
+        let settled: Vec<bool> = engines.iter().map(|engine| engine.is_settled()).collect();
         let mut rates = vec![Vec::new(); engines.len()];
         let mut alone = rates.clone();
         let one_thread = Measure { threads: NonZeroUsize::MIN, ..*self };
-        for _ in 0..ROUNDS {
+        let steps = f64::from(ROUNDS) * engines.len() as f64;
+        let mut step = 0.0;
+        for round in 1..=ROUNDS {
             for (engine, (rates, alone)) in engines.iter().zip(rates.iter_mut().zip(&mut alone)) {
+                tell(Step { engine: engine.name(), round: Some(round), done: step / steps });
+                step += 1.0;
                 rates.push(self.rate(&**engine, time / ROUNDS)?);
                 if self.threads > NonZeroUsize::MIN {
                     alone.push(one_thread.rate(&**engine, time / ROUNDS / 2)?);
@@ -99,18 +128,25 @@ impl Measure<'_> {
             }
         }
         let baseline = rates.last().cloned().unwrap_or_default();
-        let measured =
-            engines.iter().zip(rates.into_iter().zip(alone)).map(|(engine, (rates, alone))| Measured {
-                engine: engine.name(),
-                threads: engine.workers(self.threads.get()),
-                ratio: Spread::of(
-                    rates.iter().zip(&baseline).map(|(rate, baseline)| rate / baseline).collect(),
-                ),
-                rate: Spread::of(rates),
-                one_thread: (!alone.is_empty()).then(|| Spread::of(alone)),
-                tuning: engine.tuning(),
-            });
+        let figures = engines.iter().zip(settled).zip(rates.into_iter().zip(alone));
+        let measured = figures.map(|((engine, is_settled), (rates, alone))| Measured {
+            engine: engine.name(),
+            threads: engine.workers(self.threads.get()),
+            ratio: Spread::of(rates.iter().zip(&baseline).map(|(rate, baseline)| rate / baseline).collect()),
+            rate: Spread::of(rates),
+            one_thread: (!alone.is_empty()).then(|| Spread::of(alone)),
+            tuning: engine.tuning(),
+            is_settled,
+        });
         Ok(measured.collect())
+    }
+
+    /// Returns about how long [`Self::compare`] takes.
+    #[must_use]
+    pub fn expected(&self, engines: &[Box<dyn Engine>], time: Duration) -> Duration {
+        let each = if self.threads > NonZeroUsize::MIN { time + time / 2 } else { time };
+        let tuned = engines.iter().filter(|engine| !engine.is_settled()).count();
+        USUAL_TUNING * tuned as u32 + each * engines.len() as u32
     }
 
     /// Measures the keys per second of one engine over `time`.
@@ -134,7 +170,11 @@ impl Measure<'_> {
     ///
     /// Returns an error if the stop is requested, or if the search fails.
     pub fn settle(&self, engine: &dyn Engine) -> Result<(), MeasureError> {
-        let end = Instant::now() + LONGEST_TUNING;
+        self.settle_within(engine, LONGEST_TUNING)
+    }
+
+    fn settle_within(&self, engine: &dyn Engine, longest: Duration) -> Result<(), MeasureError> {
+        let end = Instant::now() + longest;
         while !engine.is_settled() && Instant::now() < end {
             self.rate_after(Duration::ZERO, engine, WARM_UP)?;
         }
@@ -246,14 +286,21 @@ mod tests {
         let (patterns, stop) = (patterns(), Stop::new());
         let measure = one_thread(&patterns, &stop);
         let engines = [reference()];
-        let measured = measure.compare(&engines, Duration::from_millis(100)).unwrap();
+        let mut steps = Vec::new();
+        let tell = &mut |step: Step| steps.push((step.round, step.done));
+        let measured = measure.compare(&engines, Duration::from_millis(100), tell).unwrap();
+        let shares = (1..).zip([0.0, 0.2, 0.4, 0.6, 0.8]).map(|(round, done)| (Some(round), done));
+        assert_eq!(steps, [(None, 0.0)].into_iter().chain(shares).collect::<Vec<_>>());
+        assert_eq!(measure.expected(&engines, Duration::from_secs(5)), Duration::from_secs(5));
+        let two = Measure { threads: NonZeroUsize::MIN.saturating_add(1), ..measure };
+        assert_eq!(two.expected(&engines, Duration::from_secs(2)), Duration::from_secs(3));
         assert_eq!(measured[0].engine, "reference");
         assert_eq!(measured[0].ratio, Spread { min: 1.0, median: 1.0, max: 1.0 });
         assert!(measured[0].rate.min > 0.0 && measured[0].rate.min <= measured[0].rate.max);
         assert_eq!(measured[0].one_thread, None, "a single thread is not measured again");
 
         stop.request(Signal::TERMINATE);
-        let stopped = measure.compare(&engines, Duration::from_secs(60));
+        let stopped = measure.compare(&engines, Duration::from_secs(60), &mut |_| ());
         assert!(matches!(stopped, Err(MeasureError::Stopped(End::Signal(Signal::TERMINATE)))));
     }
 

@@ -33,7 +33,7 @@ mod stop;
 mod stream;
 
 pub use find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
-pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread};
+pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread, Step};
 pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
 pub use request::{Goal, MAX_THREADS, Prepare, Search, max_threads};

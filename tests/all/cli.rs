@@ -278,9 +278,22 @@ fn bench_measures_every_engine() {
     assert!(whole(tuning, "batch_keys") > 0 && whole(tuning, "prefetch_vectors") > 0, "{tuning}");
 
     let args = ["--bench", "0.1", "--engine", "portable", "-t", "2", "--table-memory", "16KiB"];
-    let table = succeed(&mut program(&args)).stdout;
-    assert_eq!(table.lines().count(), 3 + 2 * 2, "{table}");
-    assert!(table.contains("keys/s a thread") && table.contains("one thread alone"), "{table}");
+    let ran = succeed(&mut program(&args));
+    assert_eq!(ran.stderr, "measures 2 engines, about 1 s\n");
+    let table: Vec<&str> = ran.stdout.lines().collect();
+    let [title, portable, reference, sentence] = table[..] else { panic!("{}", ran.stdout) };
+    assert!(table[..3].iter().all(|line| line.len() <= 80), "{}", ran.stdout);
+    assert_eq!(title, "engine         keys per second   times reference   in five rounds");
+    assert!(portable.starts_with("portable  ") && reference.starts_with("reference  "), "{}", ran.stdout);
+    assert!(reference.ends_with(" 1.00   1.00 to 1.00"), "{}", ran.stdout);
+    let rate = portable.split_whitespace().nth(1).unwrap();
+    assert!(sentence.starts_with("portable is ") && sentence.contains(" times as fast as reference ("));
+    assert!(sentence.ends_with(&format!("): {rate} keys/s with 2 threads")), "{}", ran.stdout);
+
+    // Only results remain with --quiet.
+    let args = ["-q", "--bench", "0.1", "--engine", "reference", "-t", "1"];
+    let ran = succeed(&mut program(&args));
+    assert_eq!((ran.stderr.as_str(), ran.stdout.lines().count()), ("", 2));
 }
 
 /// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and

@@ -171,6 +171,7 @@ impl Home {
             ["cargo", "run", "--release", "--", ..] => {
                 self.run_shown(&line.replacen("cargo run --release --", "vanity-ed25519", 1));
             }
+            ["cargo", "bench"] => known("bench", "throughput"),
             ["cargo", "bench", "--bench", name] => known("bench", name),
             ["cargo", "+nightly", "fuzz", "run", name, ..] => known("fuzz target", name),
             [path] | [path, ">", _] | ["cargo", "run", "--manifest-path", path] if path.contains('/') => {

@@ -1,0 +1,122 @@
+//! The rates of engines, for `--bench`: what is being measured, and then the figures.
+
+use std::io;
+use std::time::Duration;
+
+use super::json;
+use super::number::{limit, rough};
+use super::progress::{Part, ProgressLine};
+use super::streams::{self, Paint, print};
+use crate::engine::BASELINE;
+use crate::job::{BenchStep, Benchmark};
+use crate::notice::{Notice, counted};
+use crate::plan::OutputOptions;
+use crate::search::{Measured, ROUNDS};
+
+/// Shows what is being measured.
+pub struct BenchProgress {
+    output: OutputOptions,
+    line: Option<ProgressLine>,
+}
+
+impl BenchProgress {
+    /// Returns a progress that has shown nothing yet.
+    #[must_use]
+    pub fn new(output: OutputOptions) -> Self {
+        Self { output, line: None }
+    }
+
+    /// Shows the next step.
+    pub fn show(&mut self, step: &BenchStep) {
+        match step {
+            BenchStep::Begin(engines, time) => {
+                let (engines, time) = (counted(*engines as u64, "engine"), limit(rounded(*time)));
+                streams::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
+                self.line = if self.output.quiet { None } else { ProgressLine::new(false) };
+            }
+            BenchStep::Measure(step) => {
+                let Some(line) = &self.line else { return };
+                let engine = step.engine;
+                let parts = match step.round {
+                    None => vec![format!("{engine} finds its fastest table")],
+                    Some(round) => vec![format!("measuring {engine}"), format!("round {round} of {ROUNDS}")],
+                };
+                let parts: Vec<Part> = parts.into_iter().map(|part| Part::of([part])).collect();
+                line.show(&parts, Some(step.done));
+            }
+        }
+    }
+
+    /// Removes the progress.
+    pub fn end(self) {
+        if let Some(line) = self.line {
+            line.end();
+        }
+    }
+}
+
+/// Rounds a time to seconds, and one of more than 20 seconds to a multiple of 5.
+fn rounded(time: Duration) -> Duration {
+    let seconds = time.as_secs_f64();
+    let step = if seconds > 20.0 { 5.0 } else { 1.0 };
+    Duration::from_secs_f64((seconds / step).round().max(1.0) * step)
+}
+
+/// Prints the figures of every engine on stdout.
+///
+/// # Errors
+///
+/// Returns an error if a write to stdout fails.
+pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
+    let Benchmark { figures, notices, output } = benchmark;
+    streams::notices(notices, *output);
+    for Measured { engine, .. } in figures.iter().filter(|figure| !figure.is_settled) {
+        let text = format!("{engine} had not found its fastest table, so it can be faster than measured");
+        streams::notice(&Notice::warning(text), *output);
+    }
+    if output.json {
+        return figures.iter().try_for_each(|one| print(json::line(&json::bench(one)).as_bytes()));
+    }
+    let paint = Paint::new(output.color, &io::stdout());
+    let lines = rates(figures).into_iter().chain(fastest(figures).map(|line| paint.bold(line)));
+    print(lines.map(|line| line + "\n").collect::<String>().as_bytes())
+}
+
+/// Returns the table: the rate of each engine, and how many times as fast as the baseline it is.
+fn rates(figures: &[Measured]) -> Vec<String> {
+    let line = |engine: &str, rate: &str, times: &str, rounds: &str| {
+        format!("{engine:<12} {rate:>17} {times:>17}   {rounds}")
+    };
+    let row = |Measured { engine, rate, ratio, .. }: &Measured| {
+        let rounds = format!("{:.2} to {:.2}", ratio.min, ratio.max);
+        line(engine, &rough(rate.median), &format!("{:.2}", ratio.median), &rounds)
+    };
+    let title = line("engine", "keys per second", "times reference", "in five rounds");
+    std::iter::once(title).chain(figures.iter().map(row)).collect()
+}
+
+/// Returns a sentence about the fastest engine, unless the baseline is the only one.
+fn fastest(figures: &[Measured]) -> Option<String> {
+    let faster = figures.iter().filter(|figure| figure.engine != BASELINE);
+    let Measured { engine, rate, ratio, threads, .. } =
+        faster.max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?;
+    let [times, least, most] = [ratio.median, ratio.min, ratio.max].map(|ratio| match ratio {
+        small if small < 10.0 => format!("{small:.1}"),
+        large => format!("{large:.0}"),
+    });
+    let (rate, threads) = (rough(rate.median), counted(*threads as u64, "thread"));
+    Some(format!(
+        "{engine} is {times} times as fast as {BASELINE} ({least} to {most}): {rate} keys/s with {threads}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_round() {
+        let shown = [0.3, 4.6, 19.6, 41.2, 3601.0].map(|time| limit(rounded(Duration::from_secs_f64(time))));
+        assert_eq!(shown, ["1 s", "5 s", "20 s", "40 s", "1 h"]);
+    }
+}
