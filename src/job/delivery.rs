@@ -4,8 +4,10 @@
 //! key, the ledger has its line, the command after finds is queued, and then the find is told. A step
 //! that fails costs no key: what is not kept at its destination is kept elsewhere.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
+use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
 
@@ -18,7 +20,7 @@ use super::place::{Place, Whereabouts};
 use super::rate::{Rate, RateMeter};
 use super::rescue::{Screen, last_places};
 use super::teller::{Event, Teller, Told};
-use crate::escape::{quoted_start, shell_word};
+use crate::escape::{escaped_path, quoted_start, shell_word};
 use crate::key::Format;
 use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
@@ -32,6 +34,12 @@ const CLOSED_TERMINAL: Option<i32> = Some(rustix::io::Errno::IO.raw_os_error());
 #[cfg(not(unix))]
 const CLOSED_TERMINAL: Option<i32> = None;
 
+/// How long a process that uses the ledger may delay the files of keys. Their lines follow when it is free.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long the ledger is waited for before that is said, and the same with `--quiet`.
+const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
+
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
     pub(super) search: &'a PreparedSearch,
@@ -42,6 +50,12 @@ pub(super) struct Delivery<'a> {
     pub(super) commands: Option<ExecQueue>,
     /// The number of finds that were passed to the teller.
     passed: u64,
+    /// The lines that the ledger does not have yet, because another process uses it.
+    unentered: Vec<Entry>,
+    /// Since when there are such lines.
+    waits_since: Cell<Option<Instant>>,
+    /// Whether that was said.
+    has_said: Cell<bool>,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
     /// Where the keys are that their destination did not take.
@@ -75,6 +89,9 @@ impl<'a> Delivery<'a> {
             agent: AgentLog::default(),
             commands,
             passed: 0,
+            unentered: Vec::new(),
+            waits_since: Cell::default(),
+            has_said: Cell::default(),
             unwritten: VecDeque::new(),
             refused: Whereabouts::default(),
             is_abandoned: false,
@@ -148,7 +165,8 @@ impl<'a> Delivery<'a> {
         // In a directory each key has a name of its own. A file of the user's choice may be another's.
         let has_own_name = matches!(destination, Destination::Directory(_));
         let (mut held, mut errors) = (None, Vec::new());
-        let hold = || held = search.ledger.as_ref().map(Ledger::hold_at_once);
+        let patience = if self.unentered.is_empty() { PATIENCE } else { Duration::ZERO };
+        let hold = || held = search.ledger.as_ref().map(|ledger| ledger.hold_at_once(patience));
         let is_new = |parcel: &Parcel| parcel.is_in_memory() && parcel.refusals.is_empty();
         offer(search, destination, parcels, is_new, hold, |parcel, kept| match kept {
             Ok(kept) => parcel.place = Place::Files(kept),
@@ -290,7 +308,8 @@ impl<'a> Delivery<'a> {
         self.keep_elsewhere(parcels);
     }
 
-    /// Writes the lines of parcels to the ledger, if there is one. Returns whether they are in it.
+    /// Writes the lines of parcels to the ledger, if there is one. While another process uses it, they
+    /// wait. Returns false if that fails.
     fn enter(&mut self, parcels: &[Parcel], held: Held) -> bool {
         let search = self.search;
         let Some(ledger) = &search.ledger else { return true };
@@ -305,26 +324,88 @@ impl<'a> Delivery<'a> {
         if entries.is_empty() {
             return true;
         }
-        let must_end = || search.stop.requested().is_some();
-        let waiting = Waiting { tell: &|notice| self.teller.notice(notice), must_end: &must_end };
+        let is_alone = self.unentered.is_empty();
+        self.unentered.extend(entries);
         let entered = match held {
-            Some(Ok(Some(mut held))) => Ledger::append(&mut held, &entries),
+            Some(Ok(Some(mut held))) if is_alone => {
+                Ledger::append(&mut held, &std::mem::take(&mut self.unentered))
+            }
+            Some(Ok(Some(mut held))) => self.append_waiting(&mut held),
             Some(Err(error)) => Err(error),
             Some(Ok(None)) | None => {
-                ledger.hold(&waiting).and_then(|mut held| Ledger::append_missing(&mut held, entries))
+                self.tell_waiting(ledger);
+                Ok(())
             }
         };
-        match entered {
-            Ok(()) => return true,
-            // The user or the timeout has ended the waiting, and the next search makes up for it.
+        let failed = entered.err().map(|error| JobError::Unentered(error, ledger.path().to_owned()));
+        let is_entered = failed.is_none();
+        failed.into_iter().for_each(|error| self.fail(error));
+        is_entered
+    }
+
+    /// Writes the lines that wait, as far as no other process has written them.
+    fn append_waiting(&mut self, held: &mut HeldLog) -> io::Result<()> {
+        self.waits_since.set(None);
+        Ledger::append_missing(held, std::mem::take(&mut self.unentered))
+    }
+
+    /// Writes the lines that wait, if no other process uses the ledger any more.
+    fn enter_waiting(&mut self) -> Result<(), JobError> {
+        let Some(ledger) = self.search.ledger.as_ref().filter(|_| !self.unentered.is_empty()) else {
+            return Ok(());
+        };
+        let _signals = self.search.stop.hold_off();
+        let entered = ledger.hold_at_once(Duration::ZERO).and_then(|held| match held {
+            Some(mut held) => self.append_waiting(&mut held),
+            None => {
+                self.tell_waiting(ledger);
+                Ok(())
+            }
+        });
+        entered.map_err(|error| JobError::Unentered(error, ledger.path().to_owned()))
+    }
+
+    /// Writes the lines that wait, when the search is over. Waits for another process that uses the ledger
+    /// until the job must end, but not after a failure. Returns whether the ledger has all lines.
+    pub(super) fn enter_last(&mut self, has_failed: bool) -> Result<bool, JobError> {
+        let Some(ledger) = self.search.ledger.as_ref().filter(|_| !self.unentered.is_empty()) else {
+            return Ok(true);
+        };
+        let must_end = || {
+            self.tell_waiting(ledger);
+            has_failed || self.search.stop.requested().is_some()
+        };
+        let held = ledger.hold(&Waiting { tell: &|_| (), must_end: &must_end });
+        match held.and_then(|mut held| self.append_waiting(&mut held)) {
+            Ok(()) => Ok(true),
+            // The next search makes up for it.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let error = JobError::Unentered(error, ledger.path().to_owned());
-                self.teller.notice(Notice::warning(error.to_string()));
+                self.teller.failure(error.to_string());
                 self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
+                Ok(false)
             }
-            Err(error) => self.fail(JobError::Unentered(error, ledger.path().to_owned())),
+            Err(error) => Err(JobError::Unentered(error, ledger.path().to_owned())),
         }
-        false
+    }
+
+    /// Has it told once that another process uses the ledger, if it does so for long.
+    fn tell_waiting(&self, ledger: &Ledger) {
+        let now = Instant::now();
+        let since = self.waits_since.get().unwrap_or(now);
+        self.waits_since.set(Some(since));
+        let is_quiet = self.search.output.quiet;
+        if self.has_said.get() || now - since < SAID_AFTER[usize::from(is_quiet)] {
+            return;
+        }
+        self.has_said.set(true);
+        let (holder, path) = (ledger.holder(), escaped_path(ledger.path()));
+        let text = format!("waiting for {holder}, which is using '{path}'; keys are stored meanwhile");
+        if is_quiet {
+            self.teller.failure(text);
+        } else {
+            self.teller.notice(Notice::info(text));
+        }
     }
 
     /// Queues the commands of the parcels that are kept, but not of those whose line the ledger lacks.
@@ -518,6 +599,7 @@ impl Observer for Delivery<'_> {
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
         self.teller.progress(progress);
+        self.enter_waiting()?;
         self.add_written_commands();
         if let Some(commands) = &mut self.commands {
             commands.report(self.teller);

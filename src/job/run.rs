@@ -87,7 +87,10 @@ impl PreparedSearch {
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
         let mut delivery = Delivery::new(self, teller, meter, commands);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
+        let entered = delivery.enter_last(searched.is_err());
         *stopped = self.stop.acknowledge();
+        let lacks_lines = matches!(entered, Ok(false));
+        let searched = searched.and_then(|summary| entered.map(|_| summary));
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
             teller.hurry();
         }
@@ -98,6 +101,7 @@ impl PreparedSearch {
             teller.tell(Event::Summary(summary));
             match end {
                 End::Signal(_) => Ok(end),
+                end if lacks_lines => Ok(stopped.unwrap_or(end)),
                 end => added.map(|()| end),
             }
         });

@@ -110,8 +110,8 @@ impl Ledger {
         self.log.try_room(len)
     }
 
-    /// Opens and locks the ledger. Returns `None` if another process uses it for longer than a
-    /// moment.
+    /// Opens and locks the ledger. Returns `None` if another process uses it for longer than
+    /// `patience`.
     ///
     /// The lock lasts from before a key's files get their names until its line is appended. Without
     /// it, another process can find the files without their line, and add the line itself.
@@ -119,8 +119,8 @@ impl Ledger {
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn hold_at_once(&self) -> io::Result<Option<HeldLog>> {
-        self.log.hold(MOMENT)
+    pub fn hold_at_once(&self, patience: Duration) -> io::Result<Option<HeldLog>> {
+        self.log.hold(patience)
     }
 
     /// Opens and locks the ledger, however long another process uses it.
@@ -135,18 +135,22 @@ impl Ledger {
             if let Some(held) = self.log.hold(POLL)? {
                 return Ok(held);
             }
-            let holder =
-                || self.log.holder().map_or("another process".to_owned(), |id| format!("process {id}"));
             if (waiting.must_end)() {
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("{} is using it", holder())));
+                let text = format!("{} is using it", self.holder());
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, text));
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
                 let path = escaped_path(self.path());
-                let text =
-                    format!("waiting for {}, which is using '{path}'; Ctrl-C ends the waiting", holder());
+                let holder = self.holder();
+                let text = format!("waiting for {holder}, which is using '{path}'; Ctrl-C ends the waiting");
                 (waiting.tell)(Notice::info(text));
             }
         }
+    }
+
+    /// Returns the process that uses the ledger, for messages.
+    pub fn holder(&self) -> String {
+        self.log.holder().map_or("another process".to_owned(), |id| format!("process {id}"))
     }
 
     /// Appends the entries that the ledger does not have, and syncs it.
@@ -461,7 +465,7 @@ mod tests {
             Entry::read(line.as_bytes()).unwrap()
         };
         let ledger = Ledger::new(directory.path());
-        let mut held = ledger.hold_at_once().unwrap().unwrap();
+        let mut held = ledger.hold_at_once(MOMENT).unwrap().unwrap();
         Ledger::append(&mut held, &[entry("a", "x")]).unwrap();
         let entries = vec![entry("a", "x"), entry("a", "y"), entry("b", "x")];
         Ledger::append_missing(&mut held, entries.clone()).unwrap();

@@ -46,8 +46,8 @@ impl AppendLog {
     }
 
     /// Opens and locks the file. Returns `None` if another process has locked it for longer than
-    /// `patience`. Creates the file if it does not exist, with mode 0644 less the bits of the umask.
-    /// The name of a new file is durable when its directory is synced.
+    /// `patience`. Creates the file if it does not exist, with mode 0600, because whoever can
+    /// open it can lock it. The name of a new file is durable when its directory is synced.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl AppendLog {
             use std::os::unix::fs::OpenOptionsExt as _;
             // A link or a pipe can take the name at this moment. It is neither followed nor waited
             // for.
-            options.mode(0o644).custom_flags(NOT_FOLLOWED_NOR_WAITED_FOR);
+            options.mode(0o600).custom_flags(NOT_FOLLOWED_NOR_WAITED_FOR);
         }
         let file = options.open(&self.0)?;
         #[cfg(unix)]

@@ -598,3 +598,37 @@ fn slow_calls_let_no_process_overtake_another() {
 fn objects_of(ledger: &str) -> impl Iterator<Item = serde_json::Value> {
     ledger.lines().map(|line| serde_json::from_str(line).unwrap())
 }
+
+/// Somebody who can read an old ledger can lock it. That costs no key, and is said once.
+#[test]
+fn keys_are_stored_while_somebody_holds_the_ledger() {
+    for quiet in [false, true] {
+        let place = Place::new();
+        succeed(&mut place.command(&["-q", "abc"]));
+        let ledger = fs::File::open(place.keys().join(LEDGER)).unwrap();
+        let counts = || {
+            let lines = fs::read_to_string(place.keys().join(LEDGER)).unwrap().lines().count();
+            (names(&place.keys()).iter().filter(|name| name.ends_with(".pub")).count(), lines)
+        };
+        let more: &[&str] = if quiet { &["-q"] } else { &[] };
+        let mut search = place.command(&["-t", "1", "-n", ENDLESS, "abc"]);
+        let said = place.outer.path().join("said");
+        let stderr = fs::File::create(&said).unwrap();
+        let child = start(search.args(more).stdout(Stdio::null()).stderr(stderr));
+        wait_until("keys are made", || counts().1 > 2);
+        ledger.lock().unwrap();
+        let (_, lines) = counts();
+        // Far more than were in hand when the lock came, and no further line.
+        wait_until("the search goes on", || counts().0 > lines + 600);
+        assert_eq!(counts().1, lines);
+        std::thread::sleep(std::time::Duration::from_secs(if quiet { 3 } else { 0 }));
+        ledger.unlock().unwrap();
+        wait_until("the lines follow", || counts().1 > lines + 600);
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        assert_eq!(child.end().status, Some(143));
+        let said = fs::read_to_string(said).unwrap();
+        let waiting = format!("waiting for process {}, which is using", std::process::id());
+        assert_eq!(said.matches(&waiting).count(), 1);
+        assert_eq!(counts().0, counts().1);
+    }
+}
