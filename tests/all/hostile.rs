@@ -296,8 +296,8 @@ fn a_path_cannot_control_a_terminal() {
     check_printable(&ran);
     check_printable(&succeed(&mut arguments(&["abc", "-d", name])));
     // The path that is printed leads a shell to the same file.
-    let shown =
-        ran.stderr.lines().find_map(|line| line.trim().strip_prefix("or an agent    ssh-add ")).unwrap();
+    let line = ran.stderr.lines().find_map(|line| line.strip_prefix("private key in ")).unwrap();
+    let (shown, _) = line.split_once(", public key in ").unwrap();
     let cat = command("bash")
         .args(["-c", &format!("cat {shown}")])
         .env("LC_ALL", "C.UTF-8")
