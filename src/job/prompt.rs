@@ -36,9 +36,10 @@ mod unix {
     use std::time::Duration;
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
     use super::{Interrupted, Terminal, Zeroizing, io};
+    use crate::sys::signals::StopSignals;
 
     /// The time between two questions to the caller whether to stop.
     const TICK: Duration = Duration::from_millis(50);
@@ -46,10 +47,6 @@ mod unix {
     /// The size of the buffer in bytes. It is more than a line of a terminal can have: 4095 bytes
     /// and the line ending on Linux, fewer elsewhere.
     const LONGEST_LINE: usize = 8192;
-
-    /// The value that disables a special character (`_POSIX_VDISABLE` of Linux; harmless
-    /// elsewhere).
-    const DISABLED: u8 = 0;
 
     impl Terminal {
         /// Opens the controlling terminal.
@@ -62,7 +59,8 @@ mod unix {
         }
 
         /// Shows `prompt` and reads a line, without its line ending. Calls `is_stopped` after each
-        /// [`TICK`] at the latest.
+        /// [`TICK`] at the latest. If a signal stops the process, such as Ctrl-Z, its terminal is as it was
+        /// before, and the prompt is shown again when the process continues.
         ///
         /// # Errors
         ///
@@ -72,15 +70,42 @@ mod unix {
             prompt: &str,
             mut is_stopped: impl FnMut() -> bool,
         ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
-            let _hidden = Hidden::new(&self.file)?;
-            (&self.file).write_all(prompt.as_bytes())?;
-            let line = read_line(&self.file, &mut is_stopped);
-            // Without Enter, the terminal has not ended the line of the prompt. A terminal that is
-            // stopped takes nothing, and one that has hung up does not matter.
-            if line.is_err() && is_ready(&self.file, PollFlags::OUT).unwrap_or(false) {
-                let _ = (&self.file).write_all(b"\n");
+            loop {
+                // In the background this stops the process until it is in the foreground.
+                let hidden = Hidden::new(&self.file)?;
+                let signals = StopSignals::take();
+                match self.answer(prompt, &mut is_stopped, &signals) {
+                    Ok(Some(line)) => return Ok(line),
+                    Ok(None) => signals.stop(|| drop(hidden)),
+                    Err(error) => {
+                        // Without Enter, the terminal has not ended the line of the prompt. A terminal
+                        // that is stopped takes nothing, and one that has hung up does not matter.
+                        if is_ready(&self.file, PollFlags::OUT).unwrap_or(false) {
+                            let _ = (&self.file).write_all(b"\n");
+                        }
+                        return Err(error);
+                    }
+                }
             }
-            line
+        }
+
+        /// Shows `prompt` and reads a line. Returns `None` if the process must stop first, or was stopped.
+        fn answer(
+            &self,
+            prompt: &str,
+            is_stopped: &mut impl FnMut() -> bool,
+            signals: &StopSignals,
+        ) -> Result<Option<Zeroizing<Vec<u8>>>, Interrupted> {
+            while !is_ready(&self.file, PollFlags::OUT)? {
+                if is_stopped() {
+                    return Err(Interrupted::Stopped);
+                }
+                if signals.has_come() {
+                    return Ok(None);
+                }
+            }
+            (&self.file).write_all(prompt.as_bytes())?;
+            read_line(&self.file, is_stopped, signals)
         }
 
         /// Shows a line.
@@ -93,17 +118,21 @@ mod unix {
         }
     }
 
-    /// Reads a line, without its line ending.
+    /// Reads a line, without its line ending. Returns `None` if the process must stop first, or was stopped.
     fn read_line(
         mut file: &File,
         is_stopped: &mut impl FnMut() -> bool,
-    ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
+        signals: &StopSignals,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, Interrupted> {
         // The buffer is never reallocated, so no copy remains.
         let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
         let mut len = 0;
         while len < line.len() {
             if is_stopped() {
                 return Err(Interrupted::Stopped);
+            }
+            if signals.has_come() {
+                return Ok(None);
             }
             if !is_ready(file, PollFlags::IN)? {
                 continue;
@@ -116,10 +145,10 @@ mod unix {
             }
             if line[len - 1] == b'\n' {
                 line.truncate(len - 1);
-                return Ok(line);
+                return Ok(Some(line));
             }
         }
-        Ok(line)
+        Ok(Some(line))
     }
 
     /// Waits for input, or for room for output, at most one tick. Returns whether there is some.
@@ -146,10 +175,6 @@ mod unix {
             let mut modes = before.clone();
             modes.local_modes.remove(LocalModes::ECHO);
             modes.local_modes.insert(LocalModes::ICANON | LocalModes::ISIG | LocalModes::ECHONL);
-            // After these keys the next program would find the terminal in this mode.
-            for key in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
-                modes.special_codes[key] = DISABLED;
-            }
             let hidden = Self { terminal, before };
             // The terminal has shown what was typed before, so this discards it.
             tcsetattr(terminal, OptionalActions::Flush, &modes)?;

@@ -58,7 +58,7 @@ impl fmt::Display for PassphraseError {
             Self::Empty => f.write_str("the passphrase is empty"),
             Self::Long => write!(f, "the passphrase is longer than {} bytes", Passphrase::LONGEST),
             Self::Control => {
-                f.write_str("the passphrase has a control character, such as a carriage return or Ctrl-Z")
+                f.write_str("the passphrase has a control character, such as a carriage return or Ctrl-A")
             }
         }
     }

@@ -9,11 +9,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use libc::{
-    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
-    SIGXFSZ,
+    SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
+    SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
@@ -63,10 +63,70 @@ pub(crate) fn exit(status: u8) -> ! {
     low_level::exit(status.into())
 }
 
+/// The signal that [`StopSignals`] has taken, or 0.
+static STOPPED: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn note(number: i32) {
+    STOPPED.store(number, Relaxed);
+}
+
+/// Takes the signals that stop this process or continue it, until this value is dropped. Those that were
+/// ignored stay ignored.
+pub(crate) struct StopSignals(Vec<(i32, libc::sigaction)>);
+
+impl StopSignals {
+    pub(crate) fn take() -> Self {
+        STOPPED.store(0, Relaxed);
+        let mut before = Vec::new();
+        for number in [SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT].into_iter().filter(|number| !is_ignored(*number)) {
+            let mut taken = action();
+            taken.sa_sigaction = note as extern "C" fn(i32) as usize;
+            taken.sa_flags = libc::SA_RESTART;
+            let mut old = action();
+            // SAFETY: the handler only stores a number, and both places are ours.
+            if unsafe { libc::sigaction(number, &raw const taken, &raw mut old) } == 0 {
+                before.push((number, old));
+            }
+        }
+        Self(before)
+    }
+
+    /// Whether one of the signals has come.
+    pub(crate) fn has_come(&self) -> bool {
+        STOPPED.load(Relaxed) != 0
+    }
+
+    /// Lets the signals have their effect again, calls `before`, and then stops this process, if one of them
+    /// should have done that. Returns when the process is continued.
+    pub(crate) fn stop(self, before: impl FnOnce()) {
+        drop(self);
+        before();
+        let number = STOPPED.swap(0, Relaxed);
+        if number != 0 && number != SIGCONT {
+            // SAFETY: the call takes a number.
+            unsafe { libc::raise(number) };
+        }
+    }
+}
+
+impl Drop for StopSignals {
+    fn drop(&mut self) {
+        for (number, old) in &self.0 {
+            // SAFETY: this is the action that the system has returned for the signal.
+            unsafe { libc::sigaction(*number, old, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// Returns an action without a handler.
+fn action() -> libc::sigaction {
+    // SAFETY: all zeros are a valid value of this structure of numbers and pointers: the default action.
+    unsafe { std::mem::zeroed() }
+}
+
 /// Whether the process ignores a signal.
 fn is_ignored(number: i32) -> bool {
-    // SAFETY: all zeros are a valid value of this structure of numbers and pointers.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    let mut action = action();
     // SAFETY: without a new action the call only writes the present one to the place, which is ours.
     let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut action) };
     asked == 0 && action.sa_sigaction == libc::SIG_IGN

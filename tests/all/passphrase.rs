@@ -457,7 +457,7 @@ fn an_unusable_or_mistyped_passphrase_is_asked_for_again() {
     let directory = TempDir::new().unwrap();
     for (name, typed, why) in [
         ("id_x", "\n", "is empty"),
-        ("id_y", "one\x1a\n", "has a control character, such as a carriage return or Ctrl-Z"),
+        ("id_y", "one\x01\n", "has a control character, such as a carriage return or Ctrl-A"),
     ] {
         let line = format!("exec \"$P\" --passphrase --rounds 1 -o {name} ab");
         let mut typist = Typist::start(&script, directory.path(), &line);
@@ -499,6 +499,9 @@ fn the_terminal_is_restored_after_the_prompt() {
     let directory = TempDir::new().unwrap();
     for (leave, before, status) in [
         ("\x03", "trap : INT; ", 130),
+        ("\x1c", "trap : QUIT; ", 131),
+        ("", "timeout --foreground --preserve-status -s ALRM 1 ", 142),
+        ("", "timeout --foreground --preserve-status -s USR1 1 ", 138),
         ("\x04", "", 2),
         ("", "timeout --foreground --preserve-status 1 ", 143),
     ] {
@@ -523,6 +526,33 @@ fn the_terminal_is_restored_after_the_prompt() {
             assert!(modes(after).contains(" echo "), "{shown:?}");
             assert_eq!(names(directory.path()), [""; 0]);
         }
+    }
+}
+
+/// As ssh does it: the terminal shows again what is typed, and the prompt comes back.
+#[test]
+fn a_stop_at_the_prompt_restores_the_terminal_and_asks_again() {
+    let Some(script) = require::tool("script") else { return };
+    let Some(bash) = require::tool("bash") else { return };
+    let directory = TempDir::new().unwrap();
+    // Ctrl-Z, and a signal by another process.
+    for (stop, other) in [("\x1a", ""), ("", "(sleep 1; pkill -TSTP -P $$ -x vanity-ed25519) & ")] {
+        let line = format!(
+            "set -m; {other}\"$P\" -q --passphrase --timeout 60s -o id_x ab; echo stopped; stty -a; fg; \
+             echo status $?"
+        );
+        let line = format!("exec {} -c '{line}'", bash.display());
+        let mut typist = Typist::start(&script, directory.path(), &line);
+        typist.answer(PROMPT, stop);
+        typist.answer("stopped", "");
+        typist.answer(PROMPT, format!("{SECRET}\n"));
+        typist.answer(AGAIN, format!("{SECRET}\n"));
+        let (_, shown) = typist.end();
+        let modes = &shown[shown.find("speed").unwrap()..];
+        assert!(modes.contains(" echo ") && modes.contains("status 0"), "{shown:?}");
+        assert!(!shown.contains(SECRET), "{shown:?}");
+        fs::remove_file(directory.path().join("id_x")).unwrap();
+        fs::remove_file(directory.path().join("id_x.pub")).unwrap();
     }
 }
 
