@@ -300,3 +300,19 @@ fn add_suggestions(
         estimate["suggestions"] = suggestions.objects();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::MatchOptions;
+
+    #[test]
+    fn a_time_below_a_millisecond_is_told_as_such() {
+        let pattern = Pattern::new("ann", MatchOptions::default()).unwrap();
+        let times_at =
+            |keys_per_second| times(pattern.odds(), Rate { keys_per_second, is_settled: true, tuning: None });
+        assert_eq!(times_at(6e6), "50% in under 1 ms, 95% in under 1 ms");
+        assert_eq!(times_at(1e6), "50% in under 1 ms, 95% within 2 ms");
+        assert_eq!(times_at(1e3), "50% within 541 ms, 95% within 2.3 s");
+    }
+}

@@ -240,14 +240,12 @@ fn a_search_that_takes_long_suggests_what_is_faster() {
 /// A search of less than a second is no reason to choose another word. Scripts get the suggestions.
 #[test]
 fn a_word_that_is_found_at_once_gets_no_suggestions() {
-    for (word, is_slow) in [("a", false), ("abc", false), ("vanity9", true)] {
+    for (word, is_slow) in [("a", false), ("ab", false), ("vanity9", true)] {
         let shown = printed(&["--leet", word]);
         assert_eq!(shown.contains("Similar and faster:"), is_slow, "{shown}");
         assert_eq!(shown.lines().count() > 1, is_slow, "{shown}");
     }
     assert!(!suggestions(&estimate(&["--leet", "abcd"])).is_empty());
-    let shown = printed(&["a"]);
-    assert!(shown.contains("; 50% in under 1 ms, 95% in under 1 ms at "), "{shown}");
 }
 
 /// Returns what a terminal of this width shows of an estimate.
