@@ -12,7 +12,7 @@ const HARMLESS: &[u8] = b"+/._@-";
 #[must_use]
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmless = |character: char| {
-        character.is_ascii_alphanumeric() || HARMLESS.iter().any(|&one| character == one.into())
+        character.is_ascii_alphanumeric() || HARMLESS.iter().any(|&one| character == char::from(one))
     };
     if text.chars().all(is_harmless) {
         return text.into();
