@@ -234,7 +234,8 @@ fn what_is_missing_is_named_and_encryption_is_shown() {
     // The times are those of the keys that are missing when the rate is known.
     assert!(!shown.contains("any of 5: 50%"), "{shown}");
     // The steps are for all keys.
-    assert!(end.contains("next steps, for each NAME of the 3 keys:"), "{end}");
+    let keys = program::privates(&directory.path().join("keys")).len();
+    assert!(end.contains(&format!("next steps, for each NAME of the {keys} keys:")), "{end}");
     assert!(end.contains("ssh-copy-id -f -i keys/NAME.pub USER@HOST"), "{end}");
     let (_, shown) = run(
         &format!("{search} -d more ab cd abcdefghi bcdefghij cdefghija defghijab efghijabc"),
