@@ -285,6 +285,7 @@ more 33 'keys are stored, and signals and timeouts end the program, whatever str
 more 34 'file systems without modes, umasks, unreadable directories and small disks: no exposed key, a whole key or none' all tests files a_file_system a_directory_that_can modes
 more 34 'a small disk takes a whole key or none' '4 to 64 KiB' tests batch a_small_disk
 more 35 'a key that its destination or the agent does not take is kept elsewhere and named' all tests blocked a_key_whose a_key_that_no
+more 45 'the same with stdout: a full disk, a reader that is gone or never reads, a closed terminal' all tests blocked a_key_that_stdout a_reader_that_is keys_that_nobody a_closed
 more 35 'the same with the agent' all tests agent a_key_that_the_agent an_agent_that a_find_that_a_silent
 more 36 'slow calls and locks of other processes: nothing overtakes, nothing is written twice' all tests existing a_ledger_that_another slow_calls
 more 37 'signals that were ignored or blocked, a process that is stopped: statuses and time limits stay true' all tests signals signals_that time_in

@@ -232,6 +232,45 @@ fn without(script: &Path, outer: &Path, gone: &[&str], around: &str, end: &str) 
     }
 }
 
+/// The runtime directory is in memory.
+#[test]
+fn a_key_that_no_disk_takes_is_kept_in_memory() {
+    let Some(script) = require::tool("script") else { return };
+    let outer = TempDir::new().unwrap();
+    let runtime = outer.path().join("run");
+    fs::create_dir(&runtime).unwrap();
+    let around = format!("XDG_RUNTIME_DIR='{}'", runtime.display());
+    let (status, shown) = without(&script, outer.path(), &["work/keys", "work", "home"], &around, "");
+    assert_eq!(status, Some(1), "{shown}");
+    let files = private_files(&runtime);
+    assert_eq!(files.len(), 1, "{shown}");
+    check_pair(&runtime.join(&files[0]));
+    assert!(
+        shown.contains(&format!("/run/{} instead, in memory: copy it before a restart\n", files[0])),
+        "{shown}"
+    );
+}
+
+/// A terminal that is closed is no reader that left, if SIGHUP is ignored. A search for files goes on, and a
+/// key that would be shown goes to a file.
+#[test]
+fn a_closed_terminal_costs_no_key() {
+    let Some(script) = require::tool("script") else { return };
+    for (args, place, keys) in [("-n 200 abc -d keys", "keys", 200), ("abcde", ".", 1)] {
+        let directory = TempDir::new().unwrap();
+        let line = format!("trap '' HUP; $P -t 1 {args}; echo $? > status");
+        let mut typist = Typist::start(&script, directory.path(), &line);
+        typist.answer("1 in ", "");
+        drop(typist);
+        let status = || fs::read_to_string(directory.path().join("status")).unwrap_or_default();
+        wait_until("the search has ended", || status().ends_with('\n'));
+        let place = directory.path().join(place);
+        let files = private_files(&place);
+        assert_eq!((status().as_str(), files.len()), ("1\n", keys));
+        files.iter().for_each(|file| drop(check_pair(&place.join(file))));
+    }
+}
+
 #[test]
 fn a_key_whose_directory_is_gone_is_kept_elsewhere() {
     let Some(script) = require::tool("script") else { return };
