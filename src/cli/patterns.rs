@@ -16,7 +16,8 @@ use super::meant::{self, meant};
 use super::values::{quoted, quoted_os};
 use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
-use crate::sys::draw_hash_keys;
+use crate::search::{check_memory, memory_for};
+use crate::sys::{draw_hash_keys, room};
 use crate::wire::{self, Target};
 
 /// The most bad patterns that are shown. The others are only counted.
@@ -31,6 +32,9 @@ const LARGEST_FILE: u64 = 64 << 20;
 
 /// The most memory that all regular expressions together can need, in bytes.
 const MOST_MEMORY: usize = 256 << 20;
+
+/// The bytes that further patterns need before the memory is checked again.
+const CHECKED_EACH: u64 = 1 << 20;
 
 /// The size in bytes from which several threads compile a file: it takes longer than their start.
 const LONG_FILE: usize = 64 << 10;
@@ -80,6 +84,9 @@ struct List {
     files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,
+    /// The memory that a search for the patterns needs, and what it was when it was checked, in bytes.
+    memory: u64,
+    checked: u64,
     /// Diagnostics about the first bad patterns.
     diagnostics: Vec<Diagnostic>,
     /// The number of bad patterns.
@@ -162,12 +169,26 @@ impl List {
                         Diagnostic::new(problem).hint("use fewer expressions, or smaller repetitions")
                     );
                 }
+                self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}: ", line.number))?;
                 let location = Location { file, number: line.number };
                 self.add(location, pattern, |error| line.diagnostic(&name, &error));
             }
         }
         self.files.push(name);
         Ok(())
+    }
+
+    /// Checks, now and then, that limits of memory leave enough for the patterns so far and this one.
+    fn check_memory(&mut self, pattern: Option<&Pattern>, at: impl Fn() -> String) -> Result<(), Diagnostic> {
+        self.memory += pattern.map_or(0, memory_for);
+        if self.memory < self.checked + CHECKED_EACH {
+            return Ok(());
+        }
+        self.checked = self.memory;
+        check_memory(self.memory).map_err(|error| {
+            Diagnostic::new(format!("{}with the patterns up to here {error}", at()))
+                .hint("raise that limit, or search for fewer patterns")
+        })
     }
 
     fn add<E>(
@@ -226,18 +247,21 @@ fn is_stdin(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// Reads a file of at most [`LARGEST_FILE`] bytes.
+/// Reads a file of at most [`LARGEST_FILE`] bytes, or half of the memory that limits leave.
 fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
+    // What limits of memory leave must also hold the patterns.
+    let most = room().map_or(LARGEST_FILE, |room| LARGEST_FILE.min(room.left / 2));
     // The extra byte shows that the file is larger than the limit.
     let read = if is_stdin(file) {
-        std::io::stdin().lock().take(LARGEST_FILE + 1).read_to_end(&mut bytes)
+        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+        std::fs::File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
     };
     match read {
-        Ok(_) if bytes.len() as u64 > LARGEST_FILE => {
-            let problem = format!("{name} is larger than {} MiB", LARGEST_FILE >> 20);
+        Ok(_) if bytes.len() as u64 > most => {
+            let why = if most < LARGEST_FILE { ", for which the limits of memory leave no room" } else { "" };
+            let problem = format!("{name} is larger than {} MiB{why}", most >> 20);
             Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
         }
         Ok(_) => Ok(bytes),

@@ -14,12 +14,13 @@ use super::existing::{self, Existing};
 use super::hopeless;
 use super::passphrase::Source;
 use crate::engine::Engine;
-use crate::key::Protection;
+use crate::escape::escaped;
+use crate::key::{Protection, encryption_memory};
 use crate::ledger::Ledger;
-use crate::notice::Notice;
+use crate::notice::{Notice, counted};
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::{KeyOutput, OutputOptions, SearchPlan};
-use crate::search::{Measure, Quota, Stop, max_threads};
+use crate::plan::{Diagnostic, KeyOutput, OutputOptions, SearchPlan};
+use crate::search::{Measure, Quota, Stop, TooLittleMemory, fitting_threads, max_threads, memory_for};
 use crate::store::{Demands, Destination, longest_name};
 
 /// A search that is ready to begin.
@@ -60,7 +61,8 @@ impl PreparedSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, timeout, however_long, .. } = plan;
-        let threads = usable_threads(plan.threads, &mut notices);
+        let preparing = plan.keys.encryption.as_ref().map(|_| encryption_memory(plan.keys.format));
+        let threads = usable_threads(plan.threads, &patterns, preparing, &mut notices)?;
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
@@ -161,13 +163,36 @@ impl PreparedSearch {
     }
 }
 
-/// Returns the number of threads that a search starts. Adds a notice if it is not `threads`.
-pub(super) fn usable_threads(threads: NonZeroUsize, notices: &mut Vec<Notice>) -> NonZeroUsize {
+/// Returns the number of threads that a search starts. Adds a notice if it is not `threads`. Each thread
+/// takes the bytes `preparing` to encrypt a key.
+///
+/// # Errors
+///
+/// Returns a diagnostic if limits of memory leave too little.
+pub(super) fn usable_threads(
+    threads: NonZeroUsize,
+    patterns: &[Pattern],
+    preparing: Option<u64>,
+    notices: &mut Vec<Notice>,
+) -> Result<NonZeroUsize, Diagnostic> {
     let most = max_threads();
     if threads > most {
         notices.push(Notice::note(format!("using {most} threads: more do not help on this machine")));
     }
-    threads.min(most)
+    let bytes = patterns.iter().map(memory_for).sum();
+    let (fitting, limit) = fitting_threads(threads.min(most), bytes, preparing).map_err(too_little)?;
+    if let Some(limit) = limit {
+        let threads = counted(fitting.get() as u64, "thread");
+        let (left, of) = (limit.left >> 20, escaped(&limit.of));
+        notices.push(Notice::note(format!("using {threads}: only {left} MiB of memory are left ({of})")));
+    }
+    Ok(fitting)
+}
+
+/// Returns the diagnostic about a search that does not fit into memory.
+fn too_little(error: TooLittleMemory) -> Diagnostic {
+    Diagnostic::new(escaped(&error.to_string()))
+        .hint("raise that limit; -t 1 and fewer patterns need the least")
 }
 
 /// Returns the directory of a destination if it does not exist yet.
@@ -200,7 +225,7 @@ mod tests {
         let most = max_threads();
         for (wanted, notices) in [(NonZeroUsize::MIN, 0), (most, 0), (most.saturating_add(1), 1)] {
             let mut said = Vec::new();
-            assert_eq!(usable_threads(wanted, &mut said), wanted.min(most));
+            assert_eq!(usable_threads(wanted, &[], None, &mut said).unwrap(), wanted.min(most));
             assert_eq!(said.len(), notices, "{wanted}");
         }
     }

@@ -35,6 +35,6 @@ pub use format::Format;
 pub use host::HostName;
 pub use protect::{
     ARGON2_MEMORY, ARGON2_PASSES, BCRYPT_ROUNDS, Cipher, PBKDF2_ITERATIONS, Passphrase, PassphraseError,
-    Protection,
+    Protection, encryption_memory,
 };
 pub use seed::{PublicKey, Seed, scalar_bytes};

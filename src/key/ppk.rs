@@ -9,6 +9,7 @@
 //!
 //! Version 2, which older versions of PuTTY write, is not read.
 
+use std::cell::Cell;
 use std::fmt::{self, Write as _};
 use std::str::Lines;
 
@@ -24,7 +25,7 @@ use zeroize::Zeroizing;
 
 use super::protect::{ARGON2_MEMORY, ARGON2_PASSES, MOST_MEMORY, MOST_PASSES};
 use super::seed::{PublicKey, Seed};
-use crate::sys::wipe_vec;
+use crate::sys::{room, wipe_vec};
 use crate::wire;
 
 /// The label of the first line.
@@ -212,6 +213,12 @@ impl KeyFile {
     }
 }
 
+thread_local! {
+    /// The memory of the last derivation, wiped, unless it is larger than usual. Given back to the
+    /// allocator after each key, it would not be used again: a batch needed ten times as much.
+    static MEMORY: Cell<Vec<Block>> = const { Cell::new(Vec::new()) };
+}
+
 /// The parameters of Argon2.
 struct Derivation {
     algorithm: Algorithm,
@@ -251,13 +258,21 @@ impl Derivation {
         }
         let argon2 = Argon2::new(self.algorithm, Version::V0x13, self.params.clone());
         let blocks = self.params.block_count();
-        let mut memory = Vec::new();
+        let mut memory = MEMORY.take();
+        // A group that exceeds its limit is killed, so the allocator's answer is not enough.
+        let missing = blocks.saturating_sub(memory.capacity()) * size_of::<Block>();
+        if room().is_some_and(|room| room.left < missing as u64) {
+            return Err(argon2::Error::OutOfMemory);
+        }
         memory.try_reserve_exact(blocks).map_err(|_| argon2::Error::OutOfMemory)?;
         memory.resize(blocks, Block::new());
         let mut secrets = Secrets(Zeroizing::new([0; Secrets::LEN]));
         let derived =
             argon2.hash_password_into_with_memory(passphrase, &self.salt, &mut *secrets.0, &mut memory);
         wipe_vec(&mut memory);
+        if memory.capacity() <= ARGON2_MEMORY as usize {
+            MEMORY.set(memory);
+        }
         derived.map(|()| secrets)
     }
 }

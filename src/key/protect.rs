@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::format::Format;
+
 /// A secret that opens an encrypted private key: bytes, as typed or read. Clones share the bytes,
 /// which the last one wipes on drop. It has no `Debug`.
 #[derive(Clone)]
@@ -88,6 +90,14 @@ pub const PBKDF2_ITERATIONS: u32 = 600_000;
 
 /// The memory of Argon2id in PuTTY's format, in KiB, as PuTTYgen uses.
 pub const ARGON2_MEMORY: u32 = 8192;
+
+/// Returns the bytes that encrypting a key in this format takes.
+#[must_use]
+pub fn encryption_memory(format: Format) -> u64 {
+    // bcrypt and PBKDF2 need a few KiB. The rest is what the allocator keeps for a thread.
+    let derivation = if format == Format::Ppk { u64::from(ARGON2_MEMORY) << 10 } else { 0 };
+    derivation + (1 << 20)
+}
 
 /// The passes of Argon2id over that memory in PuTTY's format. PuTTYgen makes as many as it can in a
 /// tenth of a second.

@@ -23,6 +23,7 @@
 
 mod find;
 mod measure;
+mod memory;
 mod prepare;
 mod prove;
 mod quota;
@@ -34,6 +35,7 @@ mod stream;
 
 pub use find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
 pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread, Step};
+pub use memory::{TooLittleMemory, check_memory, fitting_threads, memory_for};
 pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
 pub use request::{Goal, MAX_THREADS, Prepare, Search, max_threads};

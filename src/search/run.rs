@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
+use super::memory::{check_memory, have_started, memory_for};
 use super::prepare::{Preparer, WORKER_STACK};
 use super::prove;
 use super::quota::{Quota, Remaining};
@@ -16,7 +17,7 @@ use super::stop::{End, Stop};
 use super::stream::SeedStream;
 use crate::engine::Hit;
 use crate::pattern::{Matcher, PatternId};
-use crate::sys::{RandomnessError, WipeStack};
+use crate::sys::{RandomnessError, WipeStack, draw_hash_keys};
 
 /// The time between two reports of progress, and the longest time until a request to end is noticed.
 const TICK: Duration = Duration::from_millis(100);
@@ -114,6 +115,7 @@ impl Search<'_> {
                 });
             }
             drop(finds);
+            have_started();
             let _guard = EndOnPanic(&shared);
             let outcome = shared.oversee(inbox, stop, observer);
             shared.end(Duration::ZERO);
@@ -514,11 +516,17 @@ impl Shared<'_> {
         }
     }
 
-    /// Replaces the matcher by one without completed patterns.
+    /// Replaces the matcher by one without completed patterns. Where the memory has no room for two, the
+    /// old one stays.
     fn renew_matcher(&self) {
+        // The matcher is made with hash maps.
+        let _ = draw_hash_keys();
         let patterns = self.search.patterns;
-        let wanted = (0..patterns.len()).filter(|id| self.wanted[*id].load(Relaxed));
-        self.matcher.replace(Matcher::with_set(self.search.engine.instruction_set(), patterns, wanted));
+        let wanted = || (0..patterns.len()).filter(|id| self.wanted[*id].load(Relaxed));
+        if check_memory(wanted().map(|id| memory_for(&patterns[id])).sum()).is_ok() {
+            let set = self.search.engine.instruction_set();
+            self.matcher.replace(Matcher::with_set(set, patterns, wanted()));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ mod system;
 pub mod windows;
 
 #[doc(no_inline)]
-pub use ed25519_batch::memory::{WipeStack, wipe_vec};
+pub use ed25519_batch::memory::{WipeStack, room, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use secret_file::SecretFile;
 pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};

@@ -122,26 +122,95 @@ fn a_small_stack_is_enough() {
     check_pair(&directory.path().join("other"));
 }
 
-/// If the memory is not enough, the program may end suddenly, but it has kept every key that it
-/// reported.
-#[test]
-fn little_memory_is_enough_or_loses_nothing() {
-    at_once([8, 16, 24, 40, 64, 100, 200], |mebibytes| {
-        let directory = TempDir::new().unwrap();
-        let limited = format!(
-            "ulimit -c 0 -v $(({mebibytes} * 1024)); \"$0\" --json -t 2 --timeout 300ms -n 20 abcd {NEVER} -d \"$1/keys\""
-        );
-        let ran = run(&mut script(&limited, directory.path()));
+/// A kind of limit on memory: a shell command that sets one, with MiB for its number.
+const MEMORY_LIMITS: [&str; 2] = ["ulimit -v $((MiB * 1024))", "ulimit -d $((MiB * 1024))"];
+
+/// Checks that a search in little memory is refused before it begins, or completes. `arguments` end it
+/// with the status `expected`.
+fn check_memory(limit: &str, mebibytes: usize, arguments: &str, expected: i32) {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("secret"), "correct horse\n").unwrap();
+    let limit = limit.replace("MiB", &mebibytes.to_string());
+    let limited = format!("cd \"$1\"; {limit}; ulimit -c 0; exec \"$0\" --json -d \"$1/keys\" {arguments}");
+    let ran = run(script(&limited, directory.path()).env("RUST_BACKTRACE", "0"));
+    let what = format!("{limit}: {arguments}: {ran:?}");
+    if !arguments.contains("secret") {
         check_found(&ran);
-        // With too little memory for its stack of signal handlers, a thread panics in the standard library.
-        let is_sudden = mebibytes < 64 && ran.stderr.contains("failed to allocate an alternative stack");
-        assert!(is_sudden || !ran.stderr.contains("panicked"), "{mebibytes} MiB: {ran:?}");
-        if mebibytes >= 64 {
-            assert_eq!(ran.status, Some(3), "{mebibytes} MiB: {ran:?}");
-        } else {
-            // The program ends with 1 or 3, the loader with 127. After a signal there is no status.
-            assert!(matches!(ran.status, None | Some(1 | 3 | 127)), "{mebibytes} MiB: {ran:?}");
+    }
+    match ran.status {
+        Some(2) => {
+            assert!(mebibytes < 64 && ran.stderr.contains(" the search needs "), "{what}");
+            assert!(!directory.path().join("keys").exists(), "{what}");
         }
+        // The loader, or the kernel before it, has no room for the program.
+        None | Some(127) => assert!(limit.contains("-v") && mebibytes < 16, "{what}"),
+        status => assert_eq!(status, Some(expected), "{what}"),
+    }
+}
+
+#[test]
+fn too_little_memory_is_refused_before_the_search() {
+    let cases = [
+        (&[4, 12, 16, 20, 24, 64, 200][..], "-t 2 --timeout 300ms -n 20 abcd abcdefghijabcdefghij", 3),
+        (&[24, 32, 40], "-t 1 -n 2 ab --format ppk --passphrase-file secret", 0),
+        (&[16, 24], "-t 64 -n 2 ab --rounds 1 --passphrase-file secret", 0),
+    ];
+    let limits = MEMORY_LIMITS.into_iter().flat_map(|limit| {
+        cases.into_iter().flat_map(move |(sizes, arguments, status)| {
+            sizes.iter().map(move |mebibytes| (limit, *mebibytes, arguments, status))
+        })
+    });
+    at_once(limits, |(limit, mebibytes, arguments, status)| {
+        check_memory(limit, mebibytes, arguments, status)
+    });
+}
+
+#[test]
+fn a_list_that_does_not_fit_into_memory_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let words: String = (0..150_000).map(|number| format!("{number:06}\n")).collect();
+    fs::write(directory.path().join("words"), words).unwrap();
+    let expression = |number: usize| format!("regex:a{number:03}.{{2,5}}x[0-9]{{2}}\n");
+    fs::write(directory.path().join("expressions"), (0..1000).map(expression).collect::<String>()).unwrap();
+    at_once(["words", "expressions"], |list| {
+        let limited = format!("cd \"$1\"; ulimit -d 30000; exec \"$0\" -f {list} -d keys");
+        let ran = run(&mut script(&limited, directory.path()));
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with(&format!("error: {list}:")), "{ran:?}");
+        assert!(ran.stderr.contains(": with the patterns up to here the search needs "), "{ran:?}");
+        assert!(ran.stderr.contains("(RLIMIT_DATA, ulimit -d)"), "{ran:?}");
+    });
+}
+
+/// Returns the script that makes a control group below this hierarchy's directory with a limit, and
+/// joins it.
+fn joined(directory: &str, limit: &str, mebibytes: usize) -> String {
+    format!(
+        "set -e; group={directory}/vanity-ed25519-$$; mkdir $group; trap 'rmdir $group' EXIT
+        echo {mebibytes}M > $group/{limit}
+        (echo 0 > $group/cgroup.procs; exec \"$0\" \"$@\") || status=$?
+        i=0; until rmdir $group; do sleep 0.1; i=$((i + 1)); test $i -lt 50; done 2> /dev/null
+        trap - EXIT; exit ${{status:-0}}"
+    )
+}
+
+#[test]
+fn the_memory_limit_of_a_control_group_is_kept() {
+    let hierarchies = [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")];
+    let in_group = |(directory, limit): (&str, &str), mebibytes, arguments: &[&str]| {
+        let script = joined(directory, limit, mebibytes);
+        run(command("sh").args(["-c", &script, executable()]).args(arguments))
+    };
+    let is_there = |kind: &(&str, &str)| in_group(*kind, 500, &["--version"]).status == Some(0);
+    let Some(kind) = hierarchies.into_iter().find(is_there) else {
+        require::missing("a control group that limits memory");
+        return;
+    };
+    at_once([8, 24, 64, 128], |mebibytes| {
+        let ran = in_group(kind, mebibytes, &["-q", "-t", "2", "--timeout", "2s", NEVER]);
+        let expected = if mebibytes == 8 { 2 } else { 3 };
+        assert_eq!(ran.status, Some(expected), "{mebibytes} MiB: {ran:?}");
+        assert_eq!(ran.stderr.contains(kind.1), expected == 2, "{ran:?}");
     });
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::{program, require, terminal};
 use program::{
-    NEVER, at_once, check_pair, command, executable, names, objects, of_type, run, strace, succeed, unshare,
+    ENDLESS, at_once, check_pair, command, executable, names, objects, of_type, run, strace, succeed, unshare,
 };
 use tempfile::TempDir;
 use terminal::Typist;
@@ -412,24 +412,11 @@ fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
     let keys = directory.path().join("keys");
     let ran = run(command(&strace)
         .args(["-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=1"])
-        .args([
-            "-o",
-            "/dev/null",
-            executable(),
-            "--json",
-            "-t",
-            "1",
-            "--however-long",
-            "-n",
-            "3",
-            "abc",
-            NEVER,
-            "-d",
-        ])
+        .args(["-o", "/dev/null", executable(), "--json", "-t", "1", "-n", ENDLESS, "abcd", "-d"])
         .arg(&keys));
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert_eq!(of_type(&objects(&ran.stdout), "found").len(), 3, "{ran:?}");
-    assert_eq!(program::private_paths(&keys).len(), 3);
+    let found = of_type(&objects(&ran.stdout), "found").len();
+    assert_eq!((found > 0, found), (true, program::private_paths(&keys).len()), "{ran:?}");
     let message = "error: the operating system's random generator failed: Input/output error";
     assert!(ran.stderr.contains(message) && !ran.stderr.contains("panicked"), "{ran:?}");
 }

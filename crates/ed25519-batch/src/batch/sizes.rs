@@ -2,7 +2,7 @@
 
 use crate::Sizing;
 use crate::curve::Table;
-use crate::memory::{caches, memory_limit};
+use crate::memory::{caches, spare_room};
 use crate::simd::CacheLine;
 
 /// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 288
@@ -19,9 +19,9 @@ const MOST_MEMORY: usize = 128 << 20;
 /// 16 windows are compared, and those of 14 and 15 windows would take more.
 const MOST_TOGETHER: usize = 141 << 20;
 
-/// If the memory of the process is limited, a table takes at most this part of the limit: one
-/// eighth. Threads, buffers and the table that it is compared with need the rest.
-const SHARE_OF_LIMIT: usize = 8;
+/// If the memory of the process is limited, a table takes at most this part of what is spare: a half.
+/// The table that it is compared with takes the other.
+const SHARE_OF_ROOM: u64 = 2;
 
 /// The cost of making an entry of a table, in additions. The arithmetic costs 1.5. The rest is the
 /// system's: it clears each page at the first access, which took up to 0.45 s for 117 MB on a
@@ -79,7 +79,7 @@ impl Sizes {
         let (most_memory, most_together) = match sizing.table_memory {
             Some(most) => (most, most.saturating_mul(2)),
             None => {
-                let allowed = memory_limit().map_or(usize::MAX, |bytes| bytes as usize / SHARE_OF_LIMIT);
+                let allowed = spare_room().map_or(usize::MAX, |left| (left / SHARE_OF_ROOM) as usize);
                 (MOST_MEMORY.min(allowed), MOST_TOGETHER.min(allowed.saturating_mul(2)))
             }
         };

@@ -12,6 +12,7 @@ use super::choice::Choice;
 use super::duel::Timing;
 use super::sizes::Sizes;
 use crate::curve::{Field, Multiples, Table, TableBuilder};
+use crate::memory::{Zeros, spare_room};
 
 /// What workers use from one turn to the next.
 #[derive(Clone)]
@@ -237,7 +238,7 @@ impl State {
     }
 
     /// Returns the builder of a table. `None` if another worker has it. Drops other tables until
-    /// there is memory for it.
+    /// there is memory for it, and refuses if a limit leaves too little even so.
     fn take_builder(&mut self, wanted: usize) -> Result<Option<TableBuilder>, NoMemory> {
         if self.starting > 0 {
             return Ok(None);
@@ -255,6 +256,9 @@ impl State {
             if bytes > sizes.most_together && self.tables[at].take().is_some() {
                 bytes -= sizes.each[at].bytes;
             }
+        }
+        if spare_room().is_some_and(|left| left < Zeros::most_memory(sizes.each[wanted].bytes)) {
+            return Err(NoMemory);
         }
         let builder = TableBuilder::try_new(sizes.each[wanted].windows).ok_or(NoMemory)?;
         self.building = Some((wanted, None));

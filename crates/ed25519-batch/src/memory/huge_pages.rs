@@ -34,6 +34,14 @@ fn map(bytes: usize) -> Option<(MmapMut, usize)> {
     Some((map, first))
 }
 
+impl Zeros<u8> {
+    /// Returns the most memory that a slice of `bytes` bytes takes, counted in whole pages and with
+    /// what lies outside of them.
+    pub(crate) fn most_memory(bytes: usize) -> u64 {
+        bytes.next_multiple_of(HUGE) as u64 + HUGE as u64
+    }
+}
+
 impl<T: AnyBitPattern + NoUninit> Zeros<T> {
     /// Allocates `len` zeros.
     #[must_use]

@@ -1,4 +1,4 @@
-//! What the machine has: the sizes of its caches, the limit of memory, and the time of a thread.
+//! What the machine has: the sizes of its caches, and the time of a thread.
 
 use std::fs;
 use std::path::Path;
@@ -26,18 +26,6 @@ fn size(directory: &Path) -> Option<usize> {
 /// Parses a size as the system writes it, in kibibytes, such as `32K`.
 fn bytes(size: &str) -> Option<usize> {
     size.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1024)
-}
-
-/// Returns the limit of the process's memory (`RLIMIT_AS`), in bytes, or `None` if there is no
-/// limit.
-pub(crate) fn memory_limit() -> Option<u64> {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, getrlimit};
-        getrlimit(Resource::As).current
-    }
-    #[cfg(not(unix))]
-    None
 }
 
 /// Returns how long the processor has worked for this thread. Time in which other programs had the
@@ -71,28 +59,6 @@ mod tests {
         assert_eq!(bytes("K"), None);
         assert!(caches().is_sorted());
         assert!(caches().iter().all(|&bytes| bytes >= 1 << 12));
-    }
-
-    /// The test runs itself with a limit above the address space that AddressSanitizer reserves.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn the_limit_of_memory_is_the_process_s_own() {
-        const INNER: &str = "MEMORY_IS_LIMITED";
-        if std::env::var_os(INNER).is_some() {
-            assert_eq!(memory_limit(), Some(100_000_000_000 << 10));
-            return;
-        }
-        let script = "ulimit -v 100000000000; exec \"$0\" --exact \"$1\"";
-        let test = "memory::machine::tests::the_limit_of_memory_is_the_process_s_own";
-        let inner = std::process::Command::new("sh")
-            .args(["-c", script])
-            .arg(std::env::current_exe().unwrap())
-            .arg(test)
-            .env(INNER, "")
-            .output()
-            .unwrap();
-        assert!(inner.status.success(), "{inner:?}");
-        assert!(String::from_utf8_lossy(&inner.stdout).contains("1 passed"));
     }
 
     #[test]

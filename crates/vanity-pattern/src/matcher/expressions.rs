@@ -10,9 +10,10 @@ use super::dfa_scan::DfaScan;
 use super::literals::Literals;
 use super::prefilter::{EachCandidate, Prefilter};
 use super::required_literals::{literal, needles};
-use crate::odds::Automaton;
+use crate::odds::{Automaton, SIZE_LIMIT};
 use crate::syntax::{Pattern, PatternId, Regex};
 use crate::wire::{Bytes, Target, with_sign};
+use ed25519_batch::memory::spare_room;
 use ed25519_batch::simd::InstructionSet;
 
 /// The fewest expressions that are found by their literals. One automaton of fewer takes less.
@@ -75,14 +76,18 @@ impl<'a> Expressions<'a> {
         let others: Vec<&Regex> = all[covered..].iter().map(|(_, regex)| *regex).collect();
         let scan = |automaton: &Automaton| DfaScan::new(target, automaton);
         let places: Vec<usize> = (0..by_literal).collect();
+        let each = all.iter().map(|(id, regex)| (*id, scan(regex.automaton()))).collect();
+        // If the memory becomes short, the others have room for automata of their own.
+        let own: usize = others.iter().map(|regex| DfaScan::bytes(regex.automaton())).sum();
+        let unions = united(&others, &scan, MEMORY_OF_UNION + own as u64);
         Self {
             target,
             literals: (by_literal > 0)
                 .then(|| Literals::new(set, target, &places, Box::new(move |at| literals[at]))),
             by_literal,
             prefilter,
-            unions: united(&others).iter().map(scan).collect(),
-            each: all.into_iter().map(|(id, regex)| (id, scan(regex.automaton()))).collect(),
+            unions,
+            each,
         }
     }
 
@@ -149,19 +154,26 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// Returns automata that match where one of the expressions matches: one for all expressions, or,
-/// where that is too large, those of each half.
-fn united(regexes: &[&Regex]) -> Vec<Automaton> {
+/// Returns scans for automata that match where one of the expressions matches: one for all expressions,
+/// or, where that is too large, those of each half. Where fewer than `least_memory` bytes are left, each
+/// expression has its own.
+fn united(regexes: &[&Regex], scan: &impl Fn(&Automaton) -> DfaScan, least_memory: u64) -> Vec<DfaScan> {
     let union = || Hir::alternation(regexes.iter().map(|regex| regex.hir().clone()).collect());
     match regexes {
         [] => Vec::new(),
-        [one] => vec![one.automaton().clone()],
+        [one] => vec![scan(one.automaton())],
+        _ if spare_room().is_some_and(|spare| spare < least_memory) => {
+            regexes.iter().map(|regex| scan(regex.automaton())).collect()
+        }
         _ => Automaton::of(&union()).map_or_else(
             |_| {
                 let (left, right) = regexes.split_at(regexes.len() / 2);
-                [united(left), united(right)].into_iter().flatten().collect()
+                [left, right].into_iter().flat_map(|half| united(half, scan, least_memory)).collect()
             },
-            |automaton| vec![automaton],
+            |automaton| vec![scan(&automaton)],
         ),
     }
 }
+
+/// The memory in which an automaton of several expressions is built.
+const MEMORY_OF_UNION: u64 = 16 * SIZE_LIMIT as u64;

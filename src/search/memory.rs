@@ -1,0 +1,97 @@
+//! The memory of a search: what it needs at least, and whether limits leave that much. The tables of
+//! engines are not counted, because they are as large as what is left.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use ed25519_batch::memory::{Room, keep_free, room};
+
+use super::prepare::WORKER_STACK;
+use crate::pattern::{Matcher, Pattern};
+
+/// The bytes that every search needs: the first table, threads that report, files, results.
+const BASE: u64 = 6 << 20;
+
+/// The bytes of a worker: its stack, and 4 MiB for its batch and its part of the allocator.
+const WORKER: u64 = WORKER_STACK as u64 + (4 << 20);
+
+/// The bytes that each pattern needs once it is read: while repetitions are looked for, and then in the
+/// matcher. A list of a million words needs 115 bytes each.
+const PATTERN: u64 = 128;
+
+/// The bytes in which all threads prepare finds.
+static PREPARING: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the bytes that a search needs for a pattern, beside the pattern itself.
+#[must_use]
+pub fn memory_for(pattern: &Pattern) -> u64 {
+    // An expression has a second automaton unless it is united with others.
+    PATTERN + 2 * Matcher::bytes_for(pattern) as u64
+}
+
+/// Checks that limits of memory leave enough for a search of one thread, with patterns that need
+/// `patterns` bytes ([`memory_for`]).
+///
+/// # Errors
+///
+/// Returns an error if they do not.
+pub fn check_memory(patterns: u64) -> Result<(), TooLittleMemory> {
+    let needed = BASE + WORKER + patterns;
+    match room() {
+        Some(room) if room.left < needed => Err(TooLittleMemory { needed, room }),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the number of threads, at most `threads`, for which limits of memory leave enough, and the
+/// limit if that is fewer. Each thread prepares its finds with another thread if `preparing` is the
+/// number of bytes that this takes. All of this is kept free.
+///
+/// # Errors
+///
+/// Returns an error if not even one thread fits.
+pub fn fitting_threads(
+    threads: NonZeroUsize,
+    patterns: u64,
+    preparing: Option<u64>,
+) -> Result<(NonZeroUsize, Option<Room>), TooLittleMemory> {
+    let Some(room) = room() else { return Ok((threads, None)) };
+    let each = WORKER + preparing.map_or(0, |bytes| WORKER_STACK as u64 + bytes);
+    let fitting = room.left.saturating_sub(BASE + patterns) / each;
+    let Some(fitting) = NonZeroUsize::new(fitting as usize) else {
+        return Err(TooLittleMemory { needed: BASE + patterns + each, room });
+    };
+    let used = fitting.min(threads);
+    PREPARING.store(used.get() as u64 * preparing.unwrap_or(0), Relaxed);
+    keep_free(BASE + used.get() as u64 * each);
+    Ok((used, (used < threads).then_some(room)))
+}
+
+/// Takes the news that the threads have started: of what was kept free for them, only the memory in which
+/// they prepare finds is not in use.
+pub(super) fn have_started() {
+    keep_free(PREPARING.load(Relaxed));
+}
+
+/// Limits of memory leave too little for a search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TooLittleMemory {
+    /// The bytes that the search needs.
+    needed: u64,
+    room: Room,
+}
+
+impl fmt::Display for TooLittleMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Room { left, limit, of } = &self.room;
+        let [needed, left, limit] =
+            [self.needed.next_multiple_of(1 << 20), *left, *limit].map(|bytes| bytes >> 20);
+        write!(
+            f,
+            "the search needs {needed} MiB of memory, and {left} MiB of the limit of {limit} MiB are left ({of})"
+        )
+    }
+}
+
+impl std::error::Error for TooLittleMemory {}
