@@ -49,9 +49,9 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
         Plan::Bench(plan) => {
             let mut progress = BenchProgress::new(plan.output);
-            let measured = job::bench(plan, &stop, &mut |step| progress.show(&step))?;
+            let measured = job::bench(plan, &stop, &mut |step| progress.show(&step));
             progress.end();
-            report::bench(&measured)
+            report::bench(&measured?)
         }
         Plan::Search(plan) => {
             let output = plan.output;

@@ -10,7 +10,7 @@ use super::streams::{self, Paint, print};
 use crate::engine::BASELINE;
 use crate::job::{BenchStep, Benchmark};
 use crate::notice::{Notice, counted};
-use crate::plan::OutputOptions;
+use crate::plan::{OutputOptions, ProgressForm};
 use crate::search::{Measured, ROUNDS};
 
 /// Shows what is being measured.
@@ -32,7 +32,11 @@ impl BenchProgress {
             BenchStep::Begin(engines, time) => {
                 let (engines, time) = (counted(*engines as u64, "engine"), limit(rounded(*time)));
                 streams::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
-                self.line = if self.output.quiet { None } else { ProgressLine::new(false) };
+                self.line = if self.output.quiet || self.output.progress != ProgressForm::Auto {
+                    None
+                } else {
+                    ProgressLine::new(false)
+                };
             }
             BenchStep::Measure(step) => {
                 let Some(line) = &self.line else { return };

@@ -17,7 +17,7 @@ pub const ROUNDS: u32 = 5;
 const LONGEST_TUNING: Duration = Duration::from_secs(4);
 
 /// The same before engines are compared. It takes about a second, and longer on a busy machine.
-const LONGEST_TUNING_OF_EACH: Duration = Duration::from_secs(20);
+const LONGEST_TUNING_OF_EACH: Duration = Duration::from_secs(10);
 
 /// The time in which an engine usually finds them.
 const USUAL_TUNING: Duration = Duration::from_secs(1);

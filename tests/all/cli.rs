@@ -3,14 +3,15 @@
 #![cfg(unix)]
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::terminal::Typist;
 use crate::{program, require};
 use program::{
     NEVER, body, check_pair, check_secret, command, comment, derived, executable, names, objects, of_type,
-    positive, program, public_line, run, succeed, text, whole,
+    positive, program, public_line, run, start, succeed, text, whole,
 };
 use tempfile::TempDir;
 use vanity_ed25519::engine::Sizing;
@@ -294,6 +295,31 @@ fn bench_measures_every_engine() {
     let args = ["-q", "--bench", "0.1", "--engine", "reference", "-t", "1"];
     let ran = succeed(&mut program(&args));
     assert_eq!((ran.stderr.as_str(), ran.stdout.lines().count()), ("", 2));
+}
+
+#[test]
+fn bench_shows_on_a_terminal_how_far_it_is() {
+    let Some(script) = require::tool("script") else { return };
+    let directory = TempDir::new().unwrap();
+    let line = "$P --bench 0.5 --engine reference -t 1";
+    let (status, shown) = Typist::start(&script, directory.path(), line).end();
+    assert_eq!(status, Some(0), "{shown}");
+    let order = ["measures 1 engine, about 1 s", "measuring reference, round 1 of 5", "engine  "];
+    let at: Vec<usize> = order.iter().map(|text| shown.find(text).expect(text)).collect();
+    assert!(at.is_sorted(), "{shown}");
+}
+
+#[test]
+fn a_signal_ends_bench() {
+    let mut command_line = program(&["--bench", "30s", "--engine", "reference", "-t", "1"]);
+    let mut running = start(command_line.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut begin = [0; 8];
+    running.stderr.as_mut().unwrap().read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"measures");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    succeed(command("kill").args(["-TERM", &running.id().to_string()]));
+    let ran = running.end();
+    assert_eq!((ran.status, ran.stdout.as_str()), (Some(143), ""));
 }
 
 /// Takes the instruction sets away one after the other. `auto` then chooses the next engine, and

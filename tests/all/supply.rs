@@ -32,6 +32,21 @@ const MANIFESTS: [&str; 4] = [
 ];
 const README: &str = include_str!("../../README.md");
 
+/// Bare `cargo bench` builds and runs what does not have `bench = false`.
+#[test]
+fn bare_cargo_bench_runs_one_bench() {
+    let mut run = Vec::new();
+    for manifest in MANIFESTS {
+        let targets: Vec<&str> = manifest
+            .split("\n[")
+            .filter(|part| ["lib]", "[bin]]", "[bench]]"].iter().any(|kind| part.starts_with(kind)))
+            .collect();
+        assert!(targets.iter().any(|target| target.starts_with("lib]")), "a library is benched by default");
+        run.extend(targets.into_iter().filter(|target| !target.contains("\nbench = false")));
+    }
+    assert!(matches!(run[..], [one] if one.contains("name = \"throughput\"")), "{run:?}");
+}
+
 /// Returns the names of the packages in a section of the manifests, without those of this repository.
 fn direct(section: &str) -> BTreeSet<&'static str> {
     let texts = MANIFESTS.iter().flat_map(|manifest| manifest.split("\n["));
