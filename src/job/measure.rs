@@ -69,8 +69,8 @@ pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
 
 /// What a measurement of engines does next.
 pub enum BenchStep {
-    /// It begins with this number of engines, and takes about this time.
-    Begin(usize, Duration),
+    /// It begins with this number of engines, and takes about this time. The notices come before.
+    Begin(Vec<Notice>, usize, Duration),
     /// It measures an engine.
     Measure(Step),
 }
@@ -85,9 +85,9 @@ pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> R
     let threads = usable_threads(threads, &patterns, None, &mut notices)?;
     let engines = engines(engine, threads)?;
     let measure = Measure { patterns: &patterns, threads, stop };
-    tell(BenchStep::Begin(engines.len(), measure.expected(&engines, time)));
+    tell(BenchStep::Begin(notices, engines.len(), measure.expected(&engines, time)));
     let figures = measure.compare(&engines, time, &mut |step| tell(BenchStep::Measure(step)))?;
-    notices.extend(engines.iter().flat_map(|engine| engine.notices()));
+    let notices = engines.iter().flat_map(|engine| engine.notices()).collect();
     Ok(Benchmark { figures, notices, output })
 }
 

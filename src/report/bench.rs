@@ -29,7 +29,8 @@ impl BenchProgress {
     /// Shows the next step.
     pub fn show(&mut self, step: &BenchStep) {
         match step {
-            BenchStep::Begin(engines, time) => {
+            BenchStep::Begin(notices, engines, time) => {
+                streams::notices(notices, self.output);
                 let (engines, time) = (counted(*engines as u64, "engine"), limit(rounded(*time)));
                 streams::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
                 self.line = if self.output.quiet || self.output.progress != ProgressForm::Auto {
