@@ -4,6 +4,8 @@
 //! hide that latency. The sign of a key changes only the last character but one, so both signs
 //! share the walk up to there.
 
+use std::collections::HashMap;
+
 use super::prefilter::EachCandidate;
 use crate::odds::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Target};
@@ -14,8 +16,12 @@ const LANES: usize = 8;
 /// The number of values that a symbol has.
 const VALUES: u32 = 1 << SYMBOL_BITS;
 
+/// The most states of a union. Its table has at most 512 KiB.
+pub(super) const MOST_STATES: usize = 2048;
+
 /// An automaton. A state is the offset of its row in the table, and a row has one successor for
 /// each value of a symbol.
+#[derive(Clone)]
 pub(super) struct DfaScan {
     target: Target,
     /// The successors. [`DEAD`] and [`MATCHED`] lead to themselves.
@@ -39,6 +45,71 @@ impl DfaScan {
         let accepts =
             [false, true].into_iter().chain((0..automaton.states()).map(|at| automaton.accepts(START + at)));
         Self { target, next, accepts: accepts.collect() }
+    }
+
+    /// Returns the automaton that matches where one of `scans` matches. `None` if it has more than
+    /// [`MOST_STATES`].
+    ///
+    /// A state of the union is the states of all automata together. Almost all of them are where they
+    /// usually are, so a state lists only the others. So the time grows with the states of the union,
+    /// but hardly with the number of automata.
+    pub(super) fn union(scans: &[&Self]) -> Option<Self> {
+        let target = scans.first()?.target;
+        let usual: Vec<u32> = scans.iter().map(|scan| scan.usual_state()).collect();
+        let others = |states: &mut dyn Iterator<Item = u32>| -> Vec<(usize, u32)> {
+            states.enumerate().filter(|(at, state)| *state != usual[*at]).collect()
+        };
+        let from_usual: Vec<Vec<(usize, u32)>> = (0..VALUES as usize)
+            .map(|value| {
+                others(&mut scans.iter().zip(&usual).map(|(scan, usual)| scan.next[*usual as usize + value]))
+            })
+            .collect();
+        let same = values_like(scans);
+        let start = others(&mut scans.iter().map(|_| START * VALUES));
+        let (mut numbers, mut found) = (HashMap::from([(start.clone(), START)]), vec![start]);
+        let mut next: Vec<u32> =
+            [DEAD, MATCHED].iter().flat_map(|state| [state * VALUES; VALUES as usize]).collect();
+        let mut accepts = vec![false, true];
+        let mut done = 0;
+        while done < found.len() {
+            let row = next.len();
+            accepts.push(found[done].iter().any(|(at, state)| scans[*at].accepts[(state / VALUES) as usize]));
+            for value in 0..VALUES as usize {
+                if same[value] < value {
+                    next.push(next[row + same[value]]);
+                    continue;
+                }
+                let after = scans_after(scans, &usual, &found[done], &from_usual[value], value);
+                let number = match after {
+                    None => MATCHED,
+                    Some(after) => *numbers.entry(after).or_insert_with_key(|after| {
+                        found.push(after.clone());
+                        START + found.len() as u32 - 1
+                    }),
+                };
+                next.push(number * VALUES);
+            }
+            if found.len() > MOST_STATES {
+                return None;
+            }
+            done += 1;
+        }
+        Some(Self { target, next, accepts })
+    }
+
+    /// Returns the state that most successors are, among those in which the text may not end.
+    fn usual_state(&self) -> u32 {
+        let mut counts = vec![0u32; self.accepts.len()];
+        for state in &self.next[(START * VALUES) as usize..] {
+            counts[(state / VALUES) as usize] += 1;
+        }
+        let states = (0..self.accepts.len()).filter(|state| !self.accepts[*state]);
+        states.max_by_key(|state| counts[*state]).map_or(DEAD, |state| state as u32 * VALUES)
+    }
+
+    /// Returns the number of states.
+    pub(super) fn states(&self) -> usize {
+        self.accepts.len()
     }
 
     /// Returns the bytes that the scan of an automaton takes, without small fields.
@@ -98,6 +169,38 @@ impl DfaScan {
     }
 }
 
+/// Returns the states after a symbol of the automata that are not where they usually are: of those
+/// that were elsewhere, and of those that leave. `None` if one of them matches.
+fn scans_after(
+    scans: &[&DfaScan],
+    usual: &[u32],
+    elsewhere: &[(usize, u32)],
+    leaving: &[(usize, u32)],
+    value: usize,
+) -> Option<Vec<(usize, u32)>> {
+    let mut after = Vec::with_capacity(elsewhere.len() + leaving.len());
+    let moved = elsewhere.iter().map(|(at, state)| (*at, scans[*at].next[*state as usize + value]));
+    let stays_out = |at: usize| elsewhere.binary_search_by_key(&at, |(at, _)| *at).is_ok();
+    after.extend(moved.filter(|(at, state)| *state != usual[*at]));
+    after.extend(leaving.iter().filter(|(at, _)| !stays_out(*at)));
+    if after.iter().any(|(_, state)| *state == MATCHED * VALUES) {
+        return None;
+    }
+    after.sort_unstable();
+    Some(after)
+}
+
+/// Returns for each value the first value that no automaton distinguishes from it.
+fn values_like(scans: &[&DfaScan]) -> Vec<usize> {
+    let mut first = HashMap::new();
+    let column = |value: usize| -> Vec<u32> {
+        scans.iter().flat_map(|scan| scan.next[value..].iter().step_by(VALUES as usize).copied()).collect()
+    };
+    let values = 0..VALUES as usize;
+    // The first two states lead to themselves for every value.
+    values.map(|value| *first.entry(column(value)).or_insert(value)).collect()
+}
+
 /// Returns the values of the characters of up to eight texts.
 #[inline(always)]
 fn values(target: Target, some: &[Bytes]) -> Values {
@@ -110,4 +213,57 @@ fn values(target: Target, some: &[Bytes]) -> Values {
         }
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::{Rng as _, SeedableRng as _};
+
+    use super::*;
+    use crate::syntax::{Form, Kind, MatchOptions, Pattern};
+
+    fn scans(texts: &[&str]) -> Vec<DfaScan> {
+        let options = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
+        let scan = |text: &&str| match Pattern::new(text, options).unwrap().form() {
+            Form::Regex(regex) => DfaScan::new(Target::Key, regex.automaton()),
+            Form::Literal(_) => unreachable!("an expression"),
+        };
+        texts.iter().map(scan).collect()
+    }
+
+    #[test]
+    fn a_union_matches_where_one_of_them_does() {
+        let lists: [&[&str]; 4] = [
+            &["a[bc].?d", "ab+c", "x.y"],
+            &["^[A-M].*z", "9$", "[0-9]{3}", "^i.*[a-f]$", "k.k.k"],
+            &["(ab|ba)[0-4]", "(a|b)b.*9.*9", "[^a-p]{6}"],
+            &["^.*[x-z]{2}$", "[A-C]+[0-9]"],
+        ];
+        let mut random = ChaCha20Rng::from_seed([5; 32]);
+        for list in lists {
+            let scans = scans(list);
+            let union = DfaScan::union(&scans.iter().collect::<Vec<_>>()).unwrap();
+            let mut matched = 0;
+            for _ in 0..20_000 {
+                let mut bytes = [0; 32];
+                random.fill_bytes(&mut bytes);
+                bytes[31] &= 0x7f;
+                let expected = scans.iter().any(|scan| scan.is_match(&bytes));
+                assert_eq!(union.is_match(&bytes), expected, "{list:?}: {bytes:?}");
+                matched += u32::from(expected);
+            }
+            assert!((1..20_000).contains(&matched), "{list:?}: {matched}");
+        }
+    }
+
+    #[test]
+    fn a_union_has_few_states_or_there_is_none() {
+        let many: Vec<String> = (0..400).map(|at| format!("{at:03}.?x[a-c]")).collect();
+        let scans = scans(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        let scans: Vec<&DfaScan> = scans.iter().collect();
+        assert!(DfaScan::union(&scans).is_none());
+        let union = DfaScan::union(&scans[..50]).unwrap();
+        assert!(union.states() <= 2 + MOST_STATES);
+    }
 }

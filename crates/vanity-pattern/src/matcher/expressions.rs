@@ -2,15 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use regex_syntax::hir::Hir;
-
 use super::choice::{MOST_WALKS, of_expressions};
 use super::device_filter::DeviceFilter;
-use super::dfa_scan::DfaScan;
+use super::dfa_scan::{DfaScan, MOST_STATES};
 use super::literals::Literals;
 use super::prefilter::{EachCandidate, Prefilter};
 use super::required_literals::{literal, needles};
-use crate::odds::{Automaton, SIZE_LIMIT};
 use crate::syntax::{Pattern, PatternId, Regex};
 use crate::wire::{Bytes, Target, with_sign};
 use ed25519_batch::memory::spare_room;
@@ -73,13 +70,13 @@ impl<'a> Expressions<'a> {
         let prefilter = of_expressions(set, target, with_needles.iter().flatten().cloned(), count);
         let prefilter = prefilter.map(|prefilter| (prefilter, count));
         let covered = by_literal + prefilter.as_ref().map_or(0, |(_, count)| *count);
-        let others: Vec<&Regex> = all[covered..].iter().map(|(_, regex)| *regex).collect();
-        let scan = |automaton: &Automaton| DfaScan::new(target, automaton);
-        let places: Vec<usize> = (0..by_literal).collect();
-        let each = all.iter().map(|(id, regex)| (*id, scan(regex.automaton()))).collect();
         // If the memory becomes short, the others have room for automata of their own.
-        let own: usize = others.iter().map(|regex| DfaScan::bytes(regex.automaton())).sum();
-        let unions = united(&others, &scan, MEMORY_OF_UNION + own as u64);
+        let own: usize = all[covered..].iter().map(|(_, regex)| DfaScan::bytes(regex.automaton())).sum();
+        let scan = |(id, regex): (_, &Regex)| (id, DfaScan::new(target, regex.automaton()));
+        let each: Vec<(PatternId, DfaScan)> = all.into_iter().map(scan).collect();
+        let others: Vec<&DfaScan> = each[covered..].iter().map(|(_, scan)| scan).collect();
+        let unions = united(&others, MEMORY_OF_UNION + own as u64);
+        let places: Vec<usize> = (0..by_literal).collect();
         Self {
             target,
             literals: (by_literal > 0)
@@ -154,26 +151,43 @@ impl<'a> Expressions<'a> {
     }
 }
 
-/// Returns scans for automata that match where one of the expressions matches: one for all expressions,
-/// or, where that is too large, those of each half. Where fewer than `least_memory` bytes are left, each
-/// expression has its own.
-fn united(regexes: &[&Regex], scan: &impl Fn(&Automaton) -> DfaScan, least_memory: u64) -> Vec<DfaScan> {
-    let union = || Hir::alternation(regexes.iter().map(|regex| regex.hir().clone()).collect());
-    match regexes {
-        [] => Vec::new(),
-        [one] => vec![scan(one.automaton())],
+/// Returns automata that match where one of `scans` matches: of as many together as have few states.
+/// Where fewer than `least_memory` bytes are left, each has its own.
+fn united(scans: &[&DfaScan], least_memory: u64) -> Vec<DfaScan> {
+    let mut unions = Vec::new();
+    let mut rest = scans;
+    while !rest.is_empty() {
+        // The states of a union are often about as many as those of its parts together.
+        let mut states = 0;
+        let fits = |scan: &&&DfaScan| {
+            states += scan.states();
+            states <= MOST_STATES
+        };
+        let (group, others) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        unite(group, least_memory, &mut unions);
+        rest = others;
+    }
+    unions
+}
+
+/// Adds the union of `scans` or, where that is too large, those of each half.
+fn unite(scans: &[&DfaScan], least_memory: u64, unions: &mut Vec<DfaScan>) {
+    match scans {
+        [one] => unions.push((*one).clone()),
         _ if spare_room().is_some_and(|spare| spare < least_memory) => {
-            regexes.iter().map(|regex| scan(regex.automaton())).collect()
+            unions.extend(scans.iter().map(|scan| (*scan).clone()));
         }
-        _ => Automaton::of(&union()).map_or_else(
-            |_| {
-                let (left, right) = regexes.split_at(regexes.len() / 2);
-                [left, right].into_iter().flat_map(|half| united(half, scan, least_memory)).collect()
-            },
-            |automaton| vec![scan(&automaton)],
-        ),
+        _ => match DfaScan::union(scans) {
+            Some(union) => unions.push(union),
+            None => {
+                let (left, right) = scans.split_at(scans.len() / 2);
+                unite(left, least_memory, unions);
+                unite(right, least_memory, unions);
+            }
+        },
     }
 }
 
-/// The memory in which an automaton of several expressions is built.
-const MEMORY_OF_UNION: u64 = 16 * SIZE_LIMIT as u64;
+/// The memory in which an automaton of several expressions is built: its table, and the numbers of its
+/// states.
+const MEMORY_OF_UNION: u64 = 4 << 20;
