@@ -17,7 +17,7 @@ use super::values::{quoted, quoted_os};
 use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
 use crate::search::{check_memory, memory_for};
-use crate::sys::{draw_hash_keys, room};
+use crate::sys::{Patient, draw_hash_keys, room};
 use crate::wire::{self, Target};
 
 /// The most bad patterns that are shown. The others are only counted.
@@ -254,9 +254,9 @@ fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     let most = room().map_or(LARGEST_FILE, |room| LARGEST_FILE.min(room.left / 2));
     // The extra byte shows that the file is larger than the limit.
     let read = if is_stdin(file) {
-        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes)
+        Patient(std::io::stdin()).take(most + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
+        std::fs::File::open(file).and_then(|file| Patient(file).take(most + 1).read_to_end(&mut bytes))
     };
     match read {
         Ok(_) if bytes.len() as u64 > most => {

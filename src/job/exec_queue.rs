@@ -29,7 +29,7 @@ use crate::plan::Diagnostic;
 use crate::search::Signal;
 use crate::search::{End, PublicFind, Stop};
 use crate::store::Kept;
-use crate::sys::close_files_on_exec;
+use crate::sys::{Patient, close_files_on_exec};
 
 /// How often the job looks for a signal while it waits for commands.
 const POLL: Duration = Duration::from_millis(50);
@@ -344,7 +344,7 @@ fn print_line(line: &mut Vec<u8>) {
     if !line.ends_with(b"\n") {
         line.push(b'\n');
     }
-    let _ = io::stderr().write_all(&[PREFIX, line].concat());
+    let _ = Patient(io::stderr().lock()).write_all(&[PREFIX, line].concat());
     line.clear();
 }
 

@@ -16,7 +16,7 @@ use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use crate::search::Stop;
-use crate::sys::{ForeignAccess, SecretFile};
+use crate::sys::{ForeignAccess, Patient, SecretFile};
 
 /// How often the program asks for a passphrase.
 const TRIES: usize = 3;
@@ -130,14 +130,14 @@ fn no_answer(error: &io::Error, instead: &str) -> Diagnostic {
 fn first_line(path: Option<&Path>) -> Result<(Passphrase, Option<Notice>), Diagnostic> {
     let name = path.map_or_else(|| "stdin".into(), |path| format!("'{}'", escaped_path(path)));
     let read = || -> io::Result<_> {
-        let SecretFile { mut file, others, .. } = match path {
+        let SecretFile { file, others, .. } = match path {
             Some(path) => SecretFile::open(path, true)?,
             None => SecretFile::of(stdin()?)?,
         };
         if file.is_terminal() {
             return Ok(None);
         }
-        Ok(Some((line(&mut file)?, others.map(|others| warning(&others, &name)))))
+        Ok(Some((line(&mut Patient(file))?, others.map(|others| warning(&others, &name)))))
     };
     let read = read().map_err(|error| {
         let hint = path.map(|_| "write the name of a file; its first line is the passphrase".to_owned());
@@ -173,7 +173,7 @@ fn stdin() -> io::Result<File> {
 
 /// Reads the first line, without its line ending. Of a line that is too long for a passphrase,
 /// reads at least one byte more than a passphrase can have.
-fn line(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
+fn line(file: &mut Patient<File>) -> io::Result<Zeroizing<Vec<u8>>> {
     // Room for one byte too many and for the line ending.
     let mut line = Zeroizing::new(vec![0; Passphrase::LONGEST + 1 + b"\r\n".len()]);
     let mut len = 0;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::plan::{ColorChoice, OutputOptions};
-use crate::sys::write_stdout;
+use crate::sys::{Patient, write_stdout};
 use crate::wire;
 use anstyle::{AnsiColor, Style};
 use console::{Term, measure_text_width};
@@ -36,7 +36,7 @@ pub(super) fn line(line: impl Display) {
 
 /// Prints lines to stderr as they are.
 pub(super) fn raw(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = Patient(io::stderr().lock()).write_all(text.as_bytes());
 }
 
 /// The fewest columns for which lines are broken.

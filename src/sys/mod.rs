@@ -3,6 +3,7 @@
 //! access them.
 
 mod foreign_access;
+mod patient;
 mod secret_file;
 #[cfg(unix)]
 pub(crate) mod signals;
@@ -14,6 +15,7 @@ pub mod windows;
 #[doc(no_inline)]
 pub use ed25519_batch::memory::{WipeStack, room, wipe_vec};
 pub use foreign_access::ForeignAccess;
+pub use patient::Patient;
 pub use secret_file::SecretFile;
 pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};
 pub use system::{

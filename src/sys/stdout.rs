@@ -3,7 +3,9 @@
 //! The standard library's own stdout takes a write to a descriptor that cannot be written (EBADF) for a
 //! success.
 
-use std::io;
+use std::io::{self, Write as _};
+
+use super::patient::Patient;
 
 /// Why stdout takes nothing that is written to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,27 +26,9 @@ pub enum TakesNothing {
 ///
 /// Returns the error of the operating system. Then any part of the bytes can be written.
 pub fn write_stdout(bytes: &[u8]) -> io::Result<()> {
-    let stdout = io::stdout().lock();
-    #[cfg(unix)]
-    {
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match rustix::io::write(&stdout, rest) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => rest = &rest[written..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-    #[cfg(not(unix))]
-    {
-        use std::io::Write as _;
-        let mut stdout = stdout;
-        stdout.write_all(bytes)?;
-        stdout.flush()
-    }
+    let mut stdout = Patient(io::stdout().lock());
+    stdout.write_all(bytes)?;
+    stdout.flush()
 }
 
 /// Returns why stdout takes nothing, if that is known before a write.

@@ -4,11 +4,11 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{PipeWriter, Read as _};
+use std::io::{PipeWriter, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -170,6 +170,63 @@ fn a_slow_reader_gets_every_result() {
     let objects = objects(text.trim_start());
     assert_eq!(of_type(&objects, "found").len(), 2000);
     assert_eq!(of_type(&objects, "summary").len(), 1);
+}
+
+/// Runs a command whose stdout or stderr is full and does not wait, and returns its status and what a
+/// slow reader gets.
+fn slowly(search: &mut Command, is_stderr: bool) -> (Option<i32>, String) {
+    let (mut reader, writer) = full_pipe();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    if is_stderr {
+        search.stdout(Stdio::piped()).stderr(writer);
+    } else {
+        search.stdout(writer).stderr(Stdio::null());
+    }
+    let child = start(search);
+    // The command holds the other end of the pipe.
+    search.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut bytes = Vec::new();
+    std::thread::sleep(Duration::from_millis(200));
+    loop {
+        std::thread::sleep(Duration::from_millis(5));
+        if reader.by_ref().take(1 << 13).read_to_end(&mut bytes).unwrap() == 0 {
+            return (child.end().status, String::from_utf8(bytes).unwrap().trim_start().to_owned());
+        }
+    }
+}
+
+/// Whoever shares an open stream can make it non-blocking for all.
+#[test]
+fn a_stream_that_another_process_made_non_blocking_loses_nothing() {
+    for args in [&["--completions", "bash"][..], &["--help"]] {
+        let whole = run(&mut program(args)).stdout;
+        assert_eq!(slowly(&mut program(args), false), (Some(0), whole), "{args:?}");
+    }
+    let (status, keys) = slowly(&mut program(&["-q", "-n", "300", "ab"]), false);
+    assert_eq!((status, keys.matches("-----END PRIVATE KEY-----\n").count()), (Some(0), 300));
+    let (status, found) = slowly(&mut program(&["--json", "-q", "-n", "300", "ab"]), false);
+    assert_eq!((status, of_type(&objects(&found), "found").len()), (Some(0), 300));
+
+    let said = run(&mut program(&["--nothing"])).stderr;
+    assert_eq!(slowly(&mut program(&["--nothing"]), true), (Some(2), said));
+    let mut search = program(&["--progress", "json", "--exec", "seq 10000 29999", "ab"]);
+    let (status, said) = slowly(&mut search, true);
+    let lines = said.lines().filter_map(|line| line.strip_prefix("command: ")?.parse().ok());
+    assert_eq!((status, lines.collect::<Vec<u32>>()), (Some(0), (10_000..30_000).collect()));
+
+    let private = ["-q", "--format", "openssh", "--rounds", "1", "--passphrase-file", "-", "ab"];
+    for (args, text) in [(&["-q", "-f", "-"][..], "ab\nac\n"), (&private, "correct horse\n")] {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&reader, true).unwrap();
+        let mut search = program(args);
+        let child = start(search.stdin(reader).stdout(Stdio::piped()).stderr(Stdio::piped()));
+        std::thread::sleep(Duration::from_millis(200));
+        writer.write_all(text.as_bytes()).unwrap();
+        drop(writer);
+        let ran = child.end();
+        assert_eq!((ran.status, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
+        assert!(ran.stdout.contains("PRIVATE KEY-----\n"), "{ran:?}");
+    }
 }
 
 #[test]
