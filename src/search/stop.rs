@@ -143,7 +143,8 @@ impl Stop {
         let stop = self.clone();
         let wait = move || {
             while clock() < limit.saturating_add(LATE) || stop.0.is_taken.load(Relaxed) {
-                std::thread::sleep(POLL);
+                // Unlike a sleep, it does not fail if a library changes the clock.
+                std::thread::park_timeout(POLL);
             }
             if !stop.0.is_finished.load(Relaxed) {
                 end();
