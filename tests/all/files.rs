@@ -294,6 +294,9 @@ fn names_that_are_too_long_are_refused_before_the_search() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_name_that_the_file_system_refuses_is_refused_before_the_search() {
+    if !program::is_root() {
+        return;
+    }
     let Some(strace) = program::strace() else { return };
     let directory = TempDir::new().unwrap();
     for name in ["q?", "con", "con.txt", "key.", "größe"] {
@@ -319,6 +322,9 @@ fn a_name_that_the_file_system_refuses_is_refused_before_the_search() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_was_cut_off_under_its_last_name_is_no_key() {
+    if !program::is_root() {
+        return;
+    }
     let Some(strace) = program::strace() else { return };
     let directory = TempDir::new().unwrap();
     let traced = |fault: &str| {
