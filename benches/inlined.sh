@@ -17,7 +17,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_QUIET=true CARGO_PROFILE_DIST_STRIP=false
 
 # All but the one of graphics processors, which needs a feature.
-mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml benches/criterion/Cargo.toml crates/*/Cargo.toml | grep -v gpu)
+# `throughput` only starts the program.
+mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml benches/criterion/Cargo.toml crates/*/Cargo.toml | grep -vE "gpu|throughput")
 
 # Checks programs, each with the objdump of its machine.
 check() {

@@ -114,7 +114,7 @@ pub(super) fn progress(status: &Status) -> Value {
 }
 
 /// Returns the object for the end of a search.
-pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, threads: usize) -> Value {
+pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str) -> Value {
     let given_up: Vec<&str> = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
     json!({
         "type": "summary",
@@ -123,7 +123,7 @@ pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str, thr
         "seconds": summary.elapsed.as_secs_f64(),
         "keys_per_second": summary.keys_per_second(),
         "engine": engine,
-        "threads": threads,
+        "threads": summary.threads,
         "reason": match summary.end {
             End::Complete => "complete",
             End::Timeout => "timeout",
@@ -193,8 +193,9 @@ mod tests {
                 attempts,
                 elapsed: Duration::MAX,
                 end: End::Complete,
+                threads: 1,
             };
-            let summary = summary(&end, &patterns, "portable", 1);
+            let summary = summary(&end, &patterns, "portable");
             for object in [&found, &summary] {
                 assert_eq!(object["attempts"].to_string(), text);
             }

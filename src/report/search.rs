@@ -135,8 +135,9 @@ impl Reporter for Report<'_> {
                 attempts: 0,
                 elapsed: Duration::ZERO,
                 end: End::Complete,
+                threads: self.search.workers(),
             };
-            self.print_json(&json::summary(&nothing, &[], self.search.engine.name(), self.search.workers()))?;
+            self.print_json(&json::summary(&nothing, &[], self.search.engine.name()))?;
         }
         Ok(())
     }
@@ -239,12 +240,7 @@ impl Reporter for Report<'_> {
             progress_line.end();
         }
         if self.search.output.json {
-            let summary = json::summary(
-                summary,
-                &self.search.patterns,
-                self.search.engine.name(),
-                self.search.workers(),
-            );
+            let summary = json::summary(summary, &self.search.patterns, self.search.engine.name());
             self.print_json(&summary)?;
         }
         let (found, wanted) = self.forecast.found_of();
@@ -440,7 +436,7 @@ impl<'a> Report<'a> {
             clock(summary.elapsed),
             rate.unwrap_or_default(),
             self.search.engine.name(),
-            counted(self.search.workers() as u64, "thread"),
+            counted(summary.threads as u64, "thread"),
         )
     }
 

@@ -101,6 +101,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// The reason why the search ended.
     pub end: End,
+    /// The number of threads that searched.
+    pub threads: usize,
 }
 
 impl Summary {

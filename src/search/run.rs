@@ -16,11 +16,18 @@ use super::shared_value::SharedValue;
 use super::stop::{End, Stop};
 use super::stream::SeedStream;
 use crate::engine::Hit;
+use crate::notice::Notice;
 use crate::pattern::{Matcher, PatternId};
 use crate::sys::{RandomnessError, WipeStack, draw_hash_keys};
 
 /// The time between two reports of progress, and the longest time until a request to end is noticed.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The threads that stay free for other work, such as commands, where the system lets not all start.
+const SPARE: usize = 2;
+
+/// How long threads may take to end before others start in their place.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// How long the workers sleep while enough finds wait for the observer, before they look again.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -61,22 +68,20 @@ impl Search<'_> {
     ///
     /// Panics if a worker, a preparation or the observer panics.
     pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
-        let threads = self.engine.workers(self.threads.min(max_threads()).get());
+        let wanted = self.engine.workers(self.threads.min(max_threads()).get());
+        let (pool, preparers) = self.start(wanted)?;
+        let threads = preparers.len();
+        if threads < wanted {
+            let more = if self.prepare.is_some() { ", each with one that encrypts" } else { "" };
+            observer.notice(&Notice::note(format!(
+                "searching with {threads} of {wanted} threads{more}: the system lets no more start"
+            )));
+        }
         let set = self.engine.instruction_set();
         let streams: Vec<SeedStream> = (0..threads)
             .map(|_| SeedStream::with_set(set))
             .collect::<Result<_, _>>()
             .map_err(SearchError::Randomness)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|number| format!("worker {number}"))
-            .stack_size(WORKER_STACK)
-            .build()
-            .map_err(SearchError::Threads)?;
-        let preparers: Vec<Option<Preparer>> = (0..threads)
-            .map(|_| self.prepare.map(|_| Preparer::start()).transpose())
-            .collect::<Result<_, _>>()
-            .map_err(SearchError::Preparers)?;
         let remaining = match &self.goal {
             Goal::Keys(quota) => Remaining::new(quota, self.patterns.len()),
             // A measurement counts no find.
@@ -133,7 +138,52 @@ impl Search<'_> {
             given_up,
             attempts: shared.attempts.load(Relaxed),
             elapsed: shared.clock.elapsed(),
+            threads,
         })
+    }
+
+    /// Starts `wanted` workers with their preparers, or as many as the system lets start, with some
+    /// threads to spare.
+    fn start<E>(&self, wanted: usize) -> Result<(rayon::ThreadPool, Vec<Option<Preparer>>), SearchError<E>> {
+        let mut threads = wanted;
+        let until = Instant::now() + ENDING;
+        loop {
+            let started = AtomicUsize::new(0);
+            let error = match self.start_all(threads, &started) {
+                Ok(all) => return Ok(all),
+                Err(error) if threads == 1 && Instant::now() >= until => return Err(error),
+                Err(error) => error,
+            };
+            drop(error);
+            let each = if self.prepare.is_some() { 2 } else { 1 };
+            threads = (started.into_inner().saturating_sub(SPARE) / each).clamp(1, threads);
+            // Those that did start end now, and count until they have.
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn start_all<E>(
+        &self,
+        threads: usize,
+        started: &AtomicUsize,
+    ) -> Result<(rayon::ThreadPool, Vec<Option<Preparer>>), SearchError<E>> {
+        let start = |worker: rayon::ThreadBuilder| {
+            let thread = std::thread::Builder::new()
+                .name(format!("worker {}", worker.index()))
+                .stack_size(WORKER_STACK)
+                .spawn(|| worker.run());
+            started.fetch_add(thread.is_ok().into(), Relaxed);
+            thread.map(drop)
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).spawn_handler(start).build();
+        let pool = pool.map_err(SearchError::Threads)?;
+        let preparer = |_| {
+            let preparer = self.prepare.map(|_| Preparer::start()).transpose();
+            started.fetch_add(preparer.is_ok().into(), Relaxed);
+            preparer
+        };
+        let preparers: Result<_, _> = (0..threads).map(preparer).collect();
+        Ok((pool, preparers.map_err(SearchError::Preparers)?))
     }
 
     /// Passes the notices of the engine to the observer. After a measurement the caller asks for

@@ -783,6 +783,7 @@ fn a_rate_is_attempts_over_time() {
         attempts: 300,
         elapsed: Duration::from_millis(1500),
         end: End::Complete,
+        threads: 1,
     };
     assert_eq!(summary.keys_per_second(), 200.0);
     let nothing = Summary { attempts: 0, elapsed: Duration::ZERO, ..summary };
