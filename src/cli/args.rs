@@ -176,7 +176,10 @@ pub(super) fn command() -> Command {
             number("count", "N", values::count, "Keys for each pattern [default: 1]").short('n'),
             flag("any", "Stop after --count keys in total")
                 .more("Each of them can match any of the patterns."),
-            number("threads", "N", values::threads, "Worker threads [default: all available]").short('t'),
+            number("threads", "N", values::threads, "Worker threads [default: all available]").short('t').more(
+                "In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that \
+                the scheduler gives (SLURM_CPUS_PER_TASK and the like).",
+            ),
             choice("engine", "NAME", values::engines(), "Engine to search with [default: auto]").more(
                 "auto is the fastest engine that works on this machine. gpu uses all graphics \
                 processors, if the program was built with support for them. avx512ifma, avx512f, \

@@ -89,7 +89,8 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
             .into());
     }
     let count = args.count.unwrap_or(1);
-    let threads = args.threads.unwrap_or_else(values::all_threads);
+    let (threads, of_scheduler) =
+        args.threads.map_or_else(values::default_threads, |threads| (threads, None));
     let (mut format, mut comment) = (args.format, args.comment.clone());
     let (mut destination, mut host) = (destination(&args), None);
     if let Some(host_key) = host_key::host_key(&args)? {
@@ -122,6 +123,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
     engine::check(&name)?;
     let engine = EngineChoice::Named { name, table_memory: args.table_memory, devices };
     let Patterns { patterns, mut notices } = read_patterns(&args, threads, tell)?;
+    notices.extend(of_scheduler);
     let output = OutputOptions {
         json: args.json,
         quiet: args.quiet,

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::engine::{self, Devices};
 use crate::escape::{escaped, escaped_os, is_active};
 use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
+use crate::notice::{Notice, counted};
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use bytesize::ByteSize;
@@ -77,10 +78,34 @@ pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
     })
 }
 
-/// Returns the number of threads of a command line without `--threads`.
-pub(super) fn all_threads() -> NonZeroUsize {
-    let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    available.min(MOST_THREADS)
+/// The variables in which schedulers tell a job the number of its processors, and the variable without
+/// which that is no scheduler's.
+const OF_SCHEDULERS: [(&str, Option<&str>); 6] = [
+    ("SLURM_CPUS_PER_TASK", None),
+    ("SLURM_CPUS_ON_NODE", None),
+    ("PBS_NCPUS", None),
+    ("NCPUS", Some("PBS_JOBID")),
+    ("LSB_DJOB_NUMPROC", None),
+    ("NSLOTS", None),
+];
+
+/// Returns the number of threads of a command line without `--threads`: that of all processors, or of
+/// those that a scheduler has given, with a notice. A scheduler need not confine its jobs to them.
+pub(super) fn default_threads() -> (NonZeroUsize, Option<Notice>) {
+    let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(MOST_THREADS);
+    let given = OF_SCHEDULERS.iter().find_map(|(name, job)| {
+        if job.is_some_and(|job| std::env::var_os(job).is_none()) {
+            return None;
+        }
+        std::env::var(name).ok()?.parse::<NonZeroUsize>().ok().map(|number| (name, number))
+    });
+    match given {
+        Some((name, number)) if number < available => {
+            let threads = counted(number.get() as u64, "thread");
+            (number, Some(Notice::note(format!("using {threads}, as {name} says; -t N changes it"))))
+        }
+        _ => (available, None),
+    }
 }
 
 pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {

@@ -122,6 +122,60 @@ fn a_small_stack_is_enough() {
     check_pair(&directory.path().join("other"));
 }
 
+/// The limit of processes does not bind root, and counts those of a user.
+#[test]
+fn a_search_goes_on_with_the_threads_that_start() {
+    if !program::is_root() {
+        return;
+    }
+    let Some(setpriv) = require::tool("setpriv") else { return };
+    let directory = TempDir::new().unwrap();
+    fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    fs::write(directory.path().join("secret"), "correct horse\n").unwrap();
+    for (user, more) in
+        [(61_001, ""), (61_002, "--passphrase-file secret --rounds 1 "), (61_003, "--exec true ")]
+    {
+        let mut search = command("bash");
+        let line = format!(
+            "ulimit -u 12; exec \"$0\" -t 32 --json {more}-o {}/id_{user} abc",
+            directory.path().display()
+        );
+        search
+            .arg("-c")
+            .arg(format!("exec {} --reuid={user} --clear-groups bash -c '{line}' \"$0\"", setpriv.display()));
+        let ran = succeed(search.arg(executable()).current_dir(directory.path()));
+        if !more.starts_with("--passphrase") {
+            check_found(&ran);
+        }
+        let summary = objects(&ran.stdout).pop().unwrap();
+        let threads = summary["threads"].as_u64().unwrap();
+        assert!((1..12).contains(&threads), "{ran:?}");
+        let note = format!("note: searching with {threads} of 32 threads");
+        assert!(ran.stderr.contains(&note), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_scheduler_gives_the_number_of_threads() {
+    for (variables, note) in [
+        (
+            &[("SLURM_CPUS_PER_TASK", "1")][..],
+            "note: using 1 thread, as SLURM_CPUS_PER_TASK says; -t N changes it\n",
+        ),
+        (&[("NCPUS", "1"), ("PBS_JOBID", "7")], "note: using 1 thread, as NCPUS says; -t N changes it\n"),
+        (&[("NCPUS", "1")], ""),
+        (&[("NSLOTS", "0")], ""),
+        (&[("SLURM_CPUS_PER_TASK", "1000000")], ""),
+    ] {
+        let ran = succeed(program(&["ab", "--json"]).envs(variables.iter().copied()));
+        let said = ran.stderr.lines().find(|line| line.starts_with("note: using "));
+        assert_eq!(said.map(|line| format!("{line}\n")).unwrap_or_default(), note, "{variables:?}");
+        if !note.is_empty() {
+            assert_eq!(objects(&ran.stdout).pop().unwrap()["threads"], 1);
+        }
+    }
+}
+
 /// A kind of limit on memory: a shell command that sets one, with MiB for its number.
 const MEMORY_LIMITS: [&str; 2] = ["ulimit -v $((MiB * 1024))", "ulimit -d $((MiB * 1024))"];
 

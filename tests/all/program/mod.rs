@@ -45,6 +45,7 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
         .env_remove("CLICOLOR")
         .env_remove("CLICOLOR_FORCE")
         .env_remove("XDG_RUNTIME_DIR")
+        .env_remove("SLURM_CPUS_PER_TASK")
         .env("TERM", "xterm")
         .stdin(Stdio::null());
     command
