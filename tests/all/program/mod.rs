@@ -46,6 +46,11 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
         .env_remove("CLICOLOR_FORCE")
         .env_remove("XDG_RUNTIME_DIR")
         .env_remove("SLURM_CPUS_PER_TASK")
+        .env_remove("SLURM_CPUS_ON_NODE")
+        .env_remove("PBS_NCPUS")
+        .env_remove("PBS_JOBID")
+        .env_remove("LSB_DJOB_NUMPROC")
+        .env_remove("NSLOTS")
         .env("TERM", "xterm")
         .stdin(Stdio::null());
     command
