@@ -67,6 +67,7 @@ fn resources() -> Vec<Room> {
 }
 
 /// Returns the bytes of a field of `/proc/self/status`, which is in kibibytes.
+#[cfg(unix)]
 fn used(status: &str, field: &str) -> Option<u64> {
     let value = status.lines().find_map(|line| line.strip_prefix(field))?;
     value.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
@@ -165,6 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
     fn the_memory_that_is_used_is_read() {
         let status = "Name:\tx\nVmSize:\t    8192 kB\nVmData:\t 100 kB\nThreads:\t1\n";
         assert_eq!(used(status, "VmSize:"), Some(8 << 20));
