@@ -35,6 +35,10 @@ type Stream = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
 type Stream = std::fs::File;
 
+/// The error of a named pipe that has no free end (`ERROR_PIPE_BUSY`).
+#[cfg(not(unix))]
+const PIPE_BUSY: i32 = 231;
+
 /// A connection to an agent.
 pub(super) struct Connection(Stream);
 
@@ -54,7 +58,16 @@ impl Connection {
         // The agent can learn who asks (SECURITY_IDENTIFICATION), but cannot act as that user.
         #[cfg(windows)]
         std::os::windows::fs::OpenOptionsExt::security_qos_flags(&mut options, 0x0001_0000);
-        options.open(socket).map(Self)
+        let began = Instant::now();
+        loop {
+            match options.open(socket) {
+                // The agent answers somebody else, or has just done so.
+                Err(error) if error.raw_os_error() == Some(PIPE_BUSY) && began.elapsed() < PATIENCE => {
+                    std::thread::sleep(LOOK);
+                }
+                opened => return opened.map(Self),
+            }
+        }
     }
 
     /// Sends a request, wipes it and returns the answer.

@@ -25,8 +25,9 @@ pub(super) struct KeyFile {
 /// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
 /// it is not a key file.
 pub(super) fn read_key_file(path: &Path) -> io::Result<KeyFile> {
-    let SecretFile { file, metadata: found, others } = SecretFile::open(path, false)?;
+    let SecretFile { file, metadata, others } = SecretFile::open(path, false)?;
     let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    let Some(found) = metadata else { return other("it is not a regular file") };
     match () {
         () if found.is_dir() => return other("it is a directory"),
         () if !found.is_file() => return other("it is not a regular file"),

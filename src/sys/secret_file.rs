@@ -11,7 +11,8 @@ use super::foreign_access::ForeignAccess;
 /// A file that holds a secret, open for reading.
 pub struct SecretFile {
     pub file: File,
-    pub metadata: Metadata,
+    /// `None` for a pipe of Windows, which has none.
+    pub metadata: Option<Metadata>,
     /// The other users who can access the file, if there are any. It is `None` for a terminal, another
     /// device, or a pipe without a name: only those who have it open can read it.
     pub others: Option<ForeignAccess>,
@@ -46,8 +47,12 @@ impl SecretFile {
     ///
     /// Returns the error of the operating system.
     pub fn of(file: File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        let others = if metadata.is_file() { ForeignAccess::of(&file)? } else { None };
+        let metadata = match file.metadata() {
+            Err(_) if cfg!(windows) => None,
+            found => Some(found?),
+        };
+        let is_file = metadata.as_ref().is_some_and(Metadata::is_file);
+        let others = if is_file { ForeignAccess::of(&file)? } else { None };
         Ok(Self { file, metadata, others })
     }
 }
