@@ -68,7 +68,9 @@ fn odds_of_expressions_equal_enumeration_of_short_bodies() {
     ];
     for case_sensitive in [false, true] {
         for text in regexes {
-            let Ok(regex) = Regex::new(text, options(Kind::Regex, case_sensitive, false)) else { continue };
+            let Ok((regex, _)) = Regex::new(text, options(Kind::Regex, case_sensitive, false)) else {
+                continue;
+            };
             for len in 1..=3 {
                 let (exact, dynamic) =
                     (enumerated(&regex, len), regex.chance(&Target::Key.positions()[..len]));

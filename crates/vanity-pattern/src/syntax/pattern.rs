@@ -42,8 +42,7 @@ impl Pattern {
             return Err(about(PatternError::new(Reason::Empty, 0..0)));
         }
         let (regex, chance) = if options.kind == Kind::Regex {
-            let regex = Regex::new(text, options).map_err(about)?;
-            let chance = regex.chance(&options.target.positions());
+            let (regex, chance) = Regex::new(text, options).map_err(about)?;
             (Some(Box::new(regex)), chance)
         } else {
             let literal = Literal::new(text, options).map_err(about)?;

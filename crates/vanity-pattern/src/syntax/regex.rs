@@ -24,8 +24,8 @@ pub(crate) struct Regex {
 }
 
 impl Regex {
-    /// Compiles an expression, and checks that some key can match it.
-    pub(crate) fn new(text: &str, options: MatchOptions) -> Result<Self, PatternError> {
+    /// Compiles an expression. Returns it and the chance that a key matches it, which is not 0.
+    pub(crate) fn new(text: &str, options: MatchOptions) -> Result<(Self, f64), PatternError> {
         let rest = text.trim_start_matches('^');
         let start = text.len() - rest.len();
         let kind = if start > 0 { Kind::Prefix } else { Kind::Anywhere };
@@ -38,8 +38,9 @@ impl Regex {
             return Err(PatternError::new(reason, 0..text.chars().count()));
         }
         let regex = Self::compile(text, hir)?;
-        if regex.chance(&options.target.positions()) > 0.0 {
-            return Ok(regex);
+        let chance = regex.chance(&options.target.positions());
+        if chance > 0.0 {
+            return Ok((regex, chance));
         }
         let (at, char) = culprit(text, options);
         Err(PatternError::new(regex.reason(options.target, char), at))
