@@ -2,7 +2,7 @@
 # Runs the tests of each claim that people rely on, with real tools and with the claimed counts, and prints a table.
 # usage: proof.sh [LINE...]           all tests, in hours; needs nightly Rust, cargo-fuzz, strace, OpenSSH, OpenSSL
 #        proof.sh --short [LINE...]   tests that `cargo test` does not run in this way, in minutes
-#        proof.sh --list              runs nothing, and prints what the full form runs: the table in docs/PROOF.md
+#        proof.sh --list              runs nothing, and prints what the full form runs: the table in docs/design/proof.md
 # With numbers of lines, both forms run only these lines. The full form tests the release build, and enters its rows in
 # target/proof-results.txt, beside those of other lines of the same commit. Tests of number ranges run in the checked
 # build as well.
@@ -270,7 +270,7 @@ more 27 'runs, kills, damage, changed options and a directory that is taken away
 more 28 'foreign text reaches a terminal only escaped' all tests escaped ''
 more 29 'no branch and no address depends on a seed, in the reference engine and in the proof, by memcheck; a branch and an address that do are reported' all \
     tests constant_time ''
-# docs/verification.md describes these. The build with checks of overflow computes with the ranges.
+# docs/design/verification.md describes these. The build with checks of overflow computes with the ranges.
 more 30 'no operation of the field, the inversion, the digits and the hash overflows or leaves its range' 'all inputs' \
     checked_unit ranges:: --skip ranges::split::
 more 30 'the split of a product is exact, by Gappa, and its compiled instructions are those' 'all inputs' checked_unit ranges::split::

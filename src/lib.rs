@@ -70,14 +70,14 @@
 //! | hit | an engine's claim; a *find* is a proved hit |
 //! | ledger | the file that lists the keys of a directory with their patterns |
 //!
-//! # Rooms
+//! # Modules
 //!
-//! Each module uses only modules on lower floors. The first five modules are the library. The
+//! Each module uses only modules of lower layers. The first five modules are the library. The
 //! others serve the command; they are here so that tests can use them, and their interface can
 //! change at any time. Two packages below are things of their own: `ed25519-batch` has the vector
 //! arithmetic, from seeds to public keys, and `vanity-pattern` has [`pattern`] and [`wire`].
 //!
-//! | floor | module | its duty |
+//! | layer | module | its duty |
 //! | --- | --- | --- |
 //! | 5 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 4 | [`engine`] | ways of searching behind two small traits; `engine/registry.rs` lists them |
@@ -91,7 +91,7 @@
 //! | 6 | `ledger` | the keys of a directory, and their patterns |
 //! | 3 | `agent` | gives keys to the running ssh-agent |
 //! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
-//! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on graphics processors |
+//! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on GPUs |
 //! | 1 | `sys` | randomness, core dumps, access lists |
 //! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::Result;
+use crate::{Result, escaped};
 
 /// The screen of a terminal after a recorded command.
 pub struct Screen {
@@ -185,10 +185,6 @@ fn show(line: &str, style: &mut Style) -> std::result::Result<Vec<Cell>, String>
     }
     while cells.pop_if(|cell| cell.character == ' ').is_some() {}
     Ok(cells)
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -12,11 +12,6 @@ use crate::{program, require};
 use program::{Ran, command, program, run, succeed};
 use tempfile::TempDir;
 
-/// The most lines of README.md.
-const README_LINES: usize = 220;
-/// The most characters of a line.
-const COLUMNS: usize = 100;
-
 /// The directory of the package.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,10 +24,14 @@ pub fn read(name: &str) -> String {
 
 /// Returns the names of all documents that people read.
 pub fn documents() -> Vec<String> {
-    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
-    let docs = docs.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
-    let mut names: Vec<String> = docs.map(|name| format!("docs/{name}")).collect();
-    names.extend(["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned));
+    let mut names = Vec::new();
+    for directory in ["docs", "docs/design"] {
+        let files = fs::read_dir(root().join(directory)).unwrap().map(|entry| entry.unwrap().file_name());
+        let files = files.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
+        names.extend(files.map(|name| format!("{directory}/{name}")));
+    }
+    let others = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "packaging/README.md"];
+    names.extend(others.map(str::to_owned));
     assert!(names.len() > 10, "{names:?}");
     names
 }
@@ -97,33 +96,12 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
-fn the_table_of_documents_has_all_of_them() {
-    let text = read("CONTRIBUTING.md");
-    let table = text.split("## Documents\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let linked = links(table);
+fn the_index_has_every_document() {
+    let linked = links(&read("docs/README.md"));
     for name in documents() {
-        assert!(linked.contains(&name), "CONTRIBUTING.md does not name {name}");
-    }
-}
-
-/// The rate of `reference` is that of the same run: of the table, or the one that the row names.
-#[test]
-fn each_speedup_in_the_readme_is_that_of_its_rates() {
-    let text = read("README.md");
-    let rows = text.split("| speedup over `reference` |\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let number = |text: &str| text.trim().replace(',', "").parse::<f64>().ok();
-    let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.trim_matches('|').split('|').collect()).collect();
-    let rows: Vec<_> =
-        rows.iter().filter_map(|row| Some((row[0], number(row[1])?, number(row[2])?))).collect();
-    let &(_, reference, _) = rows.iter().find(|(name, ..)| name.trim() == "`reference`").unwrap();
-    assert_eq!(rows.len(), 6);
-    for (name, rate, speedup) in rows {
-        let beside = name.split(" `reference` at ").nth(1).map_or(reference, |rate| number(rate).unwrap());
-        let quotient = rate / beside;
-        assert!(
-            (speedup / quotient - 1.0).abs() < 0.04,
-            "{name}: {speedup}, but the rates give {quotient:.2}"
-        );
+        let from_docs = name.strip_prefix("docs/").map_or(format!("../{name}"), str::to_owned);
+        let is_start = ["README.md", "docs/README.md"].contains(&name.as_str());
+        assert!(is_start || linked.contains(&from_docs), "docs/README.md does not name {name}");
     }
 }
 
@@ -164,29 +142,16 @@ fn the_changelog_begins_with_this_version() {
     assert!(is_date || when == "not yet released", "{newest}");
 }
 
-/// Rows of tables may be longer, and so may the files that the guide to many machines shows.
-#[test]
-fn lines_have_their_length() {
-    let readme = read("README.md").lines().count();
-    assert!(readme <= README_LINES, "README.md has {readme} lines");
-    for name in &documents() {
-        let text = read(name);
-        let all: Vec<(usize, &str)> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
-        let lines = if name == "docs/many-machines.md" { prose(&text) } else { all };
-        for (number, line) in lines.into_iter().filter(|(_, line)| !line.starts_with('|')) {
-            let length = line.chars().count();
-            assert!(length <= COLUMNS, "{name}:{number} has {length} characters");
-        }
-    }
-}
-
-/// docs/PROOF.md has the table of what `proof.sh` runs. The script needs bash 4, which macOS lacks.
+/// docs/design/proof.md has the table of what `proof.sh` runs. The script needs bash 4, which macOS lacks.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_table_of_proofs_is_that_of_the_script() {
     let Some(bash) = require::tool("bash") else { return };
     let listed = succeed(command(&bash).args(["proof.sh", "--list"]).current_dir(root())).stdout;
-    assert!(read("docs/PROOF.md").ends_with(&listed), "docs/PROOF.md is not `./proof.sh --list`");
+    assert!(
+        read("docs/design/proof.md").ends_with(&listed),
+        "docs/design/proof.md is not `./proof.sh --list`"
+    );
     assert!(listed.lines().count() > 50, "{listed}");
 }
 
@@ -201,9 +166,10 @@ fn the_table_of_options_has_all_options_and_no_others() {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let options: BTreeSet<String> =
         lines.flat_map(|line| longs(line.split('<').next().unwrap()).into_iter().next()).collect();
-    let document = read("docs/options.md");
-    let table = document.lines().take_while(|line| !line.starts_with("## "));
-    let rows = table.filter(|line| line.starts_with("| `")).map(|row| row.split(" | ").next().unwrap());
+    let document = read("docs/reference.md");
+    let section = document.split("\n## ").find(|section| section.starts_with("Options\n")).unwrap();
+    let rows =
+        section.lines().filter(|line| line.starts_with("| `")).map(|row| row.split(" | ").next().unwrap());
     let rows = rows.map(|names| names.split(['|', '\\']).collect::<Vec<_>>().join(" "));
     let documented: BTreeSet<String> = rows.flat_map(|names| longs(&names)).collect();
     assert_eq!(documented, options);

@@ -309,12 +309,12 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// The table in docs/json.md names the fields that the schema has.
+/// The table in docs/reference.md names the fields that the schema has.
 #[test]
 fn the_document_names_the_same_fields() {
-    let document = documents::read("docs/json.md");
-    let (_, section) = document.split_once("\n## Fields\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
+    let document = documents::read("docs/reference.md");
+    let (_, section) = document.split_once("\n### Fields\n").unwrap();
+    let (section, _) = section.split_once("\n### ").unwrap();
     let mut documented: BTreeMap<String, (BTreeSet<&str>, BTreeSet<&str>)> = BTreeMap::new();
     let mut object = String::new();
     for row in section.lines().filter(|line| line.starts_with('|')).skip(2) {

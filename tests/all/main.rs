@@ -28,6 +28,7 @@ mod host_key;
 mod hostile;
 mod json;
 mod keys;
+mod layers;
 mod memory;
 mod model;
 mod naive;
@@ -47,7 +48,6 @@ mod remains;
 #[cfg_attr(windows, allow(dead_code, reason = "fewer tests run there"))]
 #[path = "../require/mod.rs"]
 mod require;
-mod rooms;
 mod signals;
 mod soak;
 mod ssh_agent;

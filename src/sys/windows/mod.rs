@@ -3,7 +3,7 @@
 //!
 //! The standard library has none of this, and no kept package offers it without `unsafe` code of
 //! our own: a file that has its access list from the moment it exists, or a prompt whose buffers
-//! are wiped and that Ctrl-C ends (`docs/dependencies.md`). So this folder calls the system itself.
+//! are wiped and that Ctrl-C ends (`docs/design/dependencies.md`). So this folder calls the system itself.
 //! The functions that it exports are safe.
 
 #![allow(unsafe_code, reason = "foreign calls")]

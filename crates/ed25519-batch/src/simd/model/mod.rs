@@ -10,7 +10,7 @@
 //! | `instructions` | what each method does with one number; compares it with every instruction set and with the ranges |
 //!
 //! Most methods are never inlined: the algorithms inline all their steps, so the code would be ten
-//! times as long. docs/verification.md describes the whole.
+//! times as long. docs/design/verification.md describes the whole.
 
 mod axioms;
 mod dyadic;

@@ -1,5 +1,5 @@
-//! The rooms of the sources: each uses only rooms on lower floors, and no file reaches itself again
-//! through what it imports.
+//! The layers of the sources: each module uses only modules of lower layers, and no file reaches
+//! itself again through what it imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// The rooms of each floor, the lowest first. Neighbors do not know each other.
-const FLOORS: [&[&str]; 9] = [
+/// The modules of each layer, the lowest first. Neighbors do not know each other.
+const LAYERS: [&[&str]; 9] = [
     &["notice", "sys"],
     &["key"],
     &["agent", "gpu", "store"],
@@ -161,14 +161,15 @@ fn imports() -> BTreeMap<String, BTreeSet<String>> {
     let of = |(file, code): (&String, &String)| {
         let imported = paths(file, code)
             .into_iter()
-            .filter(|path| !path.first().is_some_and(|room| PACKAGES.contains(&room.as_str())))
+            .filter(|path| !path.first().is_some_and(|module| PACKAGES.contains(&module.as_str())))
             .map(|path| file_of(&path, &files).unwrap_or_else(|| panic!("{file}: {path:?} is in no file")));
         (file.clone(), imported.filter(|other| other != file).collect())
     };
     files.iter().map(of).collect()
 }
 
-fn room(file: &str) -> &str {
+/// Returns the module at the root that a file belongs to.
+fn root_of(file: &str) -> &str {
     file.split('/').next().unwrap().trim_end_matches(".rs")
 }
 
@@ -179,20 +180,20 @@ fn every_form_of_an_import_is_seen() {
                 pub use crate::f as g;\n\
                 mod inner {\n    use super::super::h;\n}\n\
                 fn i() {\n    use super::j::K;\n    crate::l::m();\n}\n";
-    let seen: Vec<_> = paths("room/file.rs", &code(text)).iter().map(|path| path.join("::")).collect();
-    assert_eq!(seen, ["a::b", "a::b::d", "a::e", "a::self", "f", "l::m", "n", "room::h", "room::j"]);
+    let seen: Vec<_> = paths("folder/file.rs", &code(text)).iter().map(|path| path.join("::")).collect();
+    assert_eq!(seen, ["a::b", "a::b::d", "a::e", "a::self", "f", "folder::h", "folder::j", "l::m", "n"]);
 }
 
 #[test]
-fn a_room_uses_only_rooms_on_lower_floors() {
-    let floor = |room: &str| FLOORS.iter().position(|rooms| rooms.contains(&room));
+fn a_module_uses_only_modules_of_lower_layers() {
+    let layer = |module: &str| LAYERS.iter().position(|modules| modules.contains(&module));
     let mut wrong = Vec::new();
     let mut arrows = 0;
     for (file, imported) in imports() {
-        let from = floor(room(&file)).unwrap_or_else(|| panic!("{file} is in no room"));
-        for other in imported.iter().filter(|other| room(other) != room(&file)) {
+        let from = layer(root_of(&file)).unwrap_or_else(|| panic!("{file} is in no layer"));
+        for other in imported.iter().filter(|other| root_of(other) != root_of(&file)) {
             arrows += 1;
-            if floor(room(other)).unwrap() >= from {
+            if layer(root_of(other)).unwrap() >= from {
                 wrong.push(format!("{file} uses {other}"));
             }
         }
