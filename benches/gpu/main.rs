@@ -11,7 +11,7 @@
 //! `dalek` compares each key with ed25519-dalek's. `compare` compares a checksum of the keys of each
 //! launch with that of the processor. `rates` prints keys per second for each number of windows, each
 //! depth and each number of work items, with registers and spills. `text` prints the kernels for
-//! NVIDIA's compilers, which `benches/gpu/model` reads.
+//! NVIDIA's compilers.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The reference engine: one key at a time, by curve25519-dalek.
 //!
 //! The fixed-base multiplication is dalek's constant-time radix-16 `mul_base`: 64 mixed additions
-//! from a 30 KB table. It is nearly all of the work for a candidate (RESULTS.txt, entry 1). The speed and the keys of
+//! from a 30 KB table. It is nearly all of the work for a candidate (RESULTS.txt, the published record). The speed and the keys of
 //! every other engine are compared with this one.
 
 use curve25519_dalek::EdwardsPoint;

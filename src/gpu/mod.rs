@@ -15,12 +15,12 @@
 //! A key costs 7 products for each window but the first and the last, 3 for the last, and 4 to
 //! share an inversion of 265 products. For 12 windows that is 77 + 265 / depth. The affine
 //! additions of the CPU engines would take fewer products, but about 5 KB of memory traffic for each
-//! key. benches/gpu/model counts the instructions that NVIDIA's assembler makes of the kernels.
+//! key.
 //!
 //! Both hosts and the PTX stay, because each has what the others lack. OpenCL reaches the devices of
 //! all other makers, and NVIDIA's on a machine with only a driver, which has no NVRTC. CUDA works in
 //! containers without OpenCL, and reports how much a device runs at the same time. The PTX keeps
-//! carries in the carry flag: entry 28 of RESULTS.txt has the counts without it.
+//! carries in the carry flag: entry 28 of RESULTS.txt at feea510 has the counts without it.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 

@@ -50,7 +50,7 @@ typedef unsigned long long ulong;
 #define UNROLL _Pragma("unroll")
 #endif
 
-// Keeps a loop as it is written. benches/gpu/model counts its steps.
+// Keeps a loop as it is written.
 #ifdef __CUDACC__
 #define LOOP _Pragma("unroll 1")
 #else

@@ -17,7 +17,7 @@ use crate::simd::{Cache, CacheLine, Words, prefetch_at};
 pub(super) const BLOCK: usize = 8;
 
 /// The distance, in blocks, between a prefetch for the second-level cache and the use. 1 and 4 are
-/// slower by up to 2% (RESULTS.txt, entry 19).
+/// slower by up to 2% (entry 19 of RESULTS.txt at feea510).
 const BLOCKS_AHEAD: usize = 2;
 
 /// The same, in vectors.

@@ -28,7 +28,7 @@ fn map(bytes: usize) -> Option<(MmapMut, usize)> {
     let pages = bytes.checked_next_multiple_of(HUGE)?;
     let map = MmapMut::map_anon(pages.checked_add(HUGE)?).ok()?;
     let first = map.as_ptr().align_offset(HUGE);
-    // The system can ignore this advice. With small pages a search is slower (RESULTS.txt, entry 24).
+    // The system can ignore this advice. With small pages a search is slower (RESULTS.txt, Zen 5).
     #[cfg(target_os = "linux")]
     let _ = map.advise_range(memmap2::Advice::HugePage, first, pages);
     Some((map, first))
