@@ -100,6 +100,8 @@ pub mod agent;
 #[doc(hidden)]
 pub mod cli;
 pub mod engine;
+#[doc(hidden)]
+pub mod escape;
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub mod gpu;
@@ -122,8 +124,6 @@ pub mod sys;
 
 #[doc(inline)]
 pub use vanity_pattern as pattern;
-#[doc(hidden)]
-pub use vanity_pattern::escape;
 #[doc(inline)]
 pub use vanity_pattern::wire;
 

@@ -1,8 +1,10 @@
 //! The reasons why an agent does not take a key.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::{fmt, io};
+
+use thiserror::Error;
 
 use crate::escape::escaped_path;
 use crate::sys::RandomnessError;
@@ -11,36 +13,56 @@ use crate::sys::RandomnessError;
 const START: &str = "start one with eval \"$(ssh-agent)\", or leave out --agent";
 
 /// Why an agent does not take a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum AgentError {
     /// The environment names no agent.
+    #[error("there is no agent: SSH_AUTH_SOCK is not set")]
     NoSocket,
     /// No agent listens at this path, because of this error of the operating system.
+    #[error("there is no agent at '{}': {}", escaped_path(.0), .1)]
     Unreachable(PathBuf, Arc<io::Error>),
     /// The agent does not answer in time.
+    #[error("the agent does not answer (the longest wait is 5 s)")]
     Silent,
     /// The agent has not answered when the search had to end.
+    #[error("the agent did not answer before the search had to end")]
     Hurried,
     /// gpg-agent still waits for its user when the search had to end.
+    #[error("gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer")]
     Prompting,
     /// The connection ended before the answer, because of this error of the operating system.
+    #[error("{}", match .0.kind() {
+        io::ErrorKind::UnexpectedEof => "the agent closed the connection".to_owned(),
+        _ => format!("the connection to the agent broke: {}", .0),
+    })]
     Broken(Arc<io::Error>),
     /// The answer is not one of the protocol.
+    #[error("the answer is not that of an agent")]
     NoAnswer,
     /// The agent lists no keys and takes none. An agent that is locked does this, and others that
     /// take no keys from outside.
+    #[error("the agent takes no key and lists none; it may be locked")]
     TakesNone,
     /// The agent takes no such key.
+    #[error("the agent refuses the key")]
     Refused,
     /// The agent takes keys, but not with a lifetime, or not with a confirmation, as they were asked
     /// for.
+    #[error("the agent takes no keys with {}", match (.lifetime, .confirm) {
+        (true, true) => "a lifetime or a confirmation",
+        (false, true) => "a confirmation",
+        (_, false) => "a lifetime",
+    })]
     Unconstrained { lifetime: bool, confirm: bool },
     /// The agent is gpg-agent, which never drops a key.
+    #[error("gpg-agent does not drop a key after a lifetime")]
     Undying,
     /// The agent reported success, but does not list the key.
+    #[error("the agent does not list the key that it took")]
     Unlisted,
     /// The operating system's random generator failed.
+    #[error("the operating system's random generator failed: {0}")]
     Randomness(Arc<RandomnessError>),
 }
 
@@ -72,40 +94,3 @@ impl AgentError {
         }
     }
 }
-
-impl fmt::Display for AgentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSocket => f.write_str("there is no agent: SSH_AUTH_SOCK is not set"),
-            Self::Unreachable(path, error) => {
-                write!(f, "there is no agent at '{}': {error}", escaped_path(path))
-            }
-            Self::Silent => f.write_str("the agent does not answer (the longest wait is 5 s)"),
-            Self::Hurried => f.write_str("the agent did not answer before the search had to end"),
-            Self::Prompting => f.write_str(
-                "gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer",
-            ),
-            Self::Broken(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                f.write_str("the agent closed the connection")
-            }
-            Self::Broken(error) => write!(f, "the connection to the agent broke: {error}"),
-            Self::NoAnswer => f.write_str("the answer is not that of an agent"),
-            Self::TakesNone => f.write_str("the agent takes no key and lists none; it may be locked"),
-            Self::Refused => f.write_str("the agent refuses the key"),
-            Self::Unconstrained { lifetime, confirm } => write!(
-                f,
-                "the agent takes no keys with {}",
-                match (lifetime, confirm) {
-                    (true, true) => "a lifetime or a confirmation",
-                    (false, true) => "a confirmation",
-                    (_, false) => "a lifetime",
-                }
-            ),
-            Self::Undying => f.write_str("gpg-agent does not drop a key after a lifetime"),
-            Self::Unlisted => f.write_str("the agent does not list the key that it took"),
-            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for AgentError {}

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use ed25519_batch::memory::wipe;
 use ed25519_batch::simd::{InstructionSet, Scalar};
 use ed25519_batch::{ChaCha20, rfc8032_vectors};
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use self::tuner::Tuner;
@@ -116,31 +117,16 @@ struct Tables {
 }
 
 /// The reason why a device is dropped.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 enum DropReason {
-    Call(GpuError),
+    #[error(transparent)]
+    Call(#[from] GpuError),
     /// A key does not belong to its seed.
+    #[error("it computed a wrong key")]
     WrongKey,
     /// The place of a survivor is outside the batch, or two survivors have the same place.
+    #[error("it reported a position outside the batch, or the same position twice")]
     WrongPlace,
-}
-
-impl From<GpuError> for DropReason {
-    fn from(error: GpuError) -> Self {
-        Self::Call(error)
-    }
-}
-
-impl std::fmt::Display for DropReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Call(error) => write!(f, "{error}"),
-            Self::WrongKey => write!(f, "it computed a wrong key"),
-            Self::WrongPlace => {
-                write!(f, "it reported a position outside the batch, or the same position twice")
-            }
-        }
-    }
 }
 
 /// Builds the engine. It uses all graphics processors, or the devices that `sizing` selects. It

@@ -1,8 +1,7 @@
 //! Every engine by its name, and the choice among them.
 
-use std::fmt;
-
 use ed25519_batch::BackEnd;
+use thiserror::Error;
 
 use super::interface::{AUTO, Engine, GPU, Sizing};
 use super::{batch, reference, self_test};
@@ -160,12 +159,14 @@ pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
 }
 
 /// The reason why an engine is refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
     /// No engine has this name.
+    #[error("unknown engine '{}'", escaped(.0))]
     Unknown(String),
     /// This machine cannot run the engine.
+    #[error("the engine '{name}' cannot run here: {why}")]
     Unavailable {
         /// The name of the engine.
         name: &'static str,
@@ -173,6 +174,7 @@ pub enum EngineError {
         why: String,
     },
     /// The engine does not reproduce the known vectors.
+    #[error("the engine '{0}' computed a wrong key in its self-test and is not used")]
     SelfTest(&'static str),
 }
 
@@ -186,20 +188,6 @@ impl EngineError {
         format!("engines of this machine: {AUTO}, {available}")
     }
 }
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(name) => write!(f, "unknown engine '{}'", escaped(name)),
-            Self::Unavailable { name, why } => write!(f, "the engine '{name}' cannot run here: {why}"),
-            Self::SelfTest(name) => {
-                write!(f, "the engine '{name}' computed a wrong key in its self-test and is not used")
-            }
-        }
-    }
-}
-
-impl std::error::Error for EngineError {}
 
 /// Replaces the GPU engine in a program that was built without it.
 #[cfg(not(feature = "gpu"))]

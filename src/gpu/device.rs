@@ -4,6 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use thiserror::Error;
+
 /// The number of work items in a group.
 pub(super) const GROUP: usize = 64;
 
@@ -172,14 +174,18 @@ pub enum Arg<'a> {
 }
 
 /// The error of a device or of its library.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GpuError {
     /// No device exists, or no library that reaches one.
+    #[error("{0}")]
     Missing(String),
     /// The kernels could not be compiled.
+    #[error("its kernels could not be compiled: {}", .0.trim_end())]
     Compiler(String),
     /// The device computed a table with wrong entries.
+    #[error("it computed wrong multiples of the base point")]
     WrongTable,
+    #[error("{call} failed: {why}")]
     Call {
         call: &'static str,
         /// The report of the library.
@@ -193,19 +199,6 @@ impl GpuError {
         Self::Call { call, why: why.to_string() }
     }
 }
-
-impl fmt::Display for GpuError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(what) => write!(f, "{what}"),
-            Self::Compiler(log) => write!(f, "its kernels could not be compiled: {}", log.trim_end()),
-            Self::WrongTable => write!(f, "it computed wrong multiples of the base point"),
-            Self::Call { call, why } => write!(f, "{call} failed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for GpuError {}
 
 #[cfg(test)]
 mod tests {

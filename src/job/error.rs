@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use thiserror::Error;
+
 use super::hopeless::Hopeless;
 use super::place::Whereabouts;
 use crate::escape::escaped_path;
@@ -14,23 +16,34 @@ use crate::store::FileError;
 use crate::sys::RandomnessError;
 
 /// Why a job failed.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum JobError {
     /// The request was refused before the search.
+    #[error("the request is refused")]
     Refused(PlanError),
     /// The search would take too long.
+    #[error("the key will not be found")]
     Hopeless(Box<Hopeless>),
     /// A signal, or the time limit, ended the program before there was a result.
+    #[error("{}", match .0 {
+        End::Timeout => "the time limit ended the program before the search",
+        _ => "a signal ended the program",
+    })]
     Stopped(End),
     /// The handlers of signals cannot be installed.
+    #[error("cannot handle signals: {0}")]
     Signals(io::Error),
     /// The operating system's random generator failed.
+    #[error("the operating system's random generator failed: {0}")]
     Randomness(RandomnessError),
     /// The program panicked, and the panic has printed its message.
+    #[error("the program panicked")]
     Panic,
     /// The search itself failed.
+    #[error(transparent)]
     Search(SearchError<Infallible>),
     /// Finds are not kept where they were to go. The text says why.
+    #[error("{why}")]
     Unkept {
         why: String,
         /// What to do, unless the places of the keys tell it.
@@ -38,17 +51,23 @@ pub enum JobError {
         keys: Box<Whereabouts>,
     },
     /// The agent did not take this number of keys. All of them are in files.
+    #[error("{} {} not in the agent", counted(*.0, "key"), are(*.0))]
     NotAdded(u64),
     /// Another process used the ledger at this path until the timeout.
+    #[error("cannot use '{}' before the time limit: {}", escaped_path(.1), .0)]
     InUse(io::Error, PathBuf),
     /// A find is kept, but not in the ledger at this path.
+    #[error("cannot write '{}': {}", escaped_path(.1), .0)]
     Unentered(io::Error, PathBuf),
     /// A write to stdout failed. Some finds were to be told there.
+    #[error("cannot write to stdout: {0}")]
     Stdout(io::Error, Box<Whereabouts>),
     /// The thread that runs commands after finds, or the one that tells the results, cannot be
     /// started.
+    #[error("cannot start another thread: {0}")]
     Thread(io::Error),
     /// Commands after finds failed. Each failure is already reported.
+    #[error("{} of {} failed", grouped(*.failed), counted(*.of, "command"))]
     CommandsFailed {
         /// The number of those that failed.
         failed: u64,
@@ -95,34 +114,6 @@ impl JobError {
         })
     }
 }
-
-impl fmt::Display for JobError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(_) => f.write_str("the request is refused"),
-            Self::Hopeless(_) => f.write_str("the key will not be found"),
-            Self::Stopped(End::Timeout) => f.write_str("the time limit ended the program before the search"),
-            Self::Stopped(_) => f.write_str("a signal ended the program"),
-            Self::Signals(error) => write!(f, "cannot handle signals: {error}"),
-            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-            Self::Panic => f.write_str("the program panicked"),
-            Self::Search(error) => error.fmt(f),
-            Self::Unkept { why, .. } => f.write_str(why),
-            Self::NotAdded(keys) => write!(f, "{} {} not in the agent", counted(*keys, "key"), are(*keys)),
-            Self::InUse(error, path) => {
-                write!(f, "cannot use '{}' before the time limit: {error}", escaped_path(path))
-            }
-            Self::Unentered(error, path) => write!(f, "cannot write '{}': {error}", escaped_path(path)),
-            Self::Stdout(error, _) => write!(f, "cannot write to stdout: {error}"),
-            Self::Thread(error) => write!(f, "cannot start another thread: {error}"),
-            Self::CommandsFailed { failed, of } => {
-                write!(f, "{} of {} failed", grouped(*failed), counted(*of, "command"))
-            }
-        }
-    }
-}
-
-impl std::error::Error for JobError {}
 
 pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
     let diagnostic = Diagnostic::new(problem.to_string());

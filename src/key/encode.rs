@@ -10,8 +10,6 @@
 //! system. The encrypted text is opened again before it is returned, so that an error of the
 //! machine cannot lose a key. Encrypting and opening together take some tenths of a second.
 
-use std::fmt;
-
 use pkcs8::der::asn1::OctetStringRef;
 use pkcs8::pkcs5::pbes2;
 use pkcs8::{
@@ -20,6 +18,7 @@ use pkcs8::{
 };
 use ssh_key::Kdf;
 use ssh_key::private::{Ed25519Keypair, PrivateKey};
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::escape::blanked;
@@ -172,18 +171,23 @@ fn random<const N: usize>() -> Result<[u8; N], EncodeError> {
 }
 
 /// The reason why the text of a private key cannot be written.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EncodeError {
     /// The PKCS#8 form cannot be written.
-    Pkcs8(pkcs8::Error),
+    #[error("cannot write the private key as PKCS#8: {0}")]
+    Pkcs8(#[source] pkcs8::Error),
     /// The OpenSSH form cannot be written.
-    Openssh(ssh_key::Error),
+    #[error("cannot write the private key in the OpenSSH format: {0}")]
+    Openssh(#[source] ssh_key::Error),
     /// The form of PuTTY cannot be encrypted.
-    Ppk(argon2::Error),
+    #[error("cannot encrypt the private key in PuTTY's format: {0}")]
+    Ppk(#[source] argon2::Error),
     /// The operating system's random generator failed.
-    Randomness(RandomnessError),
+    #[error("the operating system's random generator failed: {0}")]
+    Randomness(#[source] RandomnessError),
     /// The passphrase does not open the encrypted text, or the opened text is another key.
+    #[error("self-check: the encrypted private key cannot be decrypted")]
     Unopened,
 }
 
@@ -199,30 +203,6 @@ impl EncodeError {
                 ARGON2_MEMORY / 1024
             )),
             Self::Unopened => Some(COMPUTES_WRONGLY.to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pkcs8(error) => write!(f, "cannot write the private key as PKCS#8: {error}"),
-            Self::Openssh(error) => write!(f, "cannot write the private key in the OpenSSH format: {error}"),
-            Self::Ppk(error) => write!(f, "cannot encrypt the private key in PuTTY's format: {error}"),
-            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-            Self::Unopened => f.write_str("self-check: the encrypted private key cannot be decrypted"),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Pkcs8(error) => Some(error),
-            Self::Openssh(error) => Some(error),
-            Self::Ppk(error) => Some(error),
-            Self::Randomness(error) => Some(error),
-            Self::Unopened => None,
         }
     }
 }

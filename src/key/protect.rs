@@ -1,9 +1,9 @@
 //! The encryption of a private key: a passphrase, and the work that each guess costs.
 
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::format::Format;
@@ -43,30 +43,19 @@ impl Passphrase {
 }
 
 /// The reason why bytes are not a passphrase.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum PassphraseError {
     /// It has no bytes.
+    #[error("the passphrase is empty")]
     Empty,
     /// It has more than [`Passphrase::LONGEST`] bytes.
+    #[error("the passphrase is longer than {} bytes", Passphrase::LONGEST)]
     Long,
     /// It holds a control character of ASCII that is not a tab.
+    #[error("the passphrase has a control character, such as a carriage return or Ctrl-A")]
     Control,
 }
-
-impl fmt::Display for PassphraseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("the passphrase is empty"),
-            Self::Long => write!(f, "the passphrase is longer than {} bytes", Passphrase::LONGEST),
-            Self::Control => {
-                f.write_str("the passphrase has a control character, such as a carriage return or Ctrl-A")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PassphraseError {}
 
 /// The parameters of an encrypted private key.
 pub struct Protection {

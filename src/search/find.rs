@@ -1,8 +1,9 @@
 //! The results of a search: finds, progress, a summary, or an error.
 
+use std::io;
 use std::time::Duration;
-use std::{fmt, io};
 
+use thiserror::Error;
 use zeroize::Zeroizing;
 
 use super::stop::End;
@@ -156,35 +157,22 @@ pub trait Observer {
 }
 
 /// The reason why a search failed. `E` is the error of the observer.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SearchError<E> {
     /// The operating system's random generator failed.
+    #[error("the operating system's random generator failed: {0}")]
     Randomness(RandomnessError),
     /// The worker threads could not be started.
+    #[error("cannot start the worker threads: {0}")]
     Threads(rayon::ThreadPoolBuildError),
     /// The threads that prepare finds could not be started.
+    #[error("cannot start the threads that encrypt keys: {0}")]
     Preparers(io::Error),
     /// The engine of this name claimed a key that does not belong to its seed, or does not match.
+    #[error("self-check: the engine '{0}' reported a wrong key, which was discarded")]
     FalseHit(&'static str),
     /// The observer's error.
+    #[error("{0}")]
     Observer(E),
 }
-
-impl<E: fmt::Display> fmt::Display for SearchError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Randomness(error) => write!(f, "the operating system's random generator failed: {error}"),
-            Self::Threads(error) => write!(f, "cannot start the worker threads: {error}"),
-            Self::Preparers(error) => {
-                write!(f, "cannot start the threads that encrypt keys: {error}")
-            }
-            Self::FalseHit(engine) => {
-                write!(f, "self-check: the engine '{engine}' reported a wrong key, which was discarded")
-            }
-            Self::Observer(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for SearchError<E> {}

@@ -1,11 +1,11 @@
 //! The memory of a search: what it needs at least, and whether limits leave that much. The tables of
 //! engines are not counted, because they are as large as what is left.
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ed25519_batch::memory::{Room, keep_free, room};
+use thiserror::Error;
 
 use super::prepare::WORKER_STACK;
 use crate::pattern::{Matcher, Pattern};
@@ -75,23 +75,13 @@ pub(super) fn have_started() {
 }
 
 /// Limits of memory leave too little for a search.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "the search needs {} MiB of memory, and {} MiB of the limit of {} MiB are left ({})",
+    .needed.div_ceil(1 << 20), .room.left >> 20, .room.limit >> 20, .room.of
+)]
 pub struct TooLittleMemory {
     /// The bytes that the search needs.
     needed: u64,
     room: Room,
 }
-
-impl fmt::Display for TooLittleMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Room { left, limit, of } = &self.room;
-        let [needed, left, limit] =
-            [self.needed.next_multiple_of(1 << 20), *left, *limit].map(|bytes| bytes >> 20);
-        write!(
-            f,
-            "the search needs {needed} MiB of memory, and {left} MiB of the limit of {limit} MiB are left ({of})"
-        )
-    }
-}
-
-impl std::error::Error for TooLittleMemory {}

@@ -1,8 +1,10 @@
 //! Errors of writing key files.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fmt, io};
+
+use thiserror::Error;
 
 use crate::escape::{escaped_path, shell_word};
 use crate::key::{COMPUTES_WRONGLY, PublicKey};
@@ -32,35 +34,33 @@ fn unusable(source: &io::Error) -> String {
 }
 
 /// The error of a private file that others can read, whatever mode or access list it is given.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{}", match .0 {
+    ForeignAccess::Owner(user) => format!("every file there belongs to user {user}"),
+    ForeignAccess::Others(how) => format!("others can read every file there ({how})"),
+})]
 pub(super) struct Exposed(pub(super) ForeignAccess);
 
-impl fmt::Display for Exposed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            ForeignAccess::Owner(user) => write!(f, "every file there belongs to user {user}"),
-            ForeignAccess::Others(how) => write!(f, "others can read every file there ({how})"),
-        }
-    }
-}
-
-impl std::error::Error for Exposed {}
-
 /// Why a file was not written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 pub enum FileError {
     /// The name exists already. The existing file was not touched.
+    #[error("'{}' already exists", escaped_path(.0))]
     Exists(PathBuf),
     /// The file was not written, because of this error of the operating system.
-    Write(PathBuf, Arc<io::Error>),
+    #[error("cannot write '{}': {}", escaped_path(.0), .1)]
+    Write(PathBuf, #[source] Arc<io::Error>),
     /// The file is complete and has its name, but its directory could not be synced, because of
     /// this error of the operating system.
-    Unsynced(PathBuf, Arc<io::Error>),
+    #[error("cannot sync the directory of '{}': {}", escaped_path(.0), .1)]
+    Unsynced(PathBuf, #[source] Arc<io::Error>),
     /// This file of a trial was not removed, because of this error of the operating system.
-    Left(PathBuf, Arc<io::Error>),
+    #[error("a trial of the directory left '{}', which cannot be removed: {}", escaped_path(.0), .1)]
+    Left(PathBuf, #[source] Arc<io::Error>),
     /// Several new files are complete and have their names, but this directory could not be synced,
     /// because of this error of the operating system.
-    UnsyncedDirectory(PathBuf, Arc<io::Error>),
+    #[error("cannot sync the directory '{}': {}", escaped_path(.0), .1)]
+    UnsyncedDirectory(PathBuf, #[source] Arc<io::Error>),
 }
 
 impl FileError {
@@ -87,60 +87,39 @@ impl FileError {
     }
 }
 
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists(path) => write!(f, "'{}' already exists", escaped_path(path)),
-            Self::Write(path, source) => write!(f, "cannot write '{}': {source}", escaped_path(path)),
-            Self::Left(path, source) => {
-                write!(
-                    f,
-                    "a trial of the directory left '{}', which cannot be removed: {source}",
-                    escaped_path(path)
-                )
-            }
-            Self::Unsynced(path, source) => {
-                write!(f, "cannot sync the directory of '{}': {source}", escaped_path(path))
-            }
-            Self::UnsyncedDirectory(path, source) => {
-                write!(f, "cannot sync the directory '{}': {source}", escaped_path(path))
-            }
-        }
-    }
-}
-
-impl std::error::Error for FileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Exists(_) => None,
-            Self::Write(_, source)
-            | Self::Left(_, source)
-            | Self::Unsynced(_, source)
-            | Self::UnsyncedDirectory(_, source) => Some(&**source),
-        }
-    }
-}
-
 /// Why a key pair cannot be kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Error)]
 pub enum StoreError {
     /// The path is empty, or ends in `/`, `.` or `..`, or in a name that Windows keeps for devices.
+    #[error("'{}' does not name a file", escaped_path(.0))]
     NoFileName(PathBuf),
     /// The name of the private file is that of a public file.
+    #[error("'{}' is the name of a public key, and the private key would go there", escaped_path(.0))]
     PublicName(PathBuf),
     /// The file system does not take the name, because of this error of the operating system.
-    RefusedName(PathBuf, Arc<io::Error>),
+    #[error("cannot write '{}': {}", escaped_path(.0), .1)]
+    RefusedName(PathBuf, #[source] Arc<io::Error>),
+    #[error("'{}' is a directory", escaped_path(.0))]
     IsDirectory(PathBuf),
+    #[error("the directory '{}' does not exist", escaped_path(.0))]
     NoDirectory(PathBuf),
     /// The path exists, but is not a directory.
+    #[error("'{}' is not a directory", escaped_path(.0))]
     NotADirectory(PathBuf),
     /// Files can be created in the directory, but it cannot be read, and so not synced either.
+    #[error(
+        "the directory '{}' can be written but not read, so new files there cannot be made durable",
+        escaped_path(.0)
+    )]
     Unreadable(PathBuf),
     /// No files can be created in the directory, because of this error of the operating system.
-    Unusable(PathBuf, Arc<io::Error>),
+    #[error("cannot create files in '{}': {}", escaped_path(.0), .1)]
+    Unusable(PathBuf, #[source] Arc<io::Error>),
     /// The private file exists already or could not be written.
-    File(FileError),
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The private key **is** kept; its public line is not.
+    #[error("{source}; the private key is kept in '{}'", escaped_path(.private_file))]
     PublicFile {
         /// Where the private key is.
         private_file: PathBuf,
@@ -149,6 +128,7 @@ pub enum StoreError {
         source: FileError,
     },
     /// The public key does not belong to the seed. Nothing was written.
+    #[error("the seed does not belong to the key {}", .0.line(""))]
     WrongKey(PublicKey),
 }
 
@@ -208,58 +188,7 @@ impl StoreError {
     }
 }
 
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoFileName(path) => write!(f, "'{}' does not name a file", escaped_path(path)),
-            Self::RefusedName(path, source) => write!(f, "cannot write '{}': {source}", escaped_path(path)),
-            Self::PublicName(path) => {
-                write!(
-                    f,
-                    "'{}' is the name of a public key, and the private key would go there",
-                    escaped_path(path)
-                )
-            }
-            Self::IsDirectory(path) => write!(f, "'{}' is a directory", escaped_path(path)),
-            Self::NoDirectory(path) => write!(f, "the directory '{}' does not exist", escaped_path(path)),
-            Self::NotADirectory(path) => write!(f, "'{}' is not a directory", escaped_path(path)),
-            Self::Unreadable(path) => write!(
-                f,
-                "the directory '{}' can be written but not read, so new files there cannot be made durable",
-                escaped_path(path)
-            ),
-            Self::Unusable(path, source) => {
-                write!(f, "cannot create files in '{}': {source}", escaped_path(path))
-            }
-            Self::File(error) => error.fmt(f),
-            Self::PublicFile { private_file, source, .. } => {
-                write!(f, "{source}; the private key is kept in '{}'", escaped_path(private_file))
-            }
-            Self::WrongKey(public) => {
-                write!(f, "the seed does not belong to the key {}", public.line(""))
-            }
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unusable(_, source) | Self::RefusedName(_, source) => Some(&**source),
-            Self::PublicFile { source, .. } => Some(source),
-            Self::File(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
 /// Returns a path without `/` or `/.` at its end.
 fn tidy(path: &Path) -> PathBuf {
     path.components().collect()
-}
-
-impl From<FileError> for StoreError {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
-    }
 }

@@ -8,7 +8,9 @@
 //! second.
 
 use std::path::Path;
-use std::{fmt, fs, io};
+use std::{fs, io};
+
+use thiserror::Error;
 
 use super::error::FileError;
 use super::name::{file_name, is_name_of, parts_of_name, public_file};
@@ -31,28 +33,38 @@ pub struct StoredPair {
 }
 
 /// Why the files of a name are not a key pair that counts.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum Flaw {
     /// The private file cannot be read, or is not a regular file.
+    #[error(transparent)]
     Unreadable(io::Error),
     /// The private file is a broken link.
+    #[error("it is a broken link")]
     Dangling,
     /// The private file is empty.
+    #[error("it is empty")]
     Empty,
     /// Other users can access the private file.
+    #[error("other users can access it ({}); {}, and it counts again", .0, .0.remedy())]
     OpenToOthers(ForeignAccess),
     /// The private file is not a complete Ed25519 key.
+    #[error("it is not a complete Ed25519 private key")]
     NoKey,
     /// The passphrase does not open the private file.
+    #[error("the passphrase does not open it")]
     Closed,
     /// To try the passphrase would take too much time or memory.
+    #[error("it would take too much time or memory to open it")]
     TooCostly,
     /// The key in the private file is not the one in its name or in the ledger.
+    #[error("it contains another key")]
     OtherKey,
     /// The private file cannot be opened without its passphrase, and nothing else shows its public
     /// key: its name is not that of a PKCS#8 file, or its public file is missing.
+    #[error("its key is not known without the passphrase")]
     Unproved,
     /// The public file does not hold the public key.
+    #[error("its public file does not contain its public key; remove the public file, and it counts again")]
     PublicFile,
 }
 
@@ -167,30 +179,6 @@ pub(super) fn public_line_in(path: &Path, public_key: &PublicKey) -> Option<Stri
 fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
-
-impl fmt::Display for Flaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(error) => error.fmt(f),
-            Self::Dangling => f.write_str("it is a broken link"),
-            Self::Empty => f.write_str("it is empty"),
-            Self::OpenToOthers(others) => {
-                write!(f, "other users can access it ({others}); {}, and it counts again", others.remedy())
-            }
-            Self::NoKey => f.write_str("it is not a complete Ed25519 private key"),
-            Self::Closed => f.write_str("the passphrase does not open it"),
-            Self::TooCostly => f.write_str("it would take too much time or memory to open it"),
-            Self::OtherKey => f.write_str("it contains another key"),
-            Self::Unproved => f.write_str("its key is not known without the passphrase"),
-            Self::PublicFile => f.write_str(
-                "its public file does not contain its public key; \
-                     remove the public file, and it counts again",
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Flaw {}
 
 #[cfg(test)]
 mod tests {

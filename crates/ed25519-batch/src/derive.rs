@@ -1,6 +1,6 @@
 //! The interface: back ends by name, and seeds in, public keys out.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::batch::{Batches, Fill, Look, Shared, shared};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -163,34 +163,19 @@ impl Work for Sizing {
 }
 
 /// The reason why a back end is refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// The processor has not all instruction sets.
-    Instructions(Missing),
+    #[error(transparent)]
+    Instructions(#[from] Missing),
     /// The program is for another kind of processor than this one, which the back end needs.
+    #[error("this processor is not {0}")]
     Processor(&'static str),
     /// The back end computed a wrong key in its self-test.
+    #[error("it computed a wrong key in its self-test")]
     SelfTest,
 }
-
-impl From<Missing> for Unavailable {
-    fn from(missing: Missing) -> Self {
-        Self::Instructions(missing)
-    }
-}
-
-impl fmt::Display for Unavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Instructions(missing) => write!(f, "{missing}"),
-            Self::Processor(needed) => write!(f, "this processor is not {needed}"),
-            Self::SelfTest => write!(f, "it computed a wrong key in its self-test"),
-        }
-    }
-}
-
-impl std::error::Error for Unavailable {}
 
 /// How large tables may be.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,6 @@
 //! | `matcher` | compiles a list of patterns and tests whole batches with it |
 
 mod any;
-pub mod escape;
 mod matcher;
 mod odds;
 mod syntax;

@@ -31,16 +31,9 @@ pub fn detected() -> Vec<&'static str> {
 }
 
 /// The error for missing instruction sets, with their names.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the processor has no {}", .0.join(", "))]
 pub struct Missing(pub Vec<&'static str>);
-
-impl std::fmt::Display for Missing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the processor has no {}", self.0.join(", "))
-    }
-}
-
-impl std::error::Error for Missing {}
 
 /// Returns an error unless the processor has all of `sets`, which are separated by commas.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,17 +1,18 @@
 //! The errors of patterns: the reason, the place, and a remedy.
 
-use std::fmt;
 use std::ops::Range;
 
-use crate::escape::escaped_char;
+use thiserror::Error;
+
 use crate::odds::SIZE_LIMIT;
-use crate::wire::{self, Target};
+use crate::wire::{BODY_LEN, Target};
 
 /// A pattern that cannot be searched.
 ///
 /// Its text is one line. [`PatternError::at`] returns the characters that are wrong, and
 /// [`PatternError::remedy`] a way to correct them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{}", text(.reason, *.target, .at.start + 1))]
 #[non_exhaustive]
 pub struct PatternError {
     target: Target,
@@ -106,10 +107,7 @@ impl PatternError {
     /// Returns a name for the searched text.
     #[must_use]
     pub fn searched(&self) -> &'static str {
-        match self.target {
-            Target::Key => "key text",
-            Target::Fingerprint => "a fingerprint",
-        }
+        searched(self.target)
     }
 
     /// Returns the range of the wrong characters, counted from 0.
@@ -157,88 +155,86 @@ impl PatternError {
     }
 }
 
-impl fmt::Display for PatternError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let position = self.at.start + 1;
-        match &self.reason {
-            Reason::Empty => write!(f, "the pattern is empty"),
-            Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) => {
-                write!(f, "character {position}, {}, never occurs in {}", Shown(*char), self.searched())
-            }
-            Reason::Header => match self.target {
-                Target::Key => write!(f, "the pattern repeats the fixed beginning of every key text"),
-                Target::Fingerprint => {
-                    write!(f, "the pattern repeats the fixed beginning of every fingerprint")
-                }
-            },
-            Reason::TooLong { len, most } => {
-                write!(f, "the pattern needs {len} characters, but only {most} fit")
-            }
-            Reason::FirstCharacter(Some(char)) => {
-                write!(f, "character 1 of the body is always one of A to P, never {}", Shown(*char))
-            }
-            Reason::FirstCharacter(None) => {
-                write!(
-                    f,
-                    "the body always begins with one of A to P; character {position} of the expression makes that impossible"
-                )
-            }
-            Reason::LastCharacter(Some(char)) => {
-                write!(
-                    f,
-                    "the last character of a fingerprint is always one of {}, never {}",
-                    last_characters(),
-                    Shown(*char)
-                )
-            }
-            Reason::LastCharacter(None) => {
-                write!(
-                    f,
-                    "a fingerprint always ends with one of {}; character {position} of the expression makes that impossible",
-                    last_characters()
-                )
-            }
-            Reason::Syntax { message, .. } => {
-                write!(f, "malformed regular expression at character {position}: {message}")
-            }
-            Reason::NeverBase64(None) => {
-                write!(
-                    f,
-                    "from character {position} on, the expression needs characters that never occur in {}",
-                    self.searched()
-                )
-            }
-            Reason::OtherLength => {
-                write!(
-                    f,
-                    "the expression matches only text that is shorter than the {} searched characters",
-                    wire::BODY_LEN
-                )
-            }
-            Reason::NeverMatches => {
-                write!(f, "from character {position} of the expression on, nothing can match")
-            }
-            Reason::TooComplex => {
-                write!(f, "the pattern is too complex: it needs more than {} KiB", SIZE_LIMIT >> 10)
-            }
+fn searched(target: Target) -> &'static str {
+    match target {
+        Target::Key => "key text",
+        Target::Fingerprint => "a fingerprint",
+    }
+}
+
+/// Returns the line about a pattern whose character at `position`, counted from 1, is wrong.
+fn text(reason: &Reason, target: Target, position: usize) -> String {
+    let (searched, last) = (searched(target), last_characters());
+    match reason {
+        Reason::Empty => "the pattern is empty".to_owned(),
+        Reason::NotBase64(char) | Reason::NeverBase64(Some(char)) => {
+            format!("character {position}, {}, never occurs in {searched}", quoted(*char))
+        }
+        Reason::Header => {
+            let each = if target == Target::Key { searched } else { "fingerprint" };
+            format!("the pattern repeats the fixed beginning of every {each}")
+        }
+        Reason::TooLong { len, most } => {
+            format!("the pattern needs {len} characters, but only {most} fit")
+        }
+        Reason::FirstCharacter(Some(char)) => {
+            format!("character 1 of the body is always one of A to P, never {}", quoted(*char))
+        }
+        Reason::FirstCharacter(None) => format!(
+            "the body always begins with one of A to P; character {position} of the expression makes that impossible"
+        ),
+        Reason::LastCharacter(Some(char)) => {
+            format!("the last character of a fingerprint is always one of {last}, never {}", quoted(*char))
+        }
+        Reason::LastCharacter(None) => format!(
+            "a fingerprint always ends with one of {last}; character {position} of the expression makes that impossible"
+        ),
+        Reason::Syntax { message, .. } => {
+            format!("malformed regular expression at character {position}: {message}")
+        }
+        Reason::NeverBase64(None) => format!(
+            "from character {position} on, the expression needs characters that never occur in {searched}"
+        ),
+        Reason::OtherLength => {
+            format!(
+                "the expression matches only text that is shorter than the {BODY_LEN} searched characters"
+            )
+        }
+        Reason::NeverMatches => {
+            format!("from character {position} of the expression on, nothing can match")
+        }
+        Reason::TooComplex => {
+            format!("the pattern is too complex: it needs more than {} KiB", SIZE_LIMIT >> 10)
         }
     }
 }
 
-impl std::error::Error for PatternError {}
-
 /// Returns the 16 characters with which a fingerprint can end.
 #[must_use]
 pub fn last_characters() -> String {
-    let symbols = Target::Fingerprint.symbols(wire::BODY_LEN - 1);
+    let symbols = Target::Fingerprint.symbols(BODY_LEN - 1);
     symbols.bytes().map(char::from).collect()
 }
 
-/// A character in quotes, escaped for a terminal.
-struct Shown(char);
+/// Returns a character in quotes. Escapes those that a terminal does not show as they are.
+fn quoted(char: char) -> String {
+    if matches!(char, '\'' | '\\') { format!("'{char}'") } else { format!("{char:?}") }
+}
 
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}'", escaped_char(self.0))
+#[cfg(test)]
+mod tests {
+    use regex_syntax::hir::{Class, HirKind};
+
+    use super::*;
+
+    /// Characters of these categories can control a terminal.
+    #[test]
+    fn a_quoted_character_cannot_control_a_terminal() {
+        assert_eq!(['ö', '\'', '\\', '"'].map(quoted), ["'ö'", "'''", r"'\'", "'\"'"]);
+        let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();
+        let HirKind::Class(Class::Unicode(class)) = class.kind() else { panic!("{class:?}") };
+        for char in class.iter().flat_map(|range| range.start()..=range.end()) {
+            assert!(quoted(char).starts_with(r"'\"), "{char:?}");
+        }
     }
 }
