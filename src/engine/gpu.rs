@@ -6,7 +6,8 @@
 //! key that passes its filter ([`crate::pattern::DeviceFilter`]) with its place in the batch. The
 //! host derives the seed at this place again. If curve25519-dalek does not derive the same key from
 //! that seed, or if a call fails, the device is dropped from the search. A notice names it, and the
-//! fastest engine of the processor replaces it.
+//! fastest engine of the processor replaces it. After a minute the device is opened again, in a
+//! thread of its own, and then more rarely. A card that one library cannot use is tried by the next.
 //!
 //! A round of a batch fills the device exactly: as many work items as it runs at the same time. A
 //! batch is as many rounds as take about 50 ms. Each device has two workers, so it has the next
@@ -16,7 +17,8 @@
 mod tuner;
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,7 +50,7 @@ const WINDOWS: RangeInclusive<usize> = 10..=126;
 /// The windows of a processor that OpenCL offers as a device: 5 MB.
 const WINDOWS_OF_PROCESSOR: usize = 21;
 
-/// The part of a device's memory that a table may take.
+/// The part of a device's free memory that a table may take.
 const SHARE_OF_TABLE: u64 = 3;
 
 /// The number of keys that share an inversion. With half as many, a key would cost two products
@@ -63,7 +65,7 @@ const ITEMS: usize = 64;
 
 const MOST_KEYS: usize = 1 << 31;
 
-/// The part of a device's memory that each worker may take (one sixteenth), and the bytes for each
+/// The part of a device's free memory that each worker may take (one sixteenth), and the bytes for each
 /// key of a round.
 const SHARE_OF_MEMORY: u64 = 16;
 const BYTES_OF_KEY: u64 = 67;
@@ -80,32 +82,60 @@ const WORKERS: usize = 2;
 /// The keys of a device's first batch. The host compares all of them.
 const CHECKED: usize = 1 << 11;
 
+/// The time until a dropped device is opened again, for the first time and at most.
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+
 /// Makes the engine that replaces a device that fails.
 type MakeSpare = fn(Sizing) -> Box<dyn Engine>;
 
 /// The engine of all devices that are used.
 pub(super) struct Gpu {
-    cards: Vec<Card>,
-    sizing: Sizing,
+    shared: Arc<Shared>,
     /// The engine that replaces a device that was dropped.
     spare: OnceLock<Box<dyn Engine>>,
     make_spare: MakeSpare,
-    /// Messages about devices that are not used, until they are reported.
-    notes: Mutex<Vec<String>>,
+}
+
+/// What the engine shares with the threads that open devices.
+struct Shared {
+    slots: Vec<Slot>,
+    sizing: Sizing,
+    /// Messages about devices, until they are reported.
+    notices: Mutex<Vec<Notice>>,
+}
+
+/// A card that is used, or was.
+struct Slot {
+    card: gpu::Card,
+    state: Mutex<State>,
+    /// The number of workers that use it.
+    workers: AtomicUsize,
+}
+
+enum State {
+    Open(Arc<OpenCard>),
+    /// It was dropped, and is opened again at a time.
+    Closed {
+        at: Instant,
+        pause: Duration,
+    },
+    /// A thread opens it.
+    Opening,
 }
 
 /// A device, with its kernels and its tables.
-struct Card {
+struct OpenCard {
     name: String,
     pipeline: Pipeline,
-    /// The most keys in a round.
-    most: usize,
+    /// The most keys in a round. It shrinks if the device has no memory for so many.
+    most: AtomicUsize,
     tables: Mutex<Tables>,
-    /// The number of workers that use the device.
-    workers: AtomicUsize,
     /// The keys in the batch that a worker has adapted last.
     batch_keys: AtomicUsize,
-    dropped: AtomicBool,
+    opened: Instant,
+    /// How long the device was closed before.
+    pause: Duration,
 }
 
 struct Tables {
@@ -127,15 +157,18 @@ enum DropReason {
     /// The place of a survivor is outside the batch, or two survivors have the same place.
     #[error("it reported a position outside the batch, or the same position twice")]
     WrongPlace,
+    /// The library has no such function, or failed in another way that it does not report.
+    #[error("its library does not work")]
+    Panic,
 }
 
 /// Builds the engine. It uses all graphics processors, or the devices that `sizing` selects. It
 /// uses a processor that OpenCL offers as a device only if it is selected, or if no graphics
 /// processor exists.
 pub(super) fn build(sizing: Sizing, make_spare: MakeSpare) -> Result<Box<dyn Engine>, String> {
-    let devices = gpu::devices().map_err(|error| error.to_string())?;
-    let chosen = chosen(&devices, sizing.devices)?;
-    Gpu::new(devices, &chosen, sizing, make_spare).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
+    let cards = gpu::cards().map_err(|error| error.to_string())?;
+    let cards = chosen(cards, sizing.devices)?;
+    Gpu::new(cards, sizing, make_spare).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
 }
 
 /// Always succeeds: the drivers are asked only when the engine is built.
@@ -143,15 +176,29 @@ pub(super) fn detect() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the names of all devices, in the order of their numbers.
+/// Returns the names of all devices, in the order of their numbers, each with its place and its
+/// memory.
 pub(super) fn device_names() -> Result<Vec<String>, String> {
-    let devices = gpu::devices().map_err(|error| error.to_string())?;
-    Ok(devices.iter().map(|device| device.name().to_owned()).collect())
+    let cards = gpu::cards().map_err(|error| error.to_string())?;
+    Ok(cards.iter().map(|card| described(&*card[0])).collect())
+}
+
+/// Returns the name of a device, its place if that is known, and its memory.
+fn described(device: &dyn Device) -> String {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let place = device.address().map(|address| format!(", {address}")).unwrap_or_default();
+    let all = gib(device.memory());
+    let memory = match device.free_memory() {
+        Ok(Some(free)) => format!("{:.1} of {all:.1} GiB free", gib(free)),
+        Ok(None) => format!("{all:.1} GiB"),
+        Err(error) => error.to_string(),
+    };
+    format!("{}{place}, {memory}", device.name())
 }
 
 /// Returns whether the machine has a graphics processor.
 pub(super) fn has_graphics() -> bool {
-    gpu::devices().is_ok_and(|devices| devices.iter().any(|device| !device.is_processor()))
+    gpu::cards().is_ok_and(|cards| cards.iter().any(|card| !card[0].is_processor()))
 }
 
 /// Builds the engine with graphics processors alone, and runs its self-test. `None` if the machine
@@ -160,113 +207,199 @@ pub(super) fn build_graphics(
     sizing: Sizing,
     make_spare: MakeSpare,
 ) -> Option<Result<Box<dyn Engine>, String>> {
-    let mut devices = gpu::devices().ok()?;
-    devices.retain(|device| !device.is_processor());
-    if devices.is_empty() {
+    let mut cards = gpu::cards().ok()?;
+    cards.retain(|card| !card[0].is_processor());
+    if cards.is_empty() {
         return None;
     }
-    let chosen: Vec<usize> = (0..devices.len()).collect();
-    Some(Gpu::new(devices, &chosen, sizing, make_spare).and_then(|gpu| {
+    Some(Gpu::new(cards, sizing, make_spare).and_then(|gpu| {
         let why = "it computed a wrong key in its self-test and is not used";
         if self_test::passes(&gpu) { Ok(Box::new(gpu) as Box<dyn Engine>) } else { Err(why.to_owned()) }
     }))
 }
 
-/// Returns the numbers of the devices to use.
-fn chosen(devices: &[Box<dyn Device>], asked: Devices) -> Result<Vec<usize>, String> {
-    let all = 0..devices.len();
-    if let Some(missing) = asked.numbers().find(|number| *number >= devices.len()) {
-        let names: Vec<String> = (0..)
-            .zip(devices)
-            .map(|(number, device): (usize, _)| format!("{number}: {}", device.name()))
-            .collect();
+/// Returns the cards to use.
+fn chosen(cards: Vec<gpu::Card>, asked: Devices) -> Result<Vec<gpu::Card>, String> {
+    if let Some(missing) = asked.numbers().find(|number| *number >= cards.len()) {
+        let name = |(number, card): (usize, &gpu::Card)| format!("{number}: {}", card[0].name());
+        let names: Vec<String> = cards.iter().enumerate().map(name).collect();
         return Err(format!("device {missing} does not exist; found {}", names.join(", ")));
     }
-    if asked != Devices::ALL {
-        return Ok(asked.numbers().collect());
-    }
-    let graphics: Vec<usize> = all.clone().filter(|&number| !devices[number].is_processor()).collect();
-    Ok(if graphics.is_empty() { all.collect() } else { graphics })
+    let is_graphics = |card: &gpu::Card| !card[0].is_processor();
+    let has_graphics = cards.iter().any(is_graphics);
+    let is_chosen = |(number, card): &(usize, gpu::Card)| match asked {
+        Devices::ALL => is_graphics(card) || !has_graphics,
+        asked => asked.numbers().any(|chosen| chosen == *number),
+    };
+    Ok(cards.into_iter().enumerate().filter(is_chosen).map(|(_, card)| card).collect())
 }
 
 impl Gpu {
-    /// Makes the engine of the chosen devices that pass their check. The others are reported, each
-    /// in a notice.
-    fn new(
-        devices: Vec<Box<dyn Device>>,
-        chosen: &[usize],
-        sizing: Sizing,
-        make_spare: MakeSpare,
-    ) -> Result<Self, String> {
-        let (mut cards, mut notes) = (Vec::new(), Vec::new());
-        for &number in chosen {
-            let device = &*devices[number];
-            match Card::new(device, sizing) {
-                Ok(card) => cards.push(card),
-                Err(reason) => notes.push(not_used(device.name(), &reason)),
+    /// Makes the engine of the cards that pass their check. The others are reported, each in a
+    /// notice.
+    fn new(cards: Vec<gpu::Card>, sizing: Sizing, make_spare: MakeSpare) -> Result<Self, String> {
+        let (mut slots, mut notices) = (Vec::new(), Vec::new());
+        for card in cards {
+            let (opened, why) = OpenCard::by_any_library(&card, sizing, FIRST_PAUSE / 2);
+            notices.extend(why);
+            if let Some(opened) = opened {
+                let state = Mutex::new(State::Open(Arc::new(opened)));
+                slots.push(Slot { card, state, workers: AtomicUsize::new(0) });
             }
         }
-        if cards.is_empty() {
-            return Err(if notes.is_empty() { "no device was found".to_owned() } else { notes.join("; ") });
+        if slots.is_empty() {
+            let why = if notices.is_empty() { "no device was found".to_owned() } else { notices.join("; ") };
+            return Err(why);
         }
-        Ok(Self { cards, sizing, spare: OnceLock::new(), make_spare, notes: Mutex::new(notes) })
+        let notices = Mutex::new(notices.into_iter().map(Notice::warning).collect());
+        let shared = Arc::new(Shared { slots, sizing, notices });
+        Ok(Self { shared, spare: OnceLock::new(), make_spare })
     }
 
     /// Returns the fastest engine of the processor.
     fn spare(&self) -> &dyn Engine {
-        &**self.spare.get_or_init(|| (self.make_spare)(self.sizing))
+        &**self.spare.get_or_init(|| (self.make_spare)(self.shared.sizing))
     }
 
     /// Returns a worker for the device with the fewest workers.
     fn gpu_worker(&self) -> GpuWorker<'_> {
-        let free = |card: &&Card| card.workers.load(Relaxed);
-        let card = self.cards.iter().min_by_key(free).unwrap_or_else(|| unreachable!("there is a device"));
-        card.workers.fetch_add(1, Relaxed);
-        GpuWorker {
-            gpu: self,
-            card,
-            queue: None,
-            keys: card.unit(),
-            is_dense: false,
-            filter: None,
-            seeds: Vec::new(),
-            spare: None,
-        }
+        let slots = self.shared.slots.iter().enumerate();
+        let fewest = slots.min_by_key(|(_, slot)| slot.workers.load(Relaxed));
+        let (slot, used) = fewest.unwrap_or_else(|| unreachable!("there is a device"));
+        used.workers.fetch_add(1, Relaxed);
+        GpuWorker { gpu: self, slot, device: None, spare: None }
     }
 
-    /// Drops a device from the search, and reports that once.
-    fn drop_card(&self, card: &Card, reason: &DropReason) {
-        if !card.dropped.swap(true, Relaxed) {
-            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(not_used(&card.name, reason));
-        }
+    /// Returns the devices that are used now.
+    fn open_cards(&self) -> impl Iterator<Item = Arc<OpenCard>> {
+        self.shared.slots.iter().filter_map(|slot| match &*slot.state() {
+            State::Open(card) => Some(Arc::clone(card)),
+            _ => None,
+        })
     }
 }
 
-fn not_used(name: &str, reason: &DropReason) -> String {
-    format!("the device '{name}' is not used: {reason}")
+impl Slot {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-impl Card {
-    fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, DropReason> {
+impl Shared {
+    /// Returns the device of a slot, if it is open. Begins to open it again when that is due.
+    fn card(self: &Arc<Self>, slot: usize) -> Option<Arc<OpenCard>> {
+        let mut state = self.slots[slot].state();
+        match *state {
+            State::Open(ref card) => return Some(Arc::clone(card)),
+            State::Closed { at, pause } if at <= Instant::now() => {
+                *state = State::Opening;
+                let shared = Arc::clone(self);
+                if in_background(move || shared.reopen(slot, pause)).is_err() {
+                    *state = State::closed(pause);
+                }
+            }
+            State::Closed { .. } | State::Opening => {}
+        }
+        None
+    }
+
+    /// Opens a device again, or sets a later time for that.
+    fn reopen(&self, slot: usize, pause: Duration) {
+        let (opened, _) = OpenCard::by_any_library(&self.slots[slot].card, self.sizing, pause);
+        let state = match opened {
+            Some(card) => {
+                self.tell(Notice::note(format!("the device '{}' is used again", card.name)));
+                State::Open(Arc::new(card))
+            }
+            None => State::closed((2 * pause).min(LONGEST_PAUSE)),
+        };
+        *self.slots[slot].state() = state;
+    }
+
+    /// Drops a device from the search for some time, and reports that once.
+    fn close(&self, slot: usize, card: &Arc<OpenCard>, reason: &DropReason) {
+        let mut state = self.slots[slot].state();
+        if matches!(&*state, State::Open(open) if Arc::ptr_eq(open, card)) {
+            *state = State::closed(card.next_pause());
+            self.tell(Notice::warning(format!(
+                "the device '{}' is not used: {reason}; it is tried again later",
+                card.name
+            )));
+        }
+    }
+
+    fn tell(&self, notice: Notice) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
+    }
+}
+
+impl State {
+    fn closed(pause: Duration) -> Self {
+        Self::Closed { at: Instant::now() + pause, pause }
+    }
+}
+
+/// Runs `work` in a thread that nothing waits for.
+fn in_background(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new().name("devices".to_owned()).spawn(work).map(drop)
+}
+
+impl OpenCard {
+    /// Opens a card by the first library that can use it. Returns why others cannot.
+    fn by_any_library(card: &gpu::Card, sizing: Sizing, pause: Duration) -> (Option<Self>, Option<String>) {
+        let mut why: Option<String> = None;
+        for device in card {
+            // A library that lacks a function panics.
+            let open = AssertUnwindSafe(|| Self::new(&**device, sizing, pause));
+            match catch_unwind(open).unwrap_or(Err(DropReason::Panic)) {
+                Ok(open) => {
+                    return (Some(open), why.map(|why| format!("{why}; '{}' is used", device.name())));
+                }
+                Err(reason) => {
+                    let this = format!("the device '{}' is not used: {reason}", device.name());
+                    why = Some(why.map_or(this.clone(), |others| format!("{others}; {this}")));
+                }
+            }
+        }
+        (None, why)
+    }
+
+    fn new(device: &dyn Device, sizing: Sizing, pause: Duration) -> Result<Self, DropReason> {
         let depth = if device.is_processor() { DEPTH_OF_PROCESSOR } else { DEPTH };
         let pipeline = pipeline(device, depth)?;
-        let sizes = sizes(device, sizing);
+        let free = device.free_memory()?.unwrap_or_else(|| device.memory());
+        let (sizes, table) = first_table(&pipeline, sizes(device, free, sizing))?;
         let mut each = vec![None; sizes.len()];
-        each[0] = Some(Arc::new(pipeline.table(sizes[0])?));
-        let share = (device.memory() / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
+        each[0] = Some(Arc::new(table));
+        let share = (free / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
         let unit = ITEMS * depth as usize;
         let most = (pipeline.keys_at_once().min(share as usize) / unit).max(1) * unit;
         let card = Self {
             name: device.name().to_owned(),
             pipeline,
-            most,
+            most: AtomicUsize::new(most),
             tables: Mutex::new(Tables { tuner: Tuner::new(sizes), each, is_making: false }),
-            workers: AtomicUsize::new(0),
             batch_keys: AtomicUsize::new(unit),
-            dropped: AtomicBool::new(false),
+            opened: Instant::now(),
+            pause,
         };
         card.check()?;
         Ok(card)
+    }
+
+    /// Returns how long the device is closed if it is dropped now. A device that is soon dropped again
+    /// is opened more rarely.
+    fn next_pause(&self) -> Duration {
+        let is_soon = self.opened.elapsed() < LONGEST_PAUSE;
+        if is_soon { (2 * self.pause).min(LONGEST_PAUSE) } else { FIRST_PAUSE }
+    }
+
+    /// Halves the most keys of a round, which were `most`, unless they were shrunk already. Returns
+    /// false if there are no fewer.
+    fn shrink(&self, most: usize) -> bool {
+        let fewer = (most / 2 / self.unit()).max(1) * self.unit();
+        let _ = self.most.compare_exchange(most, fewer, Relaxed, Relaxed);
+        fewer < most
     }
 
     /// Returns the number of keys in the smallest batch.
@@ -302,6 +435,17 @@ impl Card {
             Err(_) => tables.tuner.give_up(),
         }
         Ok(tables.current().unwrap_or_else(|| tables.best()))
+    }
+
+    /// Makes a queue with buffers for as many keys as the memory has room for.
+    fn queue(&self) -> Result<BatchQueue, GpuError> {
+        loop {
+            let most = self.most.load(Relaxed);
+            match self.pipeline.queue(most) {
+                Err(GpuError::NoMemory) if self.shrink(most) => {}
+                made => return made,
+            }
+        }
     }
 
     /// Compares all keys of two batches: one whose seeds the device computes, and one of known
@@ -349,8 +493,8 @@ impl Tables {
 }
 
 /// Returns the numbers of windows that a device may use, the first one to begin with.
-fn sizes(device: &dyn Device, sizing: Sizing) -> Vec<usize> {
-    let share = (device.memory() / SHARE_OF_TABLE).min(device.largest_memory()) as usize;
+fn sizes(device: &dyn Device, free: u64, sizing: Sizing) -> Vec<usize> {
+    let share = (free / SHARE_OF_TABLE).min(device.largest_memory()) as usize;
     let most = sizing.table_memory.unwrap_or(usize::MAX).min(share);
     if let Some(windows) = sizing.windows {
         return vec![windows];
@@ -362,6 +506,22 @@ fn sizes(device: &dyn Device, sizing: Sizing) -> Vec<usize> {
         return vec![WINDOWS.into_iter().find(fits).unwrap_or(*WINDOWS.end())];
     }
     sizes
+}
+
+/// Makes the first table of `sizes`. If the memory has no room for it, makes a smaller one, which is
+/// then the only one.
+fn first_table(pipeline: &Pipeline, sizes: Vec<usize>) -> Result<(Vec<usize>, WindowTable), GpuError> {
+    let mut windows = sizes[0];
+    loop {
+        match pipeline.table(windows) {
+            Ok(table) if windows == sizes[0] => return Ok((sizes, table)),
+            Ok(table) => return Ok((vec![windows], table)),
+            Err(GpuError::NoMemory) if windows < *WINDOWS.end() => {
+                windows = (windows + windows / 4).min(*WINDOWS.end());
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Builds the kernels of a device, where `depth` keys share an inversion.
@@ -397,17 +557,16 @@ impl Engine for Gpu {
     }
 
     fn workers(&self, _: usize) -> usize {
-        WORKERS * self.cards.len()
+        WORKERS * self.shared.slots.len()
     }
 
     fn is_settled(&self) -> bool {
-        let is_settled = |card: &Card| card.dropped.load(Relaxed) || card.tables().tuner.is_settled();
-        self.cards.iter().all(is_settled)
+        self.open_cards().all(|card| card.tables().tuner.is_settled())
     }
 
     /// Returns the settings of the first device that is still used.
     fn tuning(&self) -> Option<Tuning> {
-        let card = self.cards.iter().find(|card| !card.dropped.load(Relaxed))?;
+        let card = self.open_cards().next()?;
         let tables = card.tables();
         let windows = tables.tuner.windows(tables.tuner.best());
         let batch_keys = card.batch_keys.load(Relaxed);
@@ -415,17 +574,52 @@ impl Engine for Gpu {
     }
 
     fn notices(&self) -> Vec<Notice> {
-        let notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        notes.into_iter().map(Notice::warning).collect()
+        std::mem::take(&mut *self.shared.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// The state of one thread that keeps a device busy.
 struct GpuWorker<'a> {
     gpu: &'a Gpu,
-    card: &'a Card,
-    /// The buffers on the device, from the first batch on.
-    queue: Option<BatchQueue<'a>>,
+    slot: usize,
+    /// What it has on the device, while that is open.
+    device: Option<OnDevice>,
+    /// The worker that replaces this one while the device is not open.
+    spare: Option<Box<dyn Worker + 'a>>,
+}
+
+impl Drop for GpuWorker<'_> {
+    fn drop(&mut self) {
+        self.gpu.shared.slots[self.slot].workers.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Worker for GpuWorker<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let before = hits.len();
+        if let Some(card) = self.gpu.shared.card(self.slot) {
+            self.spare = None;
+            let is_same = |device: &OnDevice| Arc::ptr_eq(&device.card, &card);
+            let device = self.device.take().filter(is_same).unwrap_or_else(|| OnDevice::new(card));
+            match self.device.insert(device).batch(matcher, seeds, hits) {
+                Ok(tried) => return tried,
+                Err(reason) => {
+                    hits.truncate(before);
+                    let device = self.device.take();
+                    device.iter().for_each(|device| self.gpu.shared.close(self.slot, &device.card, &reason));
+                }
+            }
+        }
+        self.device = None;
+        self.spare.get_or_insert_with(|| self.gpu.spare().worker()).batch(matcher, seeds, hits)
+    }
+}
+
+/// What a worker has on a device.
+struct OnDevice {
+    card: Arc<OpenCard>,
+    /// The buffers, from the first batch on.
+    queue: Option<BatchQueue>,
     /// The keys in the next batch.
     keys: usize,
     /// Whether so many keys survive that a batch may have one round only.
@@ -434,51 +628,51 @@ struct GpuWorker<'a> {
     filter: Option<u64>,
     /// The seeds of a source that gives no key.
     seeds: Vec<[u8; 32]>,
-    /// The worker that replaces this one once the device is dropped.
-    spare: Option<Box<dyn Worker + 'a>>,
 }
 
-impl Drop for GpuWorker<'_> {
-    fn drop(&mut self) {
-        self.card.workers.fetch_sub(1, Relaxed);
+impl OnDevice {
+    fn new(card: Arc<OpenCard>) -> Self {
+        let keys = card.unit();
+        Self { card, queue: None, keys, is_dense: false, filter: None, seeds: Vec::new() }
     }
-}
 
-impl Worker for GpuWorker<'_> {
-    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        if let Some(spare) = &mut self.spare {
-            return spare.batch(matcher, seeds, hits);
-        }
-        let before = hits.len();
-        if !self.card.dropped.load(Relaxed) {
-            let began = Instant::now();
-            match self.run_on_device(matcher, seeds, hits) {
-                Ok(tried) => {
-                    self.adapt(began.elapsed());
-                    return tried;
-                }
-                Err(reason) => self.gpu.drop_card(self.card, &reason),
-            }
-        }
-        hits.truncate(before);
-        self.queue = None;
-        self.spare.insert(self.gpu.spare().worker()).batch(matcher, seeds, hits)
-    }
-}
-
-impl<'a> GpuWorker<'a> {
-    fn run_on_device(
+    /// Runs a batch. If the memory has no room for it, runs a smaller one.
+    fn batch(
         &mut self,
         matcher: &Matcher,
         seeds: &mut dyn SeedSource,
         hits: &mut Vec<Hit>,
     ) -> Result<u64, DropReason> {
-        let card = self.card;
-        let (size, table) = card.table()?;
-        let mut queue = match self.queue.take() {
-            Some(queue) => queue,
-            None => card.pipeline.queue(card.most)?,
-        };
+        let before = hits.len();
+        loop {
+            let began = Instant::now();
+            let mut queue = match self.queue.take() {
+                Some(queue) => queue,
+                None => self.card.queue()?,
+            };
+            match self.run(&mut queue, matcher, seeds, hits) {
+                Ok(tried) => {
+                    self.adapt(began.elapsed(), queue.most());
+                    self.queue = Some(queue);
+                    return Ok(tried);
+                }
+                Err(DropReason::Call(GpuError::NoMemory)) if self.card.shrink(queue.most()) => {
+                    hits.truncate(before);
+                    (self.filter, self.keys) = (None, self.card.unit());
+                }
+                Err(reason) => return Err(reason),
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        queue: &mut BatchQueue,
+        matcher: &Matcher,
+        seeds: &mut dyn SeedSource,
+        hits: &mut Vec<Hit>,
+    ) -> Result<u64, DropReason> {
+        let (size, table) = self.card.table()?;
         if self.filter != Some(matcher.number()) {
             queue.set_filter(&matcher.device_filter().words())?;
             self.filter = Some(matcher.number());
@@ -486,35 +680,34 @@ impl<'a> GpuWorker<'a> {
         }
         let tried = match seeds.key() {
             Some(key) => {
-                self.draw(&mut queue, &table, &key, matcher, hits)?;
-                card.tables().count(size, self.keys);
+                self.draw(queue, &table, &key, matcher, hits)?;
+                self.card.tables().count(size, self.keys);
                 self.keys
             }
             None => {
-                self.seeds.resize(card.unit(), [0; 32]);
+                self.seeds.resize(self.card.unit(), [0; 32]);
                 seeds.fill(&mut self.seeds);
                 queue.take(&table, &self.seeds)?;
                 let survivors = queue.survivors()?;
-                let survivors = survivors.map_or_else(|| all(&mut queue, 0), Ok)?;
+                let survivors = survivors.map_or_else(|| all(queue, 0), Ok)?;
                 prove(matcher, survivors, self.seeds.len(), |place| Seed::new(self.seeds[place]), hits)?;
                 wipe(&mut self.seeds);
-                card.unit()
+                self.card.unit()
             }
         };
-        self.queue = Some(queue);
         Ok(tried as u64)
     }
 
     /// Runs a batch whose seeds are the stream of `key`.
     fn draw(
         &mut self,
-        queue: &mut BatchQueue<'a>,
+        queue: &mut BatchQueue,
         table: &WindowTable,
         key: &[u8; 32],
         matcher: &Matcher,
         hits: &mut Vec<Hit>,
     ) -> Result<(), DropReason> {
-        let total = self.keys.min(self.card.most);
+        let total = self.keys.min(queue.most());
         let rounds = self.keys / total;
         queue.draw(table, key, 0, total, rounds)?;
         let seed = |place| seed_at(key, place);
@@ -535,8 +728,8 @@ impl<'a> GpuWorker<'a> {
 
     /// Adapts the size of the next batch to the time of the last one. A batch that fills the device
     /// consists of whole rounds.
-    fn adapt(&mut self, took: Duration) {
-        let (unit, round) = (self.card.unit(), self.card.most);
+    fn adapt(&mut self, took: Duration, round: usize) {
+        let unit = self.card.unit();
         if took > BATCH_TIME {
             self.keys /= 2;
         } else if took < BATCH_TIME / 2 {

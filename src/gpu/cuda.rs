@@ -1,27 +1,30 @@
 //! The host for NVIDIA's driver and its run-time compiler (NVRTC). It loads both libraries when
 //! devices are listed.
 
+use std::ffi::CString;
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::sys::{CUdevice_attribute, CUresult};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _, result,
 };
-use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use cudarc::nvrtc::sys::{nvrtcGetCUBIN, nvrtcGetCUBINSize};
+use cudarc::nvrtc::{Ptx, result as nvrtc, result::NvrtcError};
 
 use super::device::{
-    Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
+    Address, Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
 };
 use super::source;
 
-/// A CUDA device with its primary context.
+/// A CUDA device. Its primary context exists only while the device is used.
 struct Cuda {
+    ordinal: usize,
     name: String,
+    address: Address,
     memory: u64,
-    context: Arc<CudaContext>,
 }
 
-pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
+pub(super) fn devices() -> Result<Vec<Arc<dyn Device>>, GpuError> {
     // SAFETY: the libraries are NVIDIA's, or those that the system has under their names.
     let (driver, compiler) =
         unsafe { (cudarc::driver::sys::is_culib_present(), cudarc::nvrtc::sys::is_culib_present()) };
@@ -36,28 +39,71 @@ pub(super) fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
     if count == 0 {
         return Err(GpuError::Missing("CUDA found no device".to_owned()));
     }
-    let describe = |ordinal: i32| -> Result<Box<dyn Device>, DriverError> {
-        let context = CudaContext::new(ordinal as usize)?;
-        let (name, memory) = (format!("{} (CUDA)", context.name()?), context.total_mem()? as u64);
-        Ok(Box::new(Cuda { name, memory, context }))
-    };
     (0..count).map(|ordinal| describe(ordinal).map_err(missing)).collect()
 }
 
-/// The wide multiply-adds of a multiprocessor in a cycle. This is half of the 64 integer
-/// multiply-adds of 32 bits that the CUDA C++ Programming Guide lists for compute capabilities 7 to
-/// 9 (section "Arithmetic Instructions").
-const WIDE_IN_A_CYCLE: f64 = 32.0;
+/// Asks for the properties of a device.
+fn describe(ordinal: i32) -> Result<Arc<dyn Device>, DriverError> {
+    let device = result::device::get(ordinal)?;
+    // SAFETY: the driver returned this device.
+    let attribute = |attribute| unsafe { result::device::get_attribute(device, attribute) };
+    let address = Address {
+        domain: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)? as u32,
+        bus: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)? as u32,
+        device: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)? as u32,
+        function: 0,
+    };
+    // SAFETY: as above.
+    let memory = unsafe { result::device::total_mem(device) }? as u64;
+    let name = format!("{} (CUDA)", result::device::get_name(device)?);
+    Ok(Arc::new(Cuda { ordinal: ordinal as usize, name, address, memory }))
+}
 
-/// Returns the options of the compiler for a compute capability.
-fn options(capability: (i32, i32)) -> CompileOptions {
-    let architecture = format!("--gpu-architecture=compute_{}{}", capability.0, capability.1);
-    CompileOptions { options: vec![architecture], ..CompileOptions::default() }
+/// Names the call that failed.
+fn failed(call: &'static str) -> impl Fn(DriverError) -> GpuError {
+    move |error| match error.0 {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::NoMemory,
+        _ => GpuError::call(call, error),
+    }
+}
+
+/// Compiles a text for one compute capability, to machine code: a driver may be too old for the PTX
+/// of a compiler.
+fn compile(text: &str, capability: (i32, i32)) -> Result<Vec<u8>, GpuError> {
+    let text = CString::new(text).map_err(|error| GpuError::Compiler(error.to_string()))?;
+    let other = |error: NvrtcError| GpuError::Compiler(error.to_string());
+    let program = nvrtc::create_program(&text, None).map_err(other)?;
+    let option = format!("--gpu-architecture=sm_{}{}", capability.0, capability.1);
+    // SAFETY: the program exists until its last line here, and `code` has the size that the compiler
+    // asks for.
+    unsafe {
+        let compiled = nvrtc::compile_program(program, &[option]).map_err(|error| {
+            let log = nvrtc::get_program_log(program).unwrap_or_default();
+            let log: Vec<u8> = log.into_iter().map(|byte| byte as u8).take_while(|byte| *byte != 0).collect();
+            match String::from_utf8_lossy(&log).trim() {
+                "" => other(error),
+                log => GpuError::Compiler(log.to_owned()),
+            }
+        });
+        let code = compiled.and_then(|()| {
+            let mut size = 0;
+            nvrtcGetCUBINSize(program, &raw mut size).result().map_err(other)?;
+            let mut code = vec![0u8; size];
+            nvrtcGetCUBIN(program, code.as_mut_ptr().cast()).result().map_err(other)?;
+            Ok(code)
+        });
+        let _ = nvrtc::destroy_program(program);
+        code
+    }
 }
 
 impl Device for Cuda {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn address(&self) -> Option<Address> {
+        Some(self.address)
     }
 
     fn is_processor(&self) -> bool {
@@ -68,32 +114,25 @@ impl Device for Cuda {
         self.memory
     }
 
-    fn wide_products_per_second(&self) -> Option<f64> {
-        let attribute = |attribute| self.context.attribute(attribute).ok().map(f64::from);
-        let kilohertz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
-        let multiprocessors = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
-        Some(multiprocessors * kilohertz * 1e3 * WIDE_IN_A_CYCLE)
+    fn free_memory(&self) -> Result<Option<u64>, GpuError> {
+        let failed = failed("asking for free memory");
+        let context = CudaContext::new(self.ordinal).map_err(&failed)?;
+        context.mem_get_info().map(|(free, _)| Some(free as u64)).map_err(failed)
     }
 
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
-        let failed = |error: DriverError| GpuError::call("loading kernels", error);
-        let capability = self.context.compute_capability().map_err(failed)?;
-        let text = source::text(settings, true);
-        let ptx = compile_ptx_with_opts(text, options(capability)).map_err(|error| match error {
-            CompileError::CompileError { log, .. } => GpuError::Compiler(log.to_string_lossy().into_owned()),
-            other => GpuError::Compiler(other.to_string()),
-        })?;
-        let module = self.context.load_module(ptx).map_err(failed)?;
+        let failed = failed("loading kernels");
+        let context = CudaContext::new(self.ordinal).map_err(&failed)?;
+        let capability = context.compute_capability().map_err(&failed)?;
+        let code = compile(&source::text(settings, true), capability)?;
+        let module = context.load_module(Ptx::from_binary(code)).map_err(&failed)?;
         let kernels: Result<_, _> =
             KERNELS.iter().map(|name| Ok((*name, module.load_function(name)?))).collect();
-        let multiprocessors = self
-            .context
-            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-            .map_err(failed)?;
+        let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
         Ok(Box::new(Compiled {
-            context: Arc::clone(&self.context),
-            multiprocessors: multiprocessors as usize,
+            multiprocessors: multiprocessors.map_err(&failed)? as usize,
             kernels: kernels.map_err(failed)?,
+            context,
         }))
     }
 }
@@ -114,7 +153,7 @@ impl Program for Compiled {
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
-        let stream = self.context.new_stream().map_err(|error| GpuError::call("making a queue", error))?;
+        let stream = self.context.new_stream().map_err(failed("making a queue"))?;
         Ok(Box::new(CudaQueue { stream, kernels: self.kernels.clone() }))
     }
 
@@ -138,24 +177,23 @@ type Handle = CudaSlice<u32>;
 
 impl Queue for CudaQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        let slice: Handle =
-            self.stream.alloc_zeros(words).map_err(|error| GpuError::call("reserving memory", error))?;
+        let slice: Handle = self.stream.alloc_zeros(words).map_err(failed("reserving memory"))?;
         Ok(Memory::new(words, slice))
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
         let mut slice = to.handle_mut::<Handle>()?;
-        let failed = |error| GpuError::call("writing to memory", error);
-        self.stream.memcpy_htod(words, &mut slice.slice_mut(..words.len())).map_err(failed)?;
+        let mut start = slice.slice_mut(..words.len());
+        self.stream.memcpy_htod(words, &mut start).map_err(failed("writing to memory"))?;
         self.wait()
     }
 
     fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
         let slice = from.handle::<Handle>()?;
-        let failed = |error| GpuError::call("reading from memory", error);
-        self.stream.memcpy_dtoh(&slice.slice(..words.len()), words).map_err(failed)?;
+        let start = slice.slice(..words.len());
+        self.stream.memcpy_dtoh(&start, words).map_err(failed("reading from memory"))?;
         self.wait()
     }
 
@@ -183,12 +221,12 @@ impl Queue for CudaQueue {
             shared_mem_bytes: 0,
         };
         // SAFETY: the caller promises that the arguments are right and that their memory stays.
-        unsafe { launch.launch(config) }.map_err(|error| GpuError::call("launching a kernel", error))?;
+        unsafe { launch.launch(config) }.map_err(failed("launching a kernel"))?;
         Ok(())
     }
 
     fn wait(&mut self) -> Result<(), GpuError> {
-        self.stream.synchronize().map_err(|error| GpuError::call("waiting for a device", error))
+        self.stream.synchronize().map_err(failed("waiting for a device"))
     }
 }
 
@@ -206,11 +244,16 @@ mod tests {
             return missing("nvrtc", "there is no NVRTC here");
         }
         for capability in [(7, 5), (8, 0), (8, 9), (9, 0)] {
-            let ptx = compile_ptx_with_opts(source::text(&settings(), true), options(capability));
-            let ptx = ptx.unwrap_or_else(|error| panic!("{capability:?}: {error}")).to_src();
+            let code = compile(&source::text(&settings(), true), capability);
+            let code = code.unwrap_or_else(|error| panic!("{capability:?}: {error}"));
+            assert!(code.starts_with(b"\x7fELF"), "machine code");
             for kernel in KERNELS {
-                assert!(ptx.contains(&format!(".entry {kernel}(")), "{kernel}");
+                let name = format!(".text.{kernel}\0");
+                assert!(code.windows(name.len()).any(|at| at == name.as_bytes()), "{kernel}");
             }
         }
+        // A card that the compiler does not know is tried by OpenCL.
+        let unknown = compile("", (1, 0)).unwrap_err().to_string();
+        assert!(unknown.contains("architecture"), "{unknown}");
     }
 }

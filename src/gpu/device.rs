@@ -26,14 +26,41 @@ pub struct Settings {
     pub filter_numbers: Vec<(&'static str, u64)>,
 }
 
-/// A device that runs kernels.
+/// The place of a card on the PCI bus.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Address {
+    pub(super) domain: u32,
+    pub(super) bus: u32,
+    pub(super) device: u32,
+    pub(super) function: u32,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04x}:{:02x}:{:02x}.{:x}", self.domain, self.bus, self.device, self.function)
+    }
+}
+
+/// A device that runs kernels, as one library reaches it.
 pub trait Device: Send + Sync {
     /// Returns the name of the device and of the library that reaches it.
     fn name(&self) -> &str;
+    /// Returns the place of the device, if it is known.
+    fn address(&self) -> Option<Address> {
+        None
+    }
     /// Returns true if the device is a CPU. A CPU has engines of its own.
     fn is_processor(&self) -> bool;
     /// Returns the size of the device's memory, in bytes.
     fn memory(&self) -> u64;
+    /// Returns how much of it nobody uses now, if the library reports that.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the device fails.
+    fn free_memory(&self) -> Result<Option<u64>, GpuError> {
+        Ok(None)
+    }
     /// Returns the most bytes that one [`Memory`] can have.
     fn largest_memory(&self) -> u64 {
         self.memory()
@@ -185,6 +212,9 @@ pub enum GpuError {
     /// The device computed a table with wrong entries.
     #[error("it computed wrong multiples of the base point")]
     WrongTable,
+    /// The device has too little memory for what was asked of it.
+    #[error("it has too little free memory")]
+    NoMemory,
     #[error("{call} failed: {why}")]
     Call {
         call: &'static str,
@@ -213,5 +243,12 @@ mod tests {
         *memory.handle_mut::<u32>().unwrap() = 8;
         assert_eq!(*memory.clone().handle::<u32>().unwrap(), 8);
         assert!(memory.handle::<u64>().is_err(), "another host's");
+    }
+
+    #[test]
+    fn an_address_is_written_as_lspci_writes_it() {
+        let address = |bus| Address { domain: 0, bus, device: 2, function: 1 };
+        assert_eq!(address(0xa1).to_string(), "0000:a1:02.1");
+        assert!(address(2) < address(16));
     }
 }

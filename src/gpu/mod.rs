@@ -31,7 +31,9 @@ mod pipeline;
 mod ptx;
 mod source;
 
-pub use device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
+use std::sync::Arc;
+
+pub use device::{Address, Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
 pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable, digest_of};
 
 /// The number of wide multiply-adds in a multiplication of elements.
@@ -43,39 +45,45 @@ pub fn cuda_text(settings: &Settings) -> String {
     source::text(settings, true)
 }
 
-/// Returns all devices of this machine. NVIDIA's devices use CUDA if its libraries work, and OpenCL
-/// otherwise.
+/// A card, by each library that reaches it: NVIDIA's by CUDA first, and by OpenCL if that fails.
+pub type Card = Vec<Arc<dyn Device>>;
+
+/// Returns all cards and other devices of this machine, in the order of their places on the PCI bus.
 ///
 /// # Errors
 ///
-/// Returns the reasons of the libraries if there is no device, or the error of CUDA if both
-/// libraries fail.
-pub fn devices() -> Result<Vec<Box<dyn Device>>, GpuError> {
+/// Returns the reasons of the libraries if there is no device.
+pub fn cards() -> Result<Vec<Card>, GpuError> {
     let cuda = cuda::devices();
-    let has_cuda = cuda.is_ok();
-    together(cuda, opencl::devices(has_cuda))
+    let opencl = opencl::devices(cuda.as_deref().ok());
+    match (cuda, opencl) {
+        (Err(cuda), Err(opencl)) => Err(GpuError::Missing(format!("{cuda}; {opencl}"))),
+        (cuda, opencl) => Ok(in_order(cuda.unwrap_or_default(), opencl.unwrap_or_default())),
+    }
 }
 
-/// Returns all devices of this machine, NVIDIA's both for CUDA and for OpenCL, for measurements.
+/// Unites the devices of the same card, and sorts the cards. Those without a known place are last.
+fn in_order(cuda: Vec<Arc<dyn Device>>, opencl: Vec<Arc<dyn Device>>) -> Vec<Card> {
+    let of_cuda = cuda.len();
+    let mut cards: Vec<Card> = cuda.into_iter().map(|device| vec![device]).collect();
+    for device in opencl {
+        let is_same = |card: &&mut Card| card.len() == 1 && card[0].address() == device.address();
+        match cards[..of_cuda].iter_mut().find(is_same) {
+            Some(card) => card.push(device),
+            None => cards.push(vec![device]),
+        }
+    }
+    cards.sort_by_key(|card| (card[0].address().is_none(), card[0].address()));
+    cards
+}
+
+/// Returns all devices of this machine, by each library, for measurements.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`devices`].
-pub fn devices_of_each_host() -> Result<Vec<Box<dyn Device>>, GpuError> {
-    together(cuda::devices(), opencl::devices(false))
-}
-
-fn together(
-    cuda: Result<Vec<Box<dyn Device>>, GpuError>,
-    opencl: Result<Vec<Box<dyn Device>>, GpuError>,
-) -> Result<Vec<Box<dyn Device>>, GpuError> {
-    match (cuda, opencl) {
-        (Err(GpuError::Missing(cuda)), Err(GpuError::Missing(opencl))) => {
-            Err(GpuError::Missing(format!("{cuda}; {opencl}")))
-        }
-        (Err(error), Err(_)) => Err(error),
-        (cuda, opencl) => Ok([cuda, opencl].into_iter().flatten().flatten().collect()),
-    }
+/// Returns the errors of [`cards`].
+pub fn devices_of_each_host() -> Result<Card, GpuError> {
+    Ok(cards()?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -6,65 +6,93 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, Device as Id};
-use opencl3::error_codes::ClError;
+use opencl3::error_codes::{
+    CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, ClError,
+};
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
 use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
 use super::device::{
-    Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Resources, Settings,
-    find_kernel,
+    Address, Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Resources,
+    Settings, find_kernel,
 };
 use super::source;
 
-/// An OpenCL device with its context.
+/// An OpenCL device.
 struct OpenCl {
+    id: Id,
     name: String,
+    address: Option<Address>,
     is_processor: bool,
     memory: u64,
     largest_memory: u64,
     units: usize,
     is_nvidia: bool,
-    context: Arc<Context>,
 }
 
-/// Returns all devices, or all but NVIDIA's if `without_nvidia` is true.
-pub(super) fn devices(without_nvidia: bool) -> Result<Vec<Box<dyn Device>>, GpuError> {
+/// Returns all devices. If CUDA has devices, those of NVIDIA are left out that are not among them.
+pub(super) fn devices(of_cuda: Option<&[Arc<dyn Device>]>) -> Result<Vec<Arc<dyn Device>>, GpuError> {
     // PoCL 3.1 crashes if two threads make its first call at the same time.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // The OpenCL loader returns -1001 if it finds no driver.
     let platforms = get_platforms()
         .map_err(|error| GpuError::Missing(format!("no OpenCL driver was found ({})", error_text(&error))))?;
-    let mut devices: Vec<Box<dyn Device>> = Vec::new();
+    let mut devices: Vec<Arc<dyn Device>> = Vec::new();
     for platform in platforms {
         // A platform without devices returns an error.
         for id in platform.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default() {
-            let device = checked("asking a device", describe(&Id::new(id)))?;
-            if !(without_nvidia && device.is_nvidia) {
-                devices.push(Box::new(device));
+            // A device that cannot even be described is as good as none.
+            let Ok(device) = describe(Id::new(id)) else { continue };
+            let is_known = |cuda: &[Arc<dyn Device>]| cuda.iter().any(|of| of.address() == device.address);
+            if !device.is_nvidia || of_cuda.is_none_or(is_known) {
+                devices.push(Arc::new(device));
             }
         }
     }
-    if devices.is_empty() && !without_nvidia {
+    if devices.is_empty() && of_cuda.is_none() {
         return Err(GpuError::Missing("OpenCL found no device".to_owned()));
     }
     Ok(devices)
 }
 
-/// Makes a context of a device and asks for its properties.
-fn describe(id: &Id) -> Result<OpenCl, ClError> {
+/// Asks for the properties of a device.
+fn describe(id: Id) -> Result<OpenCl, ClError> {
+    let extensions = id.extensions()?;
     Ok(OpenCl {
         name: format!("{} (OpenCL)", id.name()?.trim()),
+        address: address(&id, &extensions),
         is_processor: id.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
         memory: id.global_mem_size()?,
         largest_memory: id.max_mem_alloc_size()?,
         units: id.max_compute_units()? as usize,
         // NVIDIA's compiler accepts PTX.
-        is_nvidia: id.extensions()?.contains("cl_nv_device_attribute_query"),
-        context: Arc::new(Context::from_device(id)?),
+        is_nvidia: extensions.contains(OF_NVIDIA),
+        id,
     })
+}
+
+/// The extensions by which a device reports its place.
+const OF_NVIDIA: &str = "cl_nv_device_attribute_query";
+const OF_AMD: &str = "cl_amd_device_attribute_query";
+const OF_ALL: &str = "cl_khr_pci_bus_info";
+
+/// Returns the place of a device, if it reports one.
+fn address(id: &Id, extensions: &str) -> Option<Address> {
+    if extensions.contains(OF_ALL) {
+        let place = id.pcibusinfokhr_intel().ok()?;
+        let (domain, bus) = (place.pci_domain, place.pci_bus);
+        return Some(Address { domain, bus, device: place.pci_device, function: place.pci_function });
+    }
+    if extensions.contains(OF_NVIDIA) {
+        let (bus, slot) = (id.pci_bus_id_nv().ok()?, id.pci_slot_id_nv().ok()?);
+        return Some(Address { domain: bus >> 8, bus: bus & 0xff, device: slot >> 3, function: slot & 7 });
+    }
+    let place = extensions.contains(OF_AMD).then(|| id.topology_amd().ok()).flatten()?;
+    let [bus, device, function] = [place.bus, place.device, place.function].map(u32::from);
+    Some(Address { domain: 0, bus, device, function })
 }
 
 /// Returns the name and the number of an error.
@@ -72,14 +100,22 @@ fn error_text(error: &ClError) -> String {
     format!("{error} {}", error.0)
 }
 
-/// Names the call that failed.
+/// Names the call that failed. NVIDIA's driver reserves memory when it is first used, so any call
+/// can find too little of it.
 fn checked<T>(call: &'static str, result: Result<T, ClError>) -> Result<T, GpuError> {
-    result.map_err(|error| GpuError::call(call, error_text(&error)))
+    result.map_err(|error| match error.0 {
+        CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_RESOURCES | CL_INVALID_BUFFER_SIZE => GpuError::NoMemory,
+        _ => GpuError::call(call, error_text(&error)),
+    })
 }
 
 impl Device for OpenCl {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn address(&self) -> Option<Address> {
+        self.address
     }
 
     fn is_processor(&self) -> bool {
@@ -88,6 +124,12 @@ impl Device for OpenCl {
 
     fn memory(&self) -> u64 {
         self.memory
+    }
+
+    /// Only AMD's devices report it, in KiB.
+    fn free_memory(&self) -> Result<Option<u64>, GpuError> {
+        let free = self.id.global_free_memory_amd().ok().filter(|_| !self.is_nvidia);
+        Ok(free.map(|kib| (kib as u64) << 10))
     }
 
     fn largest_memory(&self) -> u64 {
@@ -102,12 +144,13 @@ impl Device for OpenCl {
         } else if self.is_nvidia {
             options += &format!(" -cl-nv-maxrregcount={REGISTERS}");
         }
-        let program = opencl3::program::Program::create_and_build_from_source(&self.context, &text, &options)
+        let context = Arc::new(checked("making a context", Context::from_device(&self.id))?);
+        let program = opencl3::program::Program::create_and_build_from_source(&context, &text, &options)
             .map_err(GpuError::Compiler)?;
         // OpenCL does not report the groups that a compute unit runs at the same time. All graphics
         // processors are assumed to be like NVIDIA's.
         let items = if self.is_processor { GROUP } else { self.units * GROUPS * GROUP };
-        Ok(Box::new(Compiled { context: Arc::clone(&self.context), program, items }))
+        Ok(Box::new(Compiled { context, program, items }))
     }
 }
 

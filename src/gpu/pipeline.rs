@@ -148,7 +148,7 @@ impl Pipeline {
     /// # Panics
     ///
     /// Panics if `most` is not a multiple of the depth.
-    pub fn queue(&self, most: usize) -> Result<BatchQueue<'_>, GpuError> {
+    pub fn queue(&self, most: usize) -> Result<BatchQueue, GpuError> {
         assert!(most.is_multiple_of(self.depth as usize), "{most} keys");
         let mut queue = self.program.queue()?;
         let survivor_capacity = most.div_ceil(KEYS_OF_SURVIVOR).max(LEAST_SURVIVORS);
@@ -164,7 +164,7 @@ impl Pipeline {
             has_filter: false,
             given: None,
             table: None,
-            pipeline: self,
+            depth: self.depth,
             queue,
             most,
             survivor_capacity,
@@ -178,8 +178,8 @@ const NO_FILTER: [u32; 2] = [2, 0];
 
 /// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
 /// secrets.
-pub struct BatchQueue<'a> {
-    pipeline: &'a Pipeline,
+pub struct BatchQueue {
+    depth: u32,
     queue: Box<dyn Queue>,
     /// The numerators of a round, then its keys.
     over: Memory,
@@ -204,7 +204,7 @@ pub struct BatchQueue<'a> {
 /// A key of a batch that may match, with its place in the batch. The sign of x is left 0.
 pub type Survivor = (usize, [u8; 32]);
 
-impl BatchQueue<'_> {
+impl BatchQueue {
     /// Returns the most keys of a round.
     #[must_use]
     pub fn most(&self) -> usize {
@@ -268,14 +268,14 @@ impl BatchQueue<'_> {
     }
 
     fn check_size(&self, total: usize, rounds: usize) {
-        let depth = self.pipeline.depth as usize;
+        let depth = self.depth as usize;
         assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);
         assert!(rounds > 0 && total * rounds <= 1 << 31, "{rounds} rounds of {total} keys");
     }
 
     /// Returns where the device keeps the key of a place, in a round of `total` keys.
     fn slot(&self, total: usize, place: usize) -> usize {
-        let items = total / self.pipeline.depth as usize;
+        let items = total / self.depth as usize;
         let block = place / 2;
         block % items + (2 * (block / items) + place % 2) * items
     }
@@ -292,7 +292,7 @@ impl BatchQueue<'_> {
         self.total = total;
         self.table = Some(table.clone());
         self.queue.write(&self.survivors, &[0])?;
-        let items = total / self.pipeline.depth as usize;
+        let items = total / self.depth as usize;
         let args = [
             Arg::Memory(&self.over),
             Arg::Memory(&self.under),
@@ -372,7 +372,7 @@ impl BatchQueue<'_> {
     ///
     /// Returns an error if the device fails.
     pub fn digest(&mut self) -> Result<u64, GpuError> {
-        let items = self.total / self.pipeline.depth as usize;
+        let items = self.total / self.depth as usize;
         let args = [Arg::Memory(&self.over), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
         // SAFETY: the memory has `total` keys, and a sum for each work item.
         unsafe { self.queue.launch("digest", items, &args) }?;
@@ -415,7 +415,7 @@ impl BatchQueue<'_> {
     }
 }
 
-impl Drop for BatchQueue<'_> {
+impl Drop for BatchQueue {
     fn drop(&mut self) {
         // Ignore an error, because nothing can overwrite the memory of a device that fails.
         let _ = self.wipe();

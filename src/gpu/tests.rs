@@ -11,8 +11,8 @@ use super::*;
 
 /// Returns every device. If none exists, prints that the test is skipped, or fails if
 /// `VANITY_REQUIRE` contains `opencl`.
-pub(crate) fn devices() -> Vec<Box<dyn Device>> {
-    super::devices().unwrap_or_else(|error| {
+pub(crate) fn devices() -> Card {
+    super::devices_of_each_host().unwrap_or_else(|error| {
         missing("opencl", &error.to_string());
         Vec::new()
     })
@@ -110,13 +110,60 @@ fn every_kernel_is_in_the_text() {
     }
 }
 
+/// The cards are in the order of the bus, those of CUDA have the same device of OpenCL as a second way,
+/// and others come last.
+#[test]
+fn cards_are_in_the_order_of_the_bus_and_have_every_library() {
+    struct Named(&'static str, Option<u32>);
+    impl Device for Named {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn address(&self) -> Option<Address> {
+            self.1.map(|bus| Address { domain: 0, bus, device: 0, function: 0 })
+        }
+        fn is_processor(&self) -> bool {
+            false
+        }
+        fn memory(&self) -> u64 {
+            1 << 30
+        }
+        fn compile(&self, _: &Settings) -> Result<Box<dyn Program>, GpuError> {
+            Err(GpuError::Compiler("on purpose".to_owned()))
+        }
+    }
+    let of = |devices: &[(&'static str, Option<u32>)]| -> Vec<Arc<dyn Device>> {
+        devices.iter().map(|&(name, bus)| Arc::new(Named(name, bus)) as Arc<dyn Device>).collect()
+    };
+    let cuda = of(&[("fast (CUDA)", Some(0x82)), ("slow (CUDA)", Some(1))]);
+    let opencl = of(&[
+        ("CPU", None),
+        ("slow (OpenCL)", Some(1)),
+        ("other", Some(0x10)),
+        ("fast (OpenCL)", Some(0x82)),
+    ]);
+    let cards = in_order(cuda, opencl.clone());
+    let names = |cards: &[Card]| -> Vec<Vec<String>> {
+        cards.iter().map(|card| card.iter().map(|device| device.name().to_owned()).collect()).collect()
+    };
+    let expected: [&[&str]; 4] =
+        [&["slow (CUDA)", "slow (OpenCL)"], &["other"], &["fast (CUDA)", "fast (OpenCL)"], &["CPU"]];
+    assert_eq!(names(&cards), expected);
+    let alone: [&[&str]; 4] = [&["slow (OpenCL)"], &["other"], &["fast (OpenCL)"], &["CPU"]];
+    assert_eq!(names(&in_order(Vec::new(), opencl)), alone);
+}
+
 /// A fault that a test injects into a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Injected {
     /// Every launch fails.
     Launch,
+    /// The kernels do not compile.
+    Compile,
     /// Every reservation of memory fails.
     Memory,
+    /// There is no memory for more words than this at once.
+    Room(usize),
     /// Every read fails.
     Read,
     /// Every read returns a wrong bit in each word but the first two.
@@ -134,7 +181,9 @@ pub(crate) type Switch = Arc<Mutex<Option<Injected>>>;
 
 /// A device that fails on demand.
 pub(crate) struct Faulty {
-    device: Box<dyn Device>,
+    device: Arc<dyn Device>,
+    name: String,
+    address: Option<Address>,
     switch: Switch,
     pub(crate) kept: Arc<Mutex<Kept>>,
 }
@@ -163,15 +212,26 @@ impl Kept {
 }
 
 impl Faulty {
-    pub(crate) fn new(device: Box<dyn Device>) -> (Self, Switch) {
+    pub(crate) fn new(device: Arc<dyn Device>) -> (Self, Switch) {
         let switch = Switch::default();
-        (Self { device, switch: Arc::clone(&switch), kept: Arc::default() }, switch)
+        let name = device.name().to_owned();
+        (Self { device, name, address: None, switch: Arc::clone(&switch), kept: Arc::default() }, switch)
+    }
+
+    /// Gives the device a name and a place.
+    pub(crate) fn named(self, name: &str, bus: u32) -> Self {
+        let address = Some(Address { domain: 0, bus, device: 0, function: 0 });
+        Self { name: name.to_owned(), address, ..self }
     }
 }
 
 impl Device for Faulty {
     fn name(&self) -> &str {
-        self.device.name()
+        &self.name
+    }
+
+    fn address(&self) -> Option<Address> {
+        self.address
     }
 
     fn is_processor(&self) -> bool {
@@ -183,6 +243,9 @@ impl Device for Faulty {
     }
 
     fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
+        if *self.switch.lock().unwrap() == Some(Injected::Compile) {
+            return Err(GpuError::Compiler("on purpose".to_owned()));
+        }
         let program = self.device.compile(settings)?;
         Ok(Box::new(FaultyProgram {
             program,
@@ -229,7 +292,10 @@ impl FaultyQueue {
 impl Queue for FaultyQueue {
     fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
         self.fail(Injected::Memory)?;
-        self.queue.memory(words)
+        match *self.switch.lock().unwrap() {
+            Some(Injected::Room(most)) if words > most => Err(GpuError::NoMemory),
+            _ => self.queue.memory(words),
+        }
     }
 
     fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {

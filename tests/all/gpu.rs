@@ -42,7 +42,7 @@ mod with_devices {
 
     /// Returns whether there is a device. Without one the test is skipped and says so.
     fn is_there() -> bool {
-        let there = vanity_ed25519::gpu::devices().is_ok();
+        let there = vanity_ed25519::gpu::cards().is_ok();
         if !there {
             require::missing("opencl");
         }
@@ -55,12 +55,17 @@ mod with_devices {
             return;
         }
         let ran = succeed(&mut program::program(&["--gpu-device", "list"]));
-        let devices = vanity_ed25519::gpu::devices().unwrap();
-        let expected: String = (0..)
-            .zip(&devices)
-            .map(|(number, device): (usize, _)| format!("{number}: {}\n", device.name()))
-            .collect();
-        assert_eq!((ran.stdout, ran.stderr.as_str()), (expected, ""));
+        let cards = vanity_ed25519::gpu::cards().unwrap();
+        assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (cards.len(), ""));
+        for (number, (line, card)) in ran.stdout.lines().zip(&cards).enumerate() {
+            let place = card[0].address().map(|address| format!(", {address}")).unwrap_or_default();
+            let start = format!("{number}: {}{place}, ", card[0].name());
+            let memory = line.strip_prefix(&start).unwrap_or_else(|| panic!("{line}"));
+            let is_gib = |text: &str| text.parse::<f64>().is_ok_and(|gib| gib > 0.0);
+            let (free, all) = memory.split_once(" of ").unwrap_or(("1", memory));
+            let all = all.strip_suffix(" free").unwrap_or(all).strip_suffix(" GiB").unwrap_or_default();
+            assert!(is_gib(free) && is_gib(all), "{line}");
+        }
     }
 
     #[test]

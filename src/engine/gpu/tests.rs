@@ -14,9 +14,19 @@ fn reference_instead(_: Sizing) -> Box<dyn Engine> {
 }
 
 fn engine() -> Option<Gpu> {
-    let devices = devices();
-    let all: Vec<usize> = (0..devices.len()).collect();
-    (!all.is_empty()).then(|| Gpu::new(devices, &all, LONG, reference_instead).unwrap())
+    let cards: Vec<_> = devices().into_iter().map(|device| vec![device]).collect();
+    (!cards.is_empty()).then(|| Gpu::new(cards, LONG, reference_instead).unwrap())
+}
+
+/// Returns the engine of a device that fails on demand, and of what reaches it otherwise.
+fn faulty(device: Faulty, others: gpu::Card) -> Result<Gpu, String> {
+    let device: Arc<dyn Device> = Arc::new(device);
+    Gpu::new(vec![std::iter::once(device).chain(others).collect()], LONG, reference_instead)
+}
+
+/// Returns the first device.
+fn card(engine: &Gpu) -> Arc<OpenCard> {
+    engine.open_cards().next().unwrap()
 }
 
 /// A source that gives the same key for every batch.
@@ -85,7 +95,7 @@ fn the_hits_are_the_keys_that_match_and_no_others() {
     let mut key = [0; 32];
     getrandom::fill(&mut key).unwrap();
     println!("seeds: ChaCha20 of {key:02x?}");
-    let known = known(&key, engine.cards[0].unit());
+    let known = known(&key, card(&engine).unit());
     let mut found = 0;
     let lists = [lists(Target::Key), lists(Target::Fingerprint)].concat();
     for patterns in lists.into_iter().filter(|patterns| !patterns.is_empty()) {
@@ -119,22 +129,23 @@ fn all_keys_of_all_rounds_are_tested_when_too_many_survive() {
     let any = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
     let patterns = [Pattern::new("[a-m]", any).unwrap()];
     let matcher = Matcher::new(&patterns);
-    let mut worker = engine.gpu_worker();
-    worker.keys = 3 * worker.card.most;
+    let card = card(&engine);
+    let most = card.most.load(Relaxed);
+    let mut worker = OnDevice { keys: 3 * most, ..OnDevice::new(card) };
     let mut hits = Vec::new();
-    assert_eq!(worker.run_on_device(&matcher, &mut OneKey([8; 32]), &mut hits).unwrap(), worker.keys as u64);
-    let known = known(&[8; 32], worker.keys);
+    assert_eq!(worker.batch(&matcher, &mut OneKey([8; 32]), &mut hits).unwrap(), 3 * most as u64);
+    let known = known(&[8; 32], 3 * most);
     let shows = |key: &[u8; 32]| patterns[0].find(&crate::key::PublicKey(*key).body(Target::Key)).is_some();
     let expected: Vec<u64> =
         (0..).zip(&known).filter(|(_, (_, key))| shows(key)).map(|(index, _)| index).collect();
     assert_eq!(hits.iter().map(|hit| hit.index).collect::<Vec<_>>(), expected);
     assert!(worker.is_dense);
-    worker.adapt(Duration::ZERO);
-    assert_eq!(worker.keys, worker.card.most);
+    worker.adapt(Duration::ZERO, most);
+    assert_eq!(worker.keys, most);
 }
 
 /// Lets a tuner choose among more sizes than a processor as a device has.
-fn add_sizes(card: &Card, more: &[usize]) {
+fn add_sizes(card: &OpenCard, more: &[usize]) {
     let mut tables = card.tables();
     tables.tuner = Tuner::new([&[WINDOWS_OF_PROCESSOR], more].concat());
     tables.each.extend(more.iter().map(|_| None));
@@ -143,8 +154,8 @@ fn add_sizes(card: &Card, more: &[usize]) {
 #[test]
 fn larger_tables_are_tried_while_the_search_runs() {
     let Some(engine) = engine() else { return };
-    let card = &engine.cards[0];
-    add_sizes(card, &[25, 19]);
+    let card = card(&engine);
+    add_sizes(&card, &[25, 19]);
     let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
     let matcher = Matcher::new(&patterns);
     let (mut worker, mut random) = (engine.worker(), Random([4; 32]));
@@ -168,9 +179,9 @@ fn larger_tables_are_tried_while_the_search_runs() {
 fn a_table_without_memory_is_left_out_and_a_wrong_one_is_a_fault() {
     let Some(device) = devices().into_iter().next() else { return };
     let (device, switch) = Faulty::new(device);
-    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
-    let card = &engine.cards[0];
-    add_sizes(card, &[25]);
+    let engine = faulty(device, Vec::new()).unwrap();
+    let card = card(&engine);
+    add_sizes(&card, &[25]);
     card.tables().tuner.let_next();
     *switch.lock().unwrap() = Some(Injected::WrongTable);
     assert!(matches!(card.table(), Err(DropReason::Call(GpuError::WrongTable))));
@@ -182,26 +193,27 @@ fn a_table_without_memory_is_left_out_and_a_wrong_one_is_a_fault() {
 #[test]
 fn batches_grow_and_shrink_in_whole_units() {
     let Some(engine) = engine() else { return };
-    let mut worker = engine.gpu_worker();
-    let card = worker.card;
+    let card = card(&engine);
+    let most = card.most.load(Relaxed);
+    let mut worker = OnDevice::new(Arc::clone(&card));
     for _ in 0..40 {
-        worker.adapt(Duration::ZERO);
+        worker.adapt(Duration::ZERO, most);
         assert!(worker.keys.is_multiple_of(card.unit()));
     }
     assert!(worker.keys <= MOST_KEYS && 2 * worker.keys > MOST_KEYS, "{} keys", worker.keys);
-    assert!(worker.keys.is_multiple_of(card.most), "whole rounds");
-    let most = worker.keys;
-    worker.adapt(BATCH_TIME * 3 / 4);
-    assert_eq!(worker.keys, most);
+    assert!(worker.keys.is_multiple_of(most), "whole rounds");
+    let keys = worker.keys;
+    worker.adapt(BATCH_TIME * 3 / 4, most);
+    assert_eq!(worker.keys, keys);
     for _ in 0..40 {
-        worker.adapt(BATCH_TIME * 2);
-        let of = if worker.keys < card.most { card.unit() } else { card.most };
+        worker.adapt(BATCH_TIME * 2, most);
+        let of = if worker.keys < most { card.unit() } else { most };
         assert!(worker.keys.is_multiple_of(of));
     }
     assert_eq!(worker.keys, card.unit());
     worker.is_dense = true;
-    (0..40).for_each(|_| worker.adapt(Duration::ZERO));
-    assert_eq!(worker.keys, card.most, "one round");
+    (0..40).for_each(|_| worker.adapt(Duration::ZERO, most));
+    assert_eq!(worker.keys, most, "one round");
 }
 
 /// Tests that a device with any fault is named and dropped, and that the search continues with
@@ -220,7 +232,7 @@ fn a_device_with_a_fault_is_dropped_by_name_and_the_search_goes_on() {
         let Some(device) = devices().into_iter().next() else { return };
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
-        let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
+        let engine = faulty(device, Vec::new()).unwrap();
         let patterns =
             [Pattern::new("^[a-f]", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() }).unwrap()];
         let matcher = Matcher::new(&patterns);
@@ -276,7 +288,7 @@ fn a_device_that_fails_its_check_is_not_used() {
         let name = device.name().to_owned();
         let (device, switch) = Faulty::new(device);
         *switch.lock().unwrap() = Some(fault);
-        let refused = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).err().unwrap();
+        let refused = faulty(device, Vec::new()).err().unwrap();
         assert!(refused.contains(&name), "{fault:?}: {refused}");
         assert_eq!(refused.contains("wrong multiples"), fault == WrongTable, "{refused}");
     }
@@ -287,7 +299,7 @@ fn secrets_on_a_device_are_overwritten() {
     let Some(device) = devices().into_iter().next() else { return };
     let (device, _) = Faulty::new(device);
     let seen = Arc::clone(&device.kept);
-    let engine = Gpu::new(vec![Box::new(device)], &[0], LONG, reference_instead).unwrap();
+    let engine = faulty(device, Vec::new()).unwrap();
     let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
     let mut worker = engine.worker();
     worker.batch(&Matcher::new(&patterns), &mut OneKey([3; 32]), &mut Vec::new());
@@ -301,13 +313,113 @@ fn secrets_on_a_device_are_overwritten() {
 
 #[test]
 fn an_unknown_device_is_refused_with_a_list_of_devices() {
-    let devices = devices();
-    let Some(first) = devices.first() else { return };
-    let refused = chosen(&devices, Devices::of([63]).unwrap()).unwrap_err();
+    let cards = || -> Vec<gpu::Card> { devices().into_iter().map(|device| vec![device]).collect() };
+    let all = cards();
+    let Some(first) = all.first() else { return };
+    let refused = chosen(cards(), Devices::of([63]).unwrap()).err().unwrap();
     assert!(
-        refused.starts_with("device 63 does not exist; found 0: ") && refused.contains(first.name()),
+        refused.starts_with("device 63 does not exist; found 0: ") && refused.contains(first[0].name()),
         "{refused}"
     );
-    assert_eq!(chosen(&devices, Devices::of([0]).unwrap()).unwrap(), [0]);
-    assert!(!chosen(&devices, Devices::ALL).unwrap().is_empty());
+    let one = chosen(cards(), Devices::of([0]).unwrap()).unwrap();
+    assert_eq!((one.len(), one[0][0].name()), (1, first[0].name()));
+    assert!(!chosen(cards(), Devices::ALL).unwrap().is_empty());
+}
+
+/// A card that CUDA cannot use, whatever step fails, is used by OpenCL, with one notice.
+#[test]
+fn a_card_that_one_library_cannot_use_is_used_by_another() {
+    use Injected::{Compile, Launch, Memory, Read, Room, WrongKeys, WrongTable};
+    for fault in [Compile, Launch, Memory, Read, Room(0), WrongKeys, WrongTable] {
+        let Some(other) = devices().into_iter().next() else { return };
+        let (device, switch) = Faulty::new(Arc::clone(&other));
+        *switch.lock().unwrap() = Some(fault);
+        let name = other.name().to_owned();
+        let engine = faulty(device.named("card (CUDA)", 1), vec![other]).unwrap();
+        let notices = engine.notices();
+        let [notice] = &notices[..] else { panic!("{fault:?}: {notices:?}") };
+        println!("{fault:?}: {notice}");
+        assert!(notice.text.starts_with("the device 'card (CUDA)' is not used: "), "{notice}");
+        assert!(notice.text.ends_with(&format!("; '{name}' is used")), "{notice}");
+        assert_eq!(card(&engine).name, name);
+    }
+}
+
+/// Runs batches until one comes from the device, or from the processor in its place.
+fn run_until(worker: &mut dyn Worker, engine: &Gpu, is_open: bool) -> Vec<Hit> {
+    let patterns = [Pattern::new("ab", MatchOptions::default()).unwrap()];
+    let matcher = Matcher::new(&patterns);
+    let (mut random, mut hits) = (Random([9; 32]), Vec::new());
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        assert!(worker.batch(&matcher, &mut random, &mut hits) > 0);
+        if engine.open_cards().next().is_some() == is_open {
+            return hits;
+        }
+        assert!(Instant::now() < end, "the device is open: {}", !is_open);
+    }
+}
+
+#[test]
+fn a_dropped_device_is_opened_again_with_a_line_each_way() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let name = device.name().to_owned();
+    let (device, switch) = Faulty::new(device);
+    let engine = faulty(device, Vec::new()).unwrap();
+    let due_now = || {
+        let mut state = engine.shared.slots[0].state();
+        let State::Closed { at, pause } = &mut *state else { panic!("the device is open") };
+        *at = Instant::now();
+        *pause
+    };
+    let mut worker = engine.worker();
+    run_until(&mut *worker, &engine, true);
+    *switch.lock().unwrap() = Some(Injected::Launch);
+    run_until(&mut *worker, &engine, false);
+    let told = engine.notices();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].text.contains("it is tried again later"), "{}", told[0]);
+    // It fails again, in silence, and has a longer pause.
+    assert_eq!(due_now(), FIRST_PAUSE);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !matches!(*engine.shared.slots[0].state(), State::Closed { pause, .. } if pause == 2 * FIRST_PAUSE)
+    {
+        run_until(&mut *worker, &engine, false);
+        assert!(Instant::now() < end);
+    }
+    assert_eq!(engine.notices(), []);
+    *switch.lock().unwrap() = None;
+    due_now();
+    let hits = run_until(&mut *worker, &engine, true);
+    for hit in &hits {
+        assert!(hit.possible().any(|key| key == hit.seed.public_key()));
+    }
+    let again = Notice::note(format!("the device '{name}' is used again"));
+    println!("{}\n{again}", told[0]);
+    assert_eq!(engine.notices(), [again]);
+    assert_eq!(card(&engine).next_pause(), 4 * FIRST_PAUSE, "a device that is soon dropped again");
+}
+
+/// A card whose memory is full but for a little, from the start or while it searches.
+#[test]
+fn tables_and_batches_shrink_to_the_memory_that_is_there() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let (device, switch) = Faulty::new(device);
+    let least = WindowTable::bytes(40) / 4;
+    *switch.lock().unwrap() = Some(Injected::Room(least));
+    let engine = faulty(device, Vec::new()).unwrap();
+    let card = card(&engine);
+    let (_, table) = card.table().unwrap();
+    assert!((40..60).contains(&table.windows()), "{} windows", table.windows());
+    // A round that needs twice the room for its keys.
+    card.most.store(card.unit() * 8, Relaxed);
+    *switch.lock().unwrap() = Some(Injected::Room(card.unit() * 4 * 8));
+    let mut worker = OnDevice::new(Arc::clone(&card));
+    let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
+    let tried = worker.batch(&Matcher::new(&patterns), &mut OneKey([7; 32]), &mut Vec::new()).unwrap();
+    assert_eq!((tried, card.most.load(Relaxed)), (card.unit() as u64, card.unit() * 4));
+    *switch.lock().unwrap() = Some(Injected::Room(0));
+    let mut worker = OnDevice::new(card);
+    let failed = worker.batch(&Matcher::new(&patterns), &mut OneKey([7; 32]), &mut Vec::new());
+    assert!(matches!(failed, Err(DropReason::Call(GpuError::NoMemory))));
 }
