@@ -1,34 +1,31 @@
-//! The command line: its options, and the values that clap reads.
+//! The command line: every option once, with its help, its values, and what it needs or excludes.
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser, ValueHint};
+use clap_complete::Shell;
+
+use super::values::{self, GpuDevices, MOST_ROUNDS, MOST_THREADS, duration, named, paths, whole};
 use crate::engine;
-use crate::key::{Cipher, Format};
+use crate::key::{Cipher, Format, HostName};
 use crate::plan::{ColorChoice, ProgressForm};
 use crate::wire::Target;
-use clap::builder::{IntoResettable, ValueParser};
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, ValueHint, value_parser};
-
-use super::values::{self, GpuDevices, named};
 
 pub(super) const NAME: &str = "vanity-ed25519";
 
-const ABOUT: &str = "Finds Ed25519 SSH keys whose public key text contains a word you choose";
-
-/// Command lines without the name of the program, and what they do.
-pub(super) const EXAMPLES: [(&str, &str); 8] = [
-    ("-o ~/.ssh/id_alice alice", "A key, and id_alice.pub beside it"),
-    ("--prefix -s ABC -o id_abc", "Begins with ABC, in exact case"),
-    ("--suffix xyz -o id_xyz", "Ends with xyz"),
-    ("--in fingerprint -o id eve", "In the fingerprint"),
-    ("--word bob --estimate", "The odds, without a search"),
-    ("-d keys -n 5 ann bob", "Five pairs of files for each name"),
-    ("--regex '^A.*99$' --json", "One JSON object per line"),
-    ("abc > key.pem", "PKCS#8 PEM on stdout, for OpenSSL"),
-];
+/// Command lines, and what they do.
+pub(super) const EXAMPLES: &str = "
+  vanity-ed25519 -o ~/.ssh/id_alice alice     A key, and id_alice.pub beside it
+  vanity-ed25519 --prefix -s ABC -o id_abc    Begins with ABC, in exact case
+  vanity-ed25519 --suffix xyz -o id_xyz       Ends with xyz
+  vanity-ed25519 --in fingerprint -o id eve   In the fingerprint
+  vanity-ed25519 --word bob --estimate        The odds, without a search
+  vanity-ed25519 -d keys -n 5 ann bob         Five pairs of files for each name
+  vanity-ed25519 --regex '^A.*99$' --json     One JSON object per line
+  vanity-ed25519 abc > key.pem                PKCS#8 PEM on stdout, for OpenSSL";
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -39,403 +36,353 @@ const KEPT: &str = "\
 Keys that were found before that are kept. A key that cannot be encrypted within this second is given up \
 and reported.";
 
-const LONG_ABOUT: &str = "\
-Finds Ed25519 SSH keys whose public key text contains a word you choose.
+/// The heading of the options before whose patterns people write `=`.
+pub(super) const ABOUT_PATTERNS: &str = "What to look for";
 
-The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters \
-never change. The program searches the other 43, which are the body. It verifies every key twice: before it \
-prints or writes a key, ed25519-dalek derives the key again, and the pattern is compared again.";
+/// The heading of the options that `--bench` excludes, because it makes no keys.
+const ABOUT_KEYS: &str = "Where the key goes";
 
-/// The options that say which keys a search makes, and what becomes of them.
-const OF_A_SEARCH: [&str; 19] = [
-    "count",
-    "any",
-    "timeout",
-    "however-long",
-    "output",
-    "output-dir",
-    "allow-exposed",
-    "agent",
-    "lifetime",
-    "confirm",
-    "host-key",
-    "format",
-    "passphrase",
-    "passphrase-file",
-    "cipher",
-    "rounds",
-    "comment",
-    "exec",
-    "progress",
-];
-
-/// The command line.
+/// Finds Ed25519 SSH keys whose public key text contains a word you choose.
+///
+/// The public key text is the base64 in `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI...`. Its first 25 characters
+/// never change. The program searches the other 43, which are the body. It verifies every key twice: before it
+/// prints or writes a key, ed25519-dalek derives the key again, and the pattern is compared again.
+// Without `bin_name`, clap shows the name by which the program was called.
+#[derive(Parser)]
+#[command(name = NAME, bin_name = NAME, version, long_version = long_version())]
+#[command(after_help = format!("Examples:{EXAMPLES}\n\n{EXIT_STATUS}"))]
+#[command(after_long_help = format!("Examples:{EXAMPLES}\n\n{EXIT_STATUS}\n\n{KEPT}"))]
+#[command(args_override_self = true, max_term_width = 100)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub(super) struct Args {
+    #[command(flatten)]
+    pub look: Look,
+    #[command(flatten)]
+    pub goal: Goal,
+    #[command(flatten)]
+    pub means: Means,
+    #[command(flatten)]
+    pub keys: Keys,
+    #[command(flatten)]
+    pub shown: Shown,
+    #[command(flatten)]
+    pub about: About,
+}
+
+// The patterns come first.
+#[derive(clap::Args)]
+#[command(next_display_order = 1, next_help_heading = ABOUT_PATTERNS)]
+pub(super) struct Look {
+    /// Text to find in the body: a key's last 43 characters
+    ///
+    /// The body is made of A-Z, a-z, 0-9, + and /. With --in fingerprint, the program searches the fingerprint
+    /// instead. It searches for several patterns at the same time, until each has its keys.
+    #[arg(value_name = "PATTERN", display_order = 0)]
     pub patterns: Vec<OsString>,
+
+    /// Read patterns from FILE, one per line (- is stdin)
+    ///
+    /// Blank lines and lines that begin with # are ignored. A line can begin with the kind of its pattern and a
+    /// colon: anywhere:, prefix:, suffix:, word: or regex:, as in prefix:abc. The options set the kind for all
+    /// other lines. A pattern that occurs more than once is searched for once.
+    #[arg(short, long = "patterns", value_name = "FILE", value_parser = paths())]
     pub files: Vec<PathBuf>,
-    pub target: Option<Target>,
+
+    /// Where to search: key (default) or fingerprint
+    ///
+    /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256: that ssh-keygen
+    /// -l and ssh show. All options below apply to both.
+    #[arg(long, value_name = "WHERE", value_parser = named::<Target>())]
+    pub r#in: Option<Target>,
+
+    /// Match the text anywhere in the body (default)
+    #[arg(long, group = "kind")]
+    pub anywhere: bool,
+
+    /// Match the text at the beginning of the body
+    #[arg(long, group = "kind")]
     pub prefix: bool,
+
+    /// Match the text at the end of the body
+    #[arg(long, group = "kind")]
     pub suffix: bool,
+
+    /// Match the text with + or / on both sides
+    #[arg(long, group = "kind")]
     pub word: bool,
+
+    /// Match PATTERN as a regular expression
+    ///
+    /// The syntax is that of the Rust regex crate. ^ and $ are the two ends of the body.
+    #[arg(long, group = "kind", conflicts_with = "leet")]
     pub regex: bool,
+
+    /// Ignore case (default)
+    #[arg(short, long, overrides_with = "case_sensitive")]
+    pub ignore_case: bool,
+
+    /// Match upper and lower case exactly
+    #[arg(short = 's', long, overrides_with = "ignore_case")]
     pub case_sensitive: bool,
+
+    /// Let a letter also match its look-alike digit
+    ///
+    /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
+    #[arg(long)]
     pub leet: bool,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "How to search")]
+pub(super) struct Goal {
+    /// Keys for each pattern [default: 1]
+    #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(value_parser = whole(1..=u64::MAX), conflicts_with = "bench")]
     pub count: Option<u64>,
+
+    /// Stop after --count keys in total
+    ///
+    /// Each of them can match any of the patterns.
+    #[arg(long, conflicts_with = "bench")]
     pub any: bool,
-    pub threads: Option<NonZeroUsize>,
-    pub engine: Option<String>,
-    pub gpu_device: Option<GpuDevices>,
-    pub table_memory: Option<usize>,
+
+    /// End after this time: 90s, 2h, 01:30:00
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(conflicts_with = "bench")]
     pub timeout: Option<Duration>,
+
+    /// Search even if it takes more than ten years
+    ///
+    /// Without this option and --timeout, a pattern is refused if its chance reaches 50% only after more than ten
+    /// years on this machine: it will not be found.
+    #[arg(long, conflicts_with = "bench")]
     pub however_long: bool,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "How to search")]
+pub(super) struct Means {
+    /// Worker threads [default: all available]
+    ///
+    /// In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that the scheduler
+    /// gives (SLURM_CPUS_PER_TASK and the like).
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Engine to search with [default: auto]
+    ///
+    /// auto is the fastest engine that works on this machine. gpu uses all graphics processors, if the program
+    /// was built with support for them. avx512ifma, avx512f, avxifma, avx2, neon and portable derive keys in
+    /// batches with these instructions, in variable time. reference is curve25519-dalek, one key at a time, in
+    /// constant time.
+    #[arg(long, value_name = "NAME", value_parser = values::engines())]
+    pub engine: Option<String>,
+
+    /// GPUs to use: 0, or 0,2, or list [default: all]
+    ///
+    /// These are graphics processors. `list` prints all of them with their numbers and exits.
+    #[arg(long, value_name = "NUMBERS", value_parser = values::gpu_devices, allow_hyphen_values = true)]
+    pub gpu_device: Option<GpuDevices>,
+
+    /// Maximum memory for a table [default: 128MiB]
+    ///
+    /// SIZE is a number and a unit, such as 64KiB or 30MiB. The engines that work in batches have a table, which
+    /// all threads share. A search starts with a small table. It tries larger ones up to this size, and keeps
+    /// the fastest.
+    #[arg(long, value_name = "SIZE", value_parser = values::table_memory, allow_hyphen_values = true)]
+    pub table_memory: Option<usize>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = ABOUT_KEYS)]
+pub(super) struct Keys {
+    /// Write the key to PATH and PATH.pub (- is stdout)
+    ///
+    /// PATH has the private key, and PATH.pub the public line. Without this option and --output-dir, the private
+    /// key goes to stdout, which must be open and not the null device. An existing file is never overwritten.
+    #[arg(short, long, value_name = "PATH", value_parser = paths())]
     pub output: Option<PathBuf>,
+
+    /// Write a pair of files for each key into DIR
+    ///
+    /// The files are named after the pattern and the key. DIR is created if it does not exist. A ledger in DIR,
+    /// vanity-ed25519.jsonl, lists the keys and their patterns. So the same command, run again, makes only the
+    /// keys that are missing.
+    #[arg(short = 'd', long, value_name = "DIR", value_parser = paths(), value_hint = ValueHint::DirPath)]
+    #[arg(conflicts_with = "output")]
     pub output_dir: Option<PathBuf>,
+
+    /// Keep keys even where others can read them
+    ///
+    /// File systems without permissions, such as FAT, give all files the same mode. Without this option they are
+    /// refused, because ssh rejects such a key, too.
+    #[arg(long)]
     pub allow_exposed: bool,
+
+    /// Add the key to the running ssh-agent
+    ///
+    /// Without --output and --output-dir, no private key is written to disk, and stdout has the public line. With
+    /// one of them, the file is written first. The agent is the one that SSH_AUTH_SOCK names; on Windows it is
+    /// the agent of OpenSSH. If the agent rejects the key in the end, the key is written to a new file.
+    #[arg(long)]
     pub agent: bool,
+
+    /// With --agent: for how long, as in 8h or 30min
+    #[arg(long, value_name = "DURATION", value_parser = values::lifetime, allow_hyphen_values = true)]
+    #[arg(requires = "agent")]
     pub lifetime: Option<NonZeroU32>,
+
+    /// With --agent: ask you before each use
+    #[arg(long, requires = "agent")]
     pub confirm: bool,
-    pub host_key: Option<Option<String>>,
+
+    /// Make ssh_host_ed25519_key for an SSH server
+    ///
+    /// The two files have the names, the modes and the comment that sshd and ssh-keygen -A give them. They go to
+    /// the working directory or to --output-dir. The lines for known_hosts and the SSHFP records are printed, for
+    /// the host NAME, or else for this machine. With a port that is not 22, NAME is [HOST]:PORT.
+    #[arg(long, value_name = "NAME", value_parser = values::host_name, require_equals = true)]
+    // clap does not ask for what is excluded, so what needs it is excluded, too.
+    #[arg(conflicts_with_all = ["agent", "lifetime", "confirm", "passphrase", "passphrase_file"])]
+    pub host_key: Option<Option<HostName>>,
+
+    /// Format of the private key: pkcs8, openssh or ppk
+    ///
+    /// Without this option, the name of the file decides: PKCS#8 PEM for *.pem, PuTTY's format for *.ppk, and the
+    /// OpenSSH format for all others. On stdout it is PKCS#8 PEM, and on a terminal the OpenSSH format. OpenSSH
+    /// reads PKCS#8 since version 9.8. PuTTY reads ppk, version 3, since 0.75.
+    #[arg(long, value_name = "FORM", value_parser = named::<Format>())]
     pub format: Option<Format>,
+
+    /// Encrypt the private key: ask for a passphrase
+    ///
+    /// The program asks twice on the terminal, before the search. All keys get the same passphrase.
+    #[arg(long, group = "secret")]
     pub passphrase: bool,
+
+    /// Encrypt with the first line of FILE (- is stdin)
+    ///
+    /// FILE can be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3.
+    #[arg(long, value_name = "FILE", value_parser = paths(), group = "secret")]
     pub passphrase_file: Option<PathBuf>,
+
+    /// With a passphrase: aes256-ctr or aes256-gcm
+    ///
+    /// This is the cipher of an encrypted key in the OpenSSH format, which calls the second one
+    /// aes256-gcm@openssh.com. The first one is the default. The other formats always use AES-256-CBC.
+    #[arg(long, value_name = "NAME", value_parser = named::<Cipher>(), requires = "secret")]
     pub cipher: Option<Cipher>,
+
+    /// With a passphrase: bcrypt rounds [default: 24]
+    ///
+    /// This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen. With more
+    /// rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses 600,000 iterations of
+    /// PBKDF2, and ppk 32 passes of Argon2id.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "secret")]
+    #[arg(value_parser = whole(NonZeroU32::MIN..=MOST_ROUNDS))]
     pub rounds: Option<NonZeroU32>,
+
+    /// Comment of the key [default: the pattern]
+    ///
+    /// Control and formatting characters are refused. If the comment is the pattern, _ replaces all but letters,
+    /// digits and any of +/._@-, because some programs misread others.
+    #[arg(short = 'C', long, value_name = "TEXT", value_parser = values::comments(), allow_hyphen_values = true)]
     pub comment: Option<String>,
+
+    /// Run this shell command after each kept key
+    ///
+    /// The environment has public data: VANITY_PATTERN, VANITY_PUBLIC_KEY, VANITY_FINGERPRINT,
+    /// VANITY_PRIVATE_KEY_FILE and VANITY_PUBLIC_KEY_FILE (unset if the key went to stdout), VANITY_ATTEMPTS,
+    /// VANITY_SECONDS. The commands run one at a time, in the order of the keys, while the search goes on. If one
+    /// fails, the exit status is 1.
+    #[arg(long, value_name = "COMMAND", value_parser = values::commands(), value_hint = ValueHint::CommandString)]
     pub exec: Option<OsString>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "What is shown")]
+pub(super) struct Shown {
+    /// Print one JSON object per line to stdout
+    #[arg(long)]
     pub json: bool,
+
+    /// Print the odds and exit
+    ///
+    /// For one pattern, similar patterns that take less time follow. Several patterns are printed as a table, the
+    /// most likely one first.
+    #[arg(long, conflicts_with = "bench")]
     pub estimate: bool,
+
+    /// With --estimate: what fits into 10min or 1h
+    ///
+    /// A pattern fits if it has a chance of 50% or more within this time. The program prints the longest
+    /// beginning of PATTERN that fits, and the best variants. Of several patterns, it prints how many fit.
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    #[arg(requires = "estimate", conflicts_with = "bench")]
     pub within: Option<Duration>,
+
+    /// Measure every engine side by side and exit
+    ///
+    /// Each engine runs for DURATION in five rounds [default: 5s]. Before that, each is tuned, for about 1 s. With
+    /// several threads, one of them also runs alone, for half of DURATION. With --engine, only that engine is
+    /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter word if no
+    /// PATTERN is given.
+    #[arg(long, value_name = "DURATION", value_parser = values::bench, allow_negative_numbers = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "5s")]
     pub bench: Option<Duration>,
+
+    /// Progress: auto (default), off or json
+    ///
+    /// auto is a line on a terminal, and elsewhere a line after ten seconds and every minute. off is none. json is
+    /// one JSON object per second on stderr, also with --quiet.
+    #[arg(long, value_name = "FORM", value_parser = named::<ProgressForm>(), conflicts_with = "bench")]
     pub progress: Option<ProgressForm>,
+
+    /// Print only errors to stderr
+    #[arg(short, long)]
     pub quiet: bool,
-    pub color: ColorChoice,
-    pub completions: Option<clap_complete::Shell>,
+
+    /// Colors: auto, always or never
+    ///
+    /// auto means never if NO_COLOR is set, TERM is dumb or not set, or the output is not a terminal.
+    #[arg(long, value_name = "WHEN", value_parser = named::<ColorChoice>())]
+    pub color: Option<ColorChoice>,
+}
+
+#[derive(clap::Args)]
+#[command(next_help_heading = "About")]
+pub(super) struct About {
+    /// Print help (-h: short form)
+    #[arg(short, long, action = ArgAction::Help)]
+    help: Option<bool>,
+
+    /// Print the version (-V: short form)
+    #[arg(short = 'V', long, action = ArgAction::Version)]
+    version: Option<bool>,
+
+    /// For bash, elvish, fish, powershell or zsh
+    ///
+    /// Print a completion script for SHELL and exit.
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    pub completions: Option<Shell>,
+
+    /// Print the manual page and exit
+    #[arg(long, exclusive = true)]
     pub man: bool,
 }
 
 /// Returns the description of the command line.
 pub(super) fn command() -> Command {
-    Command::new(NAME)
-        .version(env!("CARGO_PKG_VERSION"))
-        .about(ABOUT)
-        .long_about(LONG_ABOUT)
-        .after_help(format!("{}\n\n{EXIT_STATUS}", examples()))
-        .after_long_help(format!("{}\n\n{EXIT_STATUS}\n\n{KEPT}", examples()))
-        .args_override_self(true)
-        .max_term_width(100)
-        .disable_help_flag(true)
-        .disable_version_flag(true)
-        // The patterns come first.
-        .next_display_order(1)
-        .next_help_heading("What to look for")
-        .args([
-            Arg::new("patterns")
-                .value_name("PATTERN")
-                .help("Text to find in the body: a key's last 43 characters")
-                .display_order(0)
-                .num_args(1..)
-                .value_parser(value_parser!(OsString))
-                .value_hint(ValueHint::Other)
-                .more(
-                    "The body is made of A-Z, a-z, 0-9, + and /. With --in fingerprint, the program searches \
-                    the fingerprint instead. It searches for several patterns at the same time, until \
-                    each has its keys.",
-                ),
-            path("files", "FILE", "Read patterns from FILE, one per line (- is stdin)")
-                .action(ArgAction::Append)
-                .short('f')
-                .long("patterns")
-                .more(
-                    "Blank lines and lines that begin with # are ignored. A line can begin with the \
-                    kind of its pattern and a colon: anywhere:, prefix:, suffix:, word: or regex:, \
-                    as in prefix:abc. The options set the kind for all other lines. A pattern that \
-                    occurs more than once is searched for once.",
-                ),
-            choice("in", "WHERE", named(values::TARGETS), "Where to search: key (default) or fingerprint")
-                .more(
-                    "key is the body of the public key's text. fingerprint is the 43 characters after \
-                    SHA256: that ssh-keygen -l and ssh show. All options below apply to both.",
-                ),
-            flag("anywhere", "Match the text anywhere in the body (default)"),
-            flag("prefix", "Match the text at the beginning of the body"),
-            flag("suffix", "Match the text at the end of the body"),
-            flag("word", "Match the text with + or / on both sides"),
-            flag("regex", "Match PATTERN as a regular expression").conflicts_with("leet").more(
-                "The syntax is that of the Rust regex crate. ^ and $ are the two ends of the \
-                body.",
-            ),
-            flag("ignore-case", "Ignore case (default)").short('i').overrides_with("case-sensitive"),
-            flag("case-sensitive", "Match upper and lower case exactly")
-                .short('s')
-                .overrides_with("ignore-case"),
-            flag("leet", "Let a letter also match its look-alike digit")
-                .more("The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2."),
-        ])
-        .next_help_heading("How to search")
-        .args([
-            number("count", "N", values::count, "Keys for each pattern [default: 1]").short('n'),
-            flag("any", "Stop after --count keys in total")
-                .more("Each of them can match any of the patterns."),
-            number("threads", "N", values::threads, "Worker threads [default: all available]").short('t').more(
-                "In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that \
-                the scheduler gives (SLURM_CPUS_PER_TASK and the like).",
-            ),
-            choice("engine", "NAME", values::engines(), "Engine to search with [default: auto]").more(
-                "auto is the fastest engine that works on this machine. gpu uses all graphics \
-                processors, if the program was built with support for them. avx512ifma, avx512f, \
-                avxifma, avx2, neon and portable derive keys in batches with these instructions, \
-                in variable time. reference is curve25519-dalek, one key at a time, in constant \
-                time.",
-            ),
-            number(
-                "gpu-device",
-                "NUMBERS",
-                values::gpu_devices,
-                "GPUs to use: 0, or 0,2, or list [default: all]",
-            )
-            .more("These are graphics processors. `list` prints all of them with their numbers and exits."),
-            number(
-                "table-memory",
-                "SIZE",
-                values::table_memory,
-                "Maximum memory for a table [default: 128MiB]",
-            )
-            .more(
-                "SIZE is a number and a unit, such as 64KiB or 30MiB. The engines that work in batches have a table, which all threads share. A search \
-                starts with a small table. It tries larger ones up to this size, and keeps the \
-                fastest.",
-            ),
-            number(
-                "timeout",
-                "DURATION",
-                |typed: &str| values::duration("--timeout", typed),
-                "End after this time: 90s, 2h, 01:30:00",
-            ),
-            flag("however-long", "Search even if it takes more than ten years").more(
-                "Without this option and --timeout, a pattern is refused if its chance reaches 50% only \
-                after more than ten years on this machine: it will not be found.",
-            ),
-        ])
-        .next_help_heading("Where the key goes")
-        .args([
-            path("output", "PATH", "Write the key to PATH and PATH.pub (- is stdout)")
-                .short('o')
-                .more(
-                    "PATH has the private key, and PATH.pub the public line. Without this option and --output-dir, the private key goes to stdout, which must \
-                    be open and not the null device. An existing file is never overwritten.",
-                ),
-            path("output-dir", "DIR", "Write a pair of files for each key into DIR")
-                .value_hint(ValueHint::DirPath)
-                .short('d')
-                .conflicts_with("output")
-                .more(
-                    "The files are named after the pattern and the key. DIR is created if it does not \
-                    exist. A ledger in DIR, vanity-ed25519.jsonl, lists the keys and their patterns. \
-                    So the same command, run again, makes only the keys that are missing.",
-                ),
-            flag("allow-exposed", "Keep keys even where others can read them").more(
-                "File systems without permissions, such as FAT, give all files the same mode. \
-                Without this option they are refused, because ssh rejects such a key, too.",
-            ),
-            flag("agent", "Add the key to the running ssh-agent").more(
-                "Without --output and --output-dir, no private key is written to disk, and stdout \
-                has the public line. With one of them, the file is written first. The agent is \
-                the one that SSH_AUTH_SOCK names; on Windows it is the agent of OpenSSH. If the \
-                agent rejects the key in the end, the key is written to a new file.",
-            ),
-            number(
-                "lifetime",
-                "DURATION",
-                values::lifetime,
-                "With --agent: for how long, as in 8h or 30min",
-            ),
-            flag("confirm", "With --agent: ask you before each use"),
-            option("host-key", "NAME", "Make ssh_host_ed25519_key for an SSH server")
-                .value_hint(ValueHint::Hostname)
-                .allow_hyphen_values(true)
-                .num_args(0..=1)
-                .require_equals(true)
-                .more(
-                    "The two files have the names, the modes and the comment that sshd and ssh-keygen \
-                    -A give them. They go to the working directory or to --output-dir. The lines for \
-                    known_hosts and the SSHFP records are printed, for the host NAME, or else for \
-                    this machine. With a port that is not 22, NAME is [HOST]:PORT.",
-                ),
-            choice(
-                "format",
-                "FORM",
-                named(values::FORMATS),
-                "Format of the private key: pkcs8, openssh or ppk",
-            )
-            .more(
-                "Without this option, the name of the file decides: PKCS#8 PEM for *.pem, PuTTY's \
-                format for *.ppk, and the OpenSSH format for all others. On stdout it is PKCS#8 \
-                PEM, and on a terminal the OpenSSH format. OpenSSH reads PKCS#8 since version \
-                9.8. PuTTY reads ppk, version 3, since 0.75.",
-            ),
-            flag("passphrase", "Encrypt the private key: ask for a passphrase")
-                .conflicts_with("passphrase-file")
-                .more("The program asks twice on the terminal, before the search. All keys get the same passphrase."),
-            path(
-                "passphrase-file",
-                "FILE",
-                "Encrypt with the first line of FILE (- is stdin)",
-            )
-            .more("FILE can be a pipe, as in --passphrase-file <(pass show ssh), or /dev/fd/3."),
-            choice(
-                "cipher",
-                "NAME",
-                named(values::CIPHERS),
-                "With a passphrase: aes256-ctr or aes256-gcm",
-            )
-            .more(
-                "This is the cipher of an encrypted key in the OpenSSH format, which calls the \
-                second one aes256-gcm@openssh.com. The first one is the default. The other formats always use AES-256-CBC.",
-            ),
-            number("rounds", "N", values::rounds, "With a passphrase: bcrypt rounds [default: 24]").more(
-                "This applies to an encrypted key in the OpenSSH format. The default is that of \
-                ssh-keygen. With more rounds, guessing the passphrase and opening the key take \
-                longer. PKCS#8 always uses 600,000 iterations of PBKDF2, and ppk 32 passes of \
-                Argon2id.",
-            ),
-            option("comment", "TEXT", "Comment of the key [default: the pattern]")
-                .value_parser(values::comments())
-                .allow_hyphen_values(true)
-                .value_hint(ValueHint::Other)
-                .short('C')
-                .more(
-                    "Control and formatting characters are refused. If the comment is the pattern, \
-                    _ replaces all but letters, digits and any of +/._@-, because some programs \
-                    misread others.",
-                ),
-            option("exec", "COMMAND", "Run this shell command after each kept key")
-                .value_parser(values::commands())
-                .value_hint(ValueHint::CommandString)
-                .more(
-                    "The environment has public data: VANITY_PATTERN, VANITY_PUBLIC_KEY, \
-                    VANITY_FINGERPRINT, VANITY_PRIVATE_KEY_FILE and VANITY_PUBLIC_KEY_FILE (unset if \
-                    the key went to stdout), VANITY_ATTEMPTS, VANITY_SECONDS. The commands run one \
-                    at a time, in the order of the keys, while the search goes on. If one fails, the \
-                    exit status is 1.",
-                ),
-        ])
-        .next_help_heading("What is shown")
-        .args([
-            flag("json", "Print one JSON object per line to stdout"),
-            flag("estimate", "Print the odds and exit").conflicts_with("bench").more(
-                "For one pattern, similar patterns that take less time follow. Several patterns \
-                are printed as a table, the most likely one first.",
-            ),
-            number(
-                "within",
-                "DURATION",
-                |typed: &str| values::duration("--within", typed),
-                "With --estimate: what fits into 10min or 1h",
-            )
-            .more(
-                "A pattern fits if it has a chance of 50% or more within this time. The program \
-                prints the longest beginning of PATTERN that fits, and the best variants. Of \
-                several patterns, it prints how many fit.",
-            ),
-            option("bench", "DURATION", "Measure every engine side by side and exit")
-                .value_parser(values::bench)
-                .value_hint(ValueHint::Other)
-                .default_missing_value("5s")
-                .num_args(0..=1)
-                .allow_negative_numbers(true)
-                .conflicts_with_all(OF_A_SEARCH)
-                .more(
-                    "Each engine runs for DURATION in five rounds [default: 5s]. Before that, each is \
-                    tuned, for about 1 s. With several threads, one of them also runs alone, for half \
-                    of DURATION. With --engine, only that engine is measured, beside the reference \
-                    engine. The engines search for PATTERN, or for a six-letter word if no PATTERN is \
-                    given.",
-                ),
-            choice("progress", "FORM", named(values::PROGRESS_FORMS), "Progress: auto (default), off or json")
-                .more(
-                    "auto is a line on a terminal, and elsewhere a line after ten seconds and every \
-                    minute. off is none. json is one JSON object per second on stderr, also with \
-                    --quiet.",
-                ),
-            flag("quiet", "Print only errors to stderr").short('q'),
-            choice("color", "WHEN", named(values::COLORS), "Colors: auto, always or never").more(
-                "auto means never if NO_COLOR is set, TERM is dumb or not set, or the output is \
-                not a terminal.",
-            ),
-        ])
-        .next_help_heading("About")
-        .args([
-            Arg::new("help")
-                .short('h')
-                .long("help")
-                .action(ArgAction::Help)
-                .help("Print help (-h: short form)"),
-            Arg::new("version")
-                .short('V')
-                .long("version")
-                .action(ArgAction::Version)
-                .help("Print the version (-V: short form)"),
-            choice(
-                "completions",
-                "SHELL",
-                value_parser!(clap_complete::Shell),
-                "For bash, elvish, fish, powershell or zsh",
-            )
-            .more("Print a completion script for SHELL and exit.")
-                .exclusive(true),
-            flag("man", "Print the manual page and exit").exclusive(true),
-        ])
-        .group(ArgGroup::new("kind").args(["anywhere", "prefix", "suffix", "word", "regex"]))
-}
-
-/// Returns the examples in lines of at most 80 columns.
-fn examples() -> String {
-    let lines = EXAMPLES.map(|(words, what)| format!("\n  {NAME} {words:<28} {what}"));
-    format!("Examples:{}", lines.concat())
-}
-
-/// Further lines of an option's help, which its long form has.
-trait More {
-    fn more(self, text: &str) -> Self;
-}
-
-impl More for Arg {
-    fn more(self, text: &str) -> Self {
-        let first = self.get_help().map(ToString::to_string).unwrap_or_default();
-        self.long_help(format!("{first}\n\n{text}"))
-    }
-}
-
-fn flag(name: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-}
-
-fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).help(help)
-}
-
-fn path(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    option(name, value, help).value_parser(values::paths()).value_hint(ValueHint::FilePath)
-}
-
-/// Returns an option with one of some names. The help has them in its text.
-fn choice(
-    name: &'static str,
-    value: &'static str,
-    parser: impl IntoResettable<ValueParser>,
-    help: &'static str,
-) -> Arg {
-    option(name, value, help).value_parser(parser).hide_possible_values(true)
-}
-
-/// Returns an option with a number, or numbers and units. A wrong one can begin with a hyphen.
-fn number(
-    name: &'static str,
-    value: &'static str,
-    parser: impl IntoResettable<ValueParser>,
-    help: &'static str,
-) -> Arg {
-    option(name, value, help).value_parser(parser).allow_hyphen_values(true).value_hint(ValueHint::Other)
+    Args::command().mut_args(|arg| {
+        let is_about_keys = arg.get_help_heading() == Some(ABOUT_KEYS);
+        // Without a hint, shells offer files.
+        let is_other = arg.get_action().takes_values() && arg.get_value_hint() == ValueHint::Unknown;
+        // The help has the values in its text.
+        let arg = arg.hide_possible_values(true);
+        let arg = if is_about_keys { arg.conflicts_with("bench") } else { arg };
+        if is_other { arg.value_hint(ValueHint::Other) } else { arg }
+    })
 }
 
 impl Args {
@@ -445,55 +392,12 @@ impl Args {
     ///
     /// Returns clap's error, which also stands for `--help` and `--version`.
     pub fn read(args: &[OsString]) -> Result<Self, clap::Error> {
-        // Without this name, clap shows the name by which the program was called.
-        let command = command().long_version(long_version()).bin_name(NAME);
-        Ok(Self::of(&mut command.try_get_matches_from(args)?))
+        Self::from_arg_matches(&command().try_get_matches_from(args)?)
     }
 
-    fn of(matches: &mut ArgMatches) -> Self {
-        Self {
-            patterns: matches.remove_many("patterns").into_iter().flatten().collect(),
-            files: matches.remove_many("files").into_iter().flatten().collect(),
-            target: matches.remove_one("in"),
-            prefix: matches.get_flag("prefix"),
-            suffix: matches.get_flag("suffix"),
-            word: matches.get_flag("word"),
-            regex: matches.get_flag("regex"),
-            case_sensitive: matches.get_flag("case-sensitive"),
-            leet: matches.get_flag("leet"),
-            count: matches.remove_one("count"),
-            any: matches.get_flag("any"),
-            threads: matches.remove_one("threads"),
-            engine: matches.remove_one("engine"),
-            gpu_device: matches.remove_one("gpu-device"),
-            table_memory: matches.remove_one("table-memory"),
-            timeout: matches.remove_one("timeout"),
-            however_long: matches.get_flag("however-long"),
-            output: matches.remove_one("output"),
-            output_dir: matches.remove_one("output-dir"),
-            allow_exposed: matches.get_flag("allow-exposed"),
-            agent: matches.get_flag("agent"),
-            lifetime: matches.remove_one("lifetime"),
-            confirm: matches.get_flag("confirm"),
-            // Its value can be missing.
-            host_key: matches.contains_id("host-key").then(|| matches.remove_one("host-key")),
-            format: matches.remove_one("format"),
-            passphrase: matches.get_flag("passphrase"),
-            passphrase_file: matches.remove_one("passphrase-file"),
-            cipher: matches.remove_one("cipher"),
-            rounds: matches.remove_one("rounds"),
-            comment: matches.remove_one("comment"),
-            exec: matches.remove_one("exec"),
-            json: matches.get_flag("json"),
-            estimate: matches.get_flag("estimate"),
-            within: matches.remove_one("within"),
-            bench: matches.remove_one("bench"),
-            progress: matches.remove_one("progress"),
-            quiet: matches.get_flag("quiet"),
-            color: matches.remove_one("color").unwrap_or(ColorChoice::Auto),
-            completions: matches.remove_one("completions"),
-            man: matches.get_flag("man"),
-        }
+    /// Whether keys are searched for, and not only odds or rates.
+    pub fn is_search(&self) -> bool {
+        self.shown.bench.is_none() && !self.shown.estimate
     }
 }
 
@@ -505,8 +409,7 @@ pub(super) fn color(args: &[OsString]) -> ColorChoice {
         "" => args.get(at + 1).map(AsRef::as_ref),
         value => value.strip_prefix('='),
     });
-    let value = values.next_back().and_then(|value| values::COLORS.iter().find(|(name, _)| *name == value));
-    value.map_or(ColorChoice::Auto, |(_, choice)| *choice)
+    values.next_back().and_then(values::by_name).unwrap_or_default()
 }
 
 /// Returns the version, the engines of this program, and the features of the processor. An engine in
@@ -541,7 +444,7 @@ mod tests {
     fn an_option_is_no_time_for_bench() {
         let time = |words: &[&str]| {
             let args = Args::read(&words.iter().map(OsString::from).collect::<Vec<_>>());
-            args.map(|args| (args.bench.map(|time| time.as_millis()), args.json)).ok()
+            args.map(|args| (args.shown.bench.map(|time| time.as_millis()), args.shown.json)).ok()
         };
         for (words, expected) in [
             (&["x", "--bench", "--json"][..], (Some(5000), true)),

@@ -2,6 +2,7 @@
 //! shell, several patterns, an expression.
 
 use super::advice::{Origin, advice};
+use super::usage;
 use crate::escape::{quoted_start, shell_argument};
 use crate::notice::Notice;
 use crate::pattern::{Kind, MatchOptions, Pattern, PatternError, Remedy};
@@ -164,21 +165,12 @@ pub(super) fn note(text: &str, options: MatchOptions) -> Option<Notice> {
             "the slashes are searched for, too; without them: --regex {inner}"
         )));
     }
-    let meant = match text.to_ascii_lowercase().as_str() {
-        "help" => "--help prints the help".to_owned(),
-        "version" => "--version prints the version".to_owned(),
-        "bench" | "benchmark" => "--bench measures the engines".to_owned(),
-        "estimate" => "--estimate prints the odds".to_owned(),
-        "man" => "--man prints the manual page".to_owned(),
-        "completion" | "completions" => "--completions SHELL prints a completion script".to_owned(),
-        "search" | "find" | "generate" | "gen" | "keygen" | "new" | "create" | "make" | "run" | "list" => {
-            "the program has options, but no commands".to_owned()
-        }
-        // It looks like the path of a file. A word between two slashes does not.
-        _ if text.starts_with('/') && text.matches('/').count() > 1 && !text.ends_with('/') => {
-            format!("-o {text} writes the key to that file")
-        }
-        _ => return None,
+    // It looks like the path of a file. A word between two slashes does not.
+    let is_path = text.starts_with('/') && text.matches('/').count() > 1 && !text.ends_with('/');
+    let meant = match usage::hint(&["PATTERN", &text.to_ascii_lowercase()]) {
+        Some(hint) => hint.to_owned(),
+        None if is_path => format!("-o {text} writes the key to that file"),
+        None => return None,
     };
     Some(Notice::note(format!("searching for the text {}; {meant}", quoted_start(text))))
 }
@@ -195,21 +187,13 @@ fn option(text: &str) -> Option<String> {
     }
     let name = text.trim_start_matches(is_dash);
     let hyphens = text.strip_suffix(name)?;
-    let command = super::args::command();
     let long = name.split('=').next().filter(|long| long.len() > 1);
-    if command.get_opts().any(|option| option.get_long() == long)
-        && (!hyphens.is_empty() || text.contains('='))
-    {
-        let is_right = hyphens == "--" || hyphens == "-";
-        return Some(if is_right {
-            "an option goes before --".into()
-        } else {
-            format!("an option begins with two hyphens: --{name}")
-        });
+    let is_long = long.is_some_and(|long| usage::option(&format!("--{long}")).is_some());
+    if is_long && hyphens != "-" && hyphens != "--" && (!hyphens.is_empty() || text.contains('=')) {
+        return Some(format!("an option begins with two hyphens: --{name}"));
     }
-    let short = name.chars().next().filter(|_| hyphens == "-" && name.len() == 1)?;
-    let is_short = command.get_opts().any(|option| option.get_short() == Some(short));
-    is_short.then(|| "an option goes before --".to_owned())
+    let is_right = is_long && !hyphens.is_empty() || hyphens == "-" && usage::option(text).is_some();
+    is_right.then(|| "an option goes before --".to_owned())
 }
 
 /// Returns the first part of `text` that a shell would have replaced: a variable or a command. In an

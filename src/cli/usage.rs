@@ -1,183 +1,79 @@
 //! Diagnostics about the command line as clap reads it: about values, and about options that do not
-//! exist or exclude each other.
+//! exist, exclude each other or need another one.
 
+use std::error::Error as _;
 use std::ffi::OsString;
 
 use crate::escape::{escaped, shell_argument};
 use crate::plan::Diagnostic;
+use clap::Arg;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::args;
+use super::args::{self, ABOUT_PATTERNS};
 use super::values::{self, quoted, quoted_os};
 
-/// Options that do not exist, and what to use in their place.
-const OTHERS: [(&[&str], &str); 39] = [
-    (
-        &["--pattern", "--text", "--search", "--find", "--string", "--name"],
-        "leave it out: a word without an option is a pattern",
-    ),
-    (&["--starts-with", "--start", "--begins-with"], "--prefix matches the text at the beginning"),
-    (&["--ends-with", "--end"], "--suffix matches the text at the end"),
-    (
-        &["--contains", "--substring"],
-        "leave it out: the text may be anywhere, unless --prefix or --suffix is given",
-    ),
-    (&["-w", "--whole-word", "--word-regexp"], "--word matches the text with + or / on both sides"),
-    (&["-e", "-E", "-r", "--regexp"], "--regex matches PATTERN as a regular expression"),
-    (
-        &["--case-insensitive", "--insensitive", "--nocase", "-I"],
-        "leave it out: case is ignored, unless -s is given",
-    ),
-    (&["--exact", "--case", "--sensitive"], "-s, or --case-sensitive, matches upper and lower case exactly"),
-    (&["--position", "--where"], "--prefix, --suffix and --word say where the text must be"),
-    (&["--fingerprint", "--hash", "--sha256"], "--in fingerprint searches the fingerprint"),
-    (
-        &["--list", "--wordlist", "--words", "--stdin"],
-        "-f FILE, or --patterns FILE, reads one pattern per line (- is stdin)",
-    ),
-    (
-        &["--number", "--num", "--amount", "--keys", "--max", "--limit"],
-        "-n N, or --count N, sets the number of keys for each pattern",
-    ),
-    (
-        &["-j", "--jobs", "--core", "--cores", "--cpu", "--cpus", "--workers"],
-        "-t N, or --threads N, sets the number of worker threads",
-    ),
-    (
-        &["--gpu", "--cuda", "--opencl", "--device", "--devices", "--list-devices"],
-        "--engine gpu searches with graphics processors; --gpu-device list lists them",
-    ),
-    (
-        &["-v", "--verbose", "--debug"],
-        "leave it out: everything is printed, unless -q is given; -V prints the version",
-    ),
-    (&["--silent"], "-q, or --quiet, prints only errors to stderr"),
-    (&["--no-progress"], "--progress off prints no progress; -q, or --quiet, prints only errors to stderr"),
-    (&["--no-color", "--no-colors"], "--color never prints without colors"),
-    (
-        &["--dry-run", "--odds", "--probability", "--difficulty", "--time"],
-        "--estimate prints the odds and the time of a search; --timeout ends one",
-    ),
-    (
-        &["--output-file", "--outfile", "--out", "--file", "--filename", "--key", "--keyfile", "--save"],
-        "-o PATH, or --output PATH, names the private file",
-    ),
-    (
-        &["--dir", "--directory", "--folder", "--outdir", "--out-dir", "--output-directory", "--batch"],
-        "-d DIR, or --output-dir DIR, writes a pair of files for each key",
-    ),
-    (&["--stdout", "--print"], "leave it out: the key goes to stdout, unless -o, -d or --agent is given"),
-    (
-        &["--force", "--overwrite", "-y", "--yes"],
-        "keys are never overwritten: choose another name, or move the existing file away",
-    ),
-    (
-        &["-m", "--pem", "--pkcs8", "--openssh", "--ppk", "--putty"],
-        "--format pkcs8, openssh or ppk sets the format of the private key",
-    ),
-    (
-        &["-p", "-P", "-N", "--password", "--pass", "--pw", "--encrypt"],
-        "--passphrase asks for a passphrase on the terminal; --passphrase-file FILE reads the first line of FILE",
-    ),
-    (&["-a"], "--rounds N sets the rounds of bcrypt of an encrypted key"),
-    (&["-Z"], "--cipher NAME sets the cipher of an encrypted key"),
-    (
-        &["-b", "--bits", "--type", "--algo", "--algorithm", "--ed25519", "--rsa"],
-        "leave it out: all keys are Ed25519 keys",
-    ),
-    (&["--seed", "--random", "--entropy"], "leave it out: the operating system alone gives the randomness"),
-    (
-        &["--config", "--conf", "--configuration"],
-        "there is no file of options: all of them are on the command line",
-    ),
-    (
-        &["--duration", "--deadline", "--max-time", "--time-limit"],
-        "--timeout DURATION ends the command after this time",
-    ),
-    (&["--memory", "--mem", "--ram"], "--table-memory SIZE limits the memory for a table"),
-    (
-        &["-c", "--label", "--email", "--mail", "--user"],
-        "-C TEXT, or --comment TEXT, sets the comment of the key",
-    ),
-    (&["--add", "--ssh-agent"], "--agent adds the key to the running ssh-agent"),
-    (
-        &["--ttl", "--expire", "--expires", "--expiry"],
-        "--lifetime DURATION, with --agent, drops the key after this time",
-    ),
-    (
-        &["--command", "--cmd", "--run", "--hook", "--notify", "--on-found"],
-        "--exec COMMAND runs a command after each key",
-    ),
-    (&["--speed", "--measure"], "--bench measures the engines"),
-    (&["--l33t", "--1337"], "--leet lets a letter also match its look-alike digit"),
-    (&["-?", "-H", "--h", "--?", "--usage"], "--help lists all options; -h prints a short list"),
+/// What to do, by the words of a command line.
+const HINTS: &str = include_str!("hints.txt");
+
+/// The options that need another one, and its name in [`HINTS`].
+const NEEDS: [(&str, &str, &[&str]); 3] = [
+    ("--agent", "--agent", &["--lifetime", "--confirm"]),
+    ("--estimate", "--estimate", &["--within"]),
+    ("a passphrase", "passphrase", &["--cipher", "--rounds"]),
 ];
 
-/// Values that an option does not know, and what they mean.
-const MEANT: [(&str, &[&str], &str); 19] = [
-    (
-        "--format",
-        &["pem", "pkcs", "pkcs1", "pkcs12", "pk8", "p8", "openssl"],
-        "pkcs8 is PEM as OpenSSL writes it, and openssh is PEM as ssh-keygen writes it",
-    ),
-    ("--format", &["ssh", "ssh2", "ssh-keygen", "rfc4716"], "openssh is the format of ssh-keygen"),
-    ("--format", &["putty", "ppk2", "ppk3"], "ppk is PuTTY's format, version 3"),
-    ("--format", &["rsa", "dsa", "ecdsa", "ed25519"], "leave it out: all keys are Ed25519 keys"),
-    ("--format", &["der", "raw", "hex"], "openssl pkey -outform DER converts pkcs8"),
-    ("--format", &["json"], "--json prints JSON"),
-    ("--in", &["fp", "fpr", "finger", "hash", "sha256", "sha"], "the nearest is fingerprint"),
-    ("--in", &["pub", "public", "pubkey", "public-key", "text", "body", "base64"], "the nearest is key"),
-    ("--color", &["no", "off", "none", "false", "0"], "the nearest is never"),
-    ("--color", &["yes", "on", "true", "1", "force"], "the nearest is always"),
-    ("--format", &["pkcs#8", "pkcs_8", "pkcs-8"], "the nearest is pkcs8"),
-    ("--progress", &["no", "none", "never", "false", "0", "quiet"], "the nearest is off"),
-    ("--progress", &["yes", "on", "true", "1", "bar", "line", "text", "always"], "the nearest is auto"),
-    ("--engine", &["avx512", "avx-512", "avx512bw"], "the nearest is avx512f"),
-    ("--engine", &["cuda", "opencl", "nvidia", "gpus"], "the nearest is gpu"),
-    ("--engine", &["cpu", "fast", "fastest", "best", "default", "all", "simd"], "the nearest is auto"),
-    ("--engine", &["dalek", "ed25519-dalek", "curve25519-dalek", "slow"], "the nearest is reference"),
-    ("--completions", &["pwsh"], "the nearest is powershell"),
-    ("--completions", &["sh"], "the nearest is bash"),
-];
+/// Returns what to do if these words come together.
+pub(super) fn hint(words: &[&str]) -> Option<&'static str> {
+    let lines = HINTS.lines().filter(|line| !line.starts_with('#'));
+    let mut lines = lines.filter_map(|line| line.split_once(": "));
+    let have_all = |known: &str| words.iter().all(|word| known.split(' ').any(|known| known == *word));
+    lines.find(|(known, _)| have_all(known)).map(|(_, hint)| hint)
+}
 
-/// The options that say what to look for, after which a pattern follows as a word of its own.
-const ABOUT_PATTERNS: [&str; 11] = [
-    "--anywhere",
-    "--prefix",
-    "--suffix",
-    "--word",
-    "--regex",
-    "--ignore-case",
-    "--case-sensitive",
-    "--leet",
-    "--estimate",
-    "-i",
-    "-s",
-];
-
-/// Options that exclude others, and what to do.
-const EXCLUSIVE: [(&str, &str); 3] = [
-    ("--bench", "--bench only measures engines: leave one of them out"),
-    ("--leet", "write the digits into the expression, as in [a4]lice"),
-    ("--output-dir", "--output names one file; --output-dir names the files itself"),
-];
+/// Returns the option of this name, such as `--output` or `-o`.
+pub(super) fn option(name: &str) -> Option<Arg> {
+    let (long, short) = (name.strip_prefix("--"), name.strip_prefix('-'));
+    let is_it = |option: &&Arg| {
+        long.is_some() && option.get_long() == long
+            || short.is_some() && option.get_short().map(String::from).as_deref() == short
+    };
+    args::command().get_opts().find(is_it).cloned()
+}
 
 /// Returns the diagnostic about clap's `error`. clap does not escape what was typed, and its words
 /// are not always right.
 pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic {
-    known(error, typed).unwrap_or_else(|| {
+    let said = Said(error);
+    let known = match error.kind() {
+        ErrorKind::ValueValidation => said.wrong_value(),
+        ErrorKind::InvalidValue => said.unknown_value(typed),
+        ErrorKind::InvalidUtf8 => not_text(typed),
+        ErrorKind::TooManyValues => said.value_of_none(),
+        ErrorKind::UnknownArgument => said.unknown_option(typed),
+        ErrorKind::ArgumentConflict => said.conflict(),
+        ErrorKind::MissingRequiredArgument => said.needs_another(typed),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
         let said = error.render().to_string();
         let problem = said.lines().next().unwrap_or_default();
         Diagnostic::new(problem.trim_start_matches("error: ")).hint("--help lists all options")
     })
 }
 
-/// Refuses a long option with one hyphen, which clap would take for `-o ut`, and `=` as a word, which it would
-/// take for the value.
+/// Refuses what clap would read in another way: a word after `--passphrase`, `=` as a word, which it would take
+/// for the value, and a long option with one hyphen, which it would take for `-o ut`.
 pub(super) fn check_words(typed: &[OsString]) -> Result<(), Diagnostic> {
     let words = typed.iter().take_while(|word| *word != "--").map(|word| word.to_string_lossy());
     let words: Vec<_> = words.collect();
-    for (before, word) in words.iter().zip(words.iter().skip(1)) {
+    let pairs = || words.iter().zip(words.iter().skip(1));
+    // It may be a passphrase, and as a pattern it would be in names of files and in the ledger. So no diagnostic
+    // repeats it.
+    if pairs().any(|(before, word)| before == "--passphrase" && !word.starts_with('-')) {
+        return Err(Diagnostic::new("--passphrase takes no value: it asks for the passphrase")
+            .hint("if the word after it is a pattern, put it before --passphrase, or after --"));
+    }
+    for (before, word) in pairs() {
         if word == "="
             && let Some(value) = value_of(before)
         {
@@ -202,44 +98,36 @@ pub(super) fn check_words(typed: &[OsString]) -> Result<(), Diagnostic> {
 }
 
 /// Returns the name of the value of an option, if it takes one.
-fn value_of(option: &str) -> Option<String> {
-    let command = args::command();
-    let (long, short) = (option.strip_prefix("--"), option.strip_prefix('-'));
-    let is_it = |option: &&clap::Arg| {
-        long.is_some() && option.get_long() == long
-            || short.is_some() && option.get_short().map(String::from).as_deref() == short
-    };
-    let option = command.get_opts().find(is_it).filter(|option| option.get_action().takes_values())?;
+fn value_of(name: &str) -> Option<String> {
+    let option = option(name).filter(|option| option.get_action().takes_values())?;
     option.get_value_names()?.first().map(ToString::to_string)
 }
 
 /// Returns a hint about an option that was typed with one hyphen, if it is one with two.
 fn two_hyphens(long: &str) -> Option<String> {
-    let is_ours = args::command().get_opts().any(|option| option.get_long() == long.strip_prefix("--"));
-    if is_ours { Some(format!("write {long}")) } else { other(long).map(str::to_owned) }
+    option(long).map(|_| format!("write {long}")).or_else(|| hint(&[long]).map(str::to_owned))
 }
 
-/// Returns what to use in place of an option that does not exist.
-fn other(name: &str) -> Option<&'static str> {
-    OTHERS.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint)
+fn not_text(typed: &[OsString]) -> Option<Diagnostic> {
+    let word = typed.iter().find(|word| word.to_str().is_none())?;
+    Some(Diagnostic::new(format!("{} is not UTF-8 text", quoted_os(word))))
 }
 
 /// Returns the diagnostic about a value of an option that takes none.
-fn no_value(option: &str, value: &str) -> Diagnostic {
-    let hint = match value.to_ascii_lowercase().as_str() {
-        "false" | "no" | "off" | "0" | "never" | "none" => "leave the option out".to_owned(),
-        "" | "true" | "yes" | "on" | "1" | "always" => format!("write {option} alone"),
-        _ if option == "--json" => "JSON goes to stdout: write --json > FILE".to_owned(),
-        _ if option == "--estimate" && values::duration(option, value).is_ok() => {
-            format!("write --estimate --within {value}")
+fn no_value(name: &str, value: &str) -> Diagnostic {
+    let is_about_patterns =
+        || option(name).is_some_and(|option| option.get_help_heading() == Some(ABOUT_PATTERNS));
+    let word = if value.is_empty() { "true" } else { &value.to_ascii_lowercase() };
+    let known = hint(&["VALUE", word]).or_else(|| hint(&["VALUE", name]));
+    let hint = match (name, known) {
+        (_, Some(known)) => known.replace("OPTION", name),
+        ("--estimate", _) if values::duration(value).is_ok() => format!("write --estimate --within {value}"),
+        _ if name == "--estimate" || is_about_patterns() => {
+            format!("write {name} {}: the pattern is a word of its own", shell_argument(value))
         }
-        _ if option == "--agent" => "the agent is the one that SSH_AUTH_SOCK names".to_owned(),
-        _ if ABOUT_PATTERNS.contains(&option) => {
-            format!("write {option} {}: the pattern is a word of its own", shell_argument(value))
-        }
-        _ => format!("write {option} alone"),
+        _ => format!("write {name} alone"),
     };
-    Diagnostic::new(format!("{option} takes no value")).hint(hint)
+    Diagnostic::new(format!("{name} takes no value")).hint(hint)
 }
 
 /// Returns the short option before a value that it does not take, as in `-s=abc`, and the value.
@@ -251,92 +139,113 @@ fn short_with_value(typed: &[OsString]) -> Option<(String, String)> {
     })
 }
 
-/// Returns the diagnostic about an error of a kind that this command line can cause.
-fn known(error: &clap::Error, typed: &[OsString]) -> Option<Diagnostic> {
-    let texts = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => std::slice::from_ref(text),
-        Some(ContextValue::Strings(texts)) => texts,
-        _ => &[],
-    };
-    let text = |kind| texts(kind).first().map(String::as_str);
-    match error.kind() {
-        ErrorKind::ValueValidation => {
-            use std::error::Error as _;
-            error.source()?.downcast_ref::<Diagnostic>().cloned()
-        }
-        ErrorKind::InvalidValue => {
-            let usage = text(ContextKind::InvalidArg)?;
-            let (option, typed) = (name(usage), text(ContextKind::InvalidValue)?);
-            let known = texts(ContextKind::ValidValue).split_last();
-            let known = known.map(|(last, others)| format!("{} or {last}", others.join(", ")));
-            if typed.is_empty() {
-                let usage =
-                    known.map_or_else(|| usage.replace(['<', '>'], ""), |known| format!("{option} {known}"));
-                return Some(
-                    Diagnostic::new(format!("the value of {option} is missing or empty"))
-                        .hint(format!("write {usage}")),
-                );
-            }
-            let is_same = |name: &&String| name.eq_ignore_ascii_case(typed);
-            let nearest = texts(ContextKind::ValidValue).iter().find(is_same).map(String::as_str);
-            let lower = typed.to_ascii_lowercase();
-            let meant = MEANT.iter().find(|(of, values, _)| *of == option && values.contains(&&*lower));
-            let meant = meant.map(|(.., hint)| (*hint).to_owned()).filter(|_| nearest.is_none());
-            let nearest = nearest.or(text(ContextKind::SuggestedValue));
-            let hint = match option {
-                "--cipher" => Some("aes256-ctr, the default, is the one that most programs read".to_owned()),
-                _ => meant.or_else(|| nearest.map(|near| format!("the nearest is {near}"))),
-            };
-            let problem = format!("{option} must be {}, not {}", known?, quoted(typed));
-            Some(Diagnostic::new(problem).hints(hint))
-        }
-        ErrorKind::InvalidUtf8 => {
-            let word = typed.iter().find(|word| word.to_str().is_none())?;
-            Some(Diagnostic::new(format!("{} is not UTF-8 text", quoted_os(word))))
-        }
-        ErrorKind::TooManyValues => {
-            Some(no_value(text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?))
-        }
-        ErrorKind::UnknownArgument => {
-            let name = text(ContextKind::InvalidArg)?.split('=').next()?;
-            if name == "-"
-                && let Some((option, value)) = short_with_value(typed)
-            {
-                return Some(no_value(&option, &value));
-            }
-            let lower = name.to_ascii_lowercase();
-            let near = || text(ContextKind::SuggestedArg).filter(|near| is_like(near, name));
-            let hint = other(name).map(str::to_owned);
-            let hint = hint.or_else(|| two_hyphens(&lower).filter(|_| name.starts_with("--")));
-            let hint = hint.or_else(|| near().map(|near| format!("the nearest is {near}")));
-            let hint = hint.unwrap_or_else(|| "--help lists all options".to_owned());
-            Some(Diagnostic::new(format!("there is no option {}", escaped(name))).hint(hint))
-        }
-        ErrorKind::ArgumentConflict => {
-            let option = name(text(ContextKind::InvalidArg)?);
-            let Some(other) = text(ContextKind::PriorArg).map(name) else {
-                return Some(
-                    Diagnostic::new(format!("{option} cannot be used with other arguments"))
-                        .hint("leave the others out"),
-                );
-            };
-            if [option, other].iter().all(|option| ["--prefix", "--suffix"].contains(option)) {
-                return Some(
-                    Diagnostic::new(format!("{option} cannot be used with {other}"))
-                        .hint("--regex '^abc.*xyz$' searches for both: abc at the beginning, xyz at the end"),
-                );
-            }
-            let hint = EXCLUSIVE.iter().find(|(name, _)| [option, other].contains(name));
-            let hint = hint.map_or("leave one of them out", |(_, hint)| hint);
-            Some(Diagnostic::new(format!("{option} cannot be used with {other}")).hint(hint))
-        }
-        _ => None,
-    }
-}
+/// What clap says about a command line.
+struct Said<'a>(&'a clap::Error);
 
-/// Returns the name of an option that clap shows with its value, as in `--output <PATH>`.
-fn name(usage: &str) -> &str {
-    usage.split([' ', '[']).next().unwrap_or(usage)
+impl Said<'_> {
+    fn texts(&self, kind: ContextKind) -> &[String] {
+        match self.0.get(kind) {
+            Some(ContextValue::String(text)) => std::slice::from_ref(text),
+            Some(ContextValue::Strings(texts)) => texts,
+            _ => &[],
+        }
+    }
+
+    fn text(&self, kind: ContextKind) -> Option<&str> {
+        self.texts(kind).first().map(String::as_str)
+    }
+
+    /// Returns the name of the option, which clap shows with its value, as in `--output <PATH>`.
+    fn option(&self, kind: ContextKind) -> Option<&str> {
+        self.text(kind)?.split([' ', '[']).next()
+    }
+
+    /// Returns the value that was typed, and what to write in its place.
+    fn value(&self) -> Option<(&str, Option<&'static str>)> {
+        let (option, value) = (self.option(ContextKind::InvalidArg)?, self.text(ContextKind::InvalidValue)?);
+        Some((value, hint(&[option, &value.to_ascii_lowercase()])))
+    }
+
+    fn wrong_value(&self) -> Option<Diagnostic> {
+        let source = self.0.source()?;
+        if let Some(diagnostic) = source.downcast_ref::<Diagnostic>() {
+            return Some(diagnostic.clone());
+        }
+        let option = self.option(ContextKind::InvalidArg)?;
+        let (value, meant) = self.value()?;
+        let hints = meant.into_iter().chain(hint(&[&format!("{option}=")]));
+        let problem = format!("{option} must be {source}, not {}", quoted(value));
+        Some(Diagnostic::new(problem).hints(hints.map(str::to_owned)))
+    }
+
+    fn unknown_value(&self, typed: &[OsString]) -> Option<Diagnostic> {
+        let option = self.option(ContextKind::InvalidArg)?;
+        let (value, meant) = self.value()?;
+        if value.contains(char::REPLACEMENT_CHARACTER)
+            && let Some(diagnostic) = not_text(typed)
+        {
+            return Some(diagnostic);
+        }
+        let names = self.texts(ContextKind::ValidValue);
+        let known = names.split_last().map(|(last, others)| format!("{} or {last}", others.join(", ")));
+        if value.is_empty() {
+            let usage = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
+            let usage = known.map_or(usage, |known| format!("{option} {known}"));
+            let problem = format!("the value of {option} is missing or empty");
+            return Some(Diagnostic::new(problem).hint(format!("write {usage}")));
+        }
+        let same = names.iter().find(|name| name.eq_ignore_ascii_case(value)).map(String::as_str);
+        let near = || self.text(ContextKind::SuggestedValue);
+        let nearest = |name| format!("the nearest is {name}");
+        let hint = hint(&[&format!("{option}=")]).map(str::to_owned);
+        let hint = hint.or_else(|| same.map(nearest)).or_else(|| meant.map(str::to_owned));
+        let hint = hint.or_else(|| near().map(nearest));
+        Some(Diagnostic::new(format!("{option} must be {}, not {}", known?, quoted(value))).hints(hint))
+    }
+
+    fn value_of_none(&self) -> Option<Diagnostic> {
+        Some(no_value(self.text(ContextKind::InvalidArg)?, self.text(ContextKind::InvalidValue)?))
+    }
+
+    fn unknown_option(&self, typed: &[OsString]) -> Option<Diagnostic> {
+        let name = self.text(ContextKind::InvalidArg)?.split('=').next()?;
+        if name == "-"
+            && let Some((option, value)) = short_with_value(typed)
+        {
+            return Some(no_value(&option, &value));
+        }
+        let lower = name.to_ascii_lowercase();
+        let near = || self.text(ContextKind::SuggestedArg).filter(|near| is_like(near, name));
+        let hint = hint(&[name]).map(str::to_owned);
+        let hint = hint.or_else(|| two_hyphens(&lower).filter(|_| name.starts_with("--")));
+        let hint = hint.or_else(|| near().map(|near| format!("the nearest is {near}")));
+        let hint = hint.unwrap_or_else(|| "--help lists all options".to_owned());
+        Some(Diagnostic::new(format!("there is no option {}", escaped(name))).hint(hint))
+    }
+
+    fn conflict(&self) -> Option<Diagnostic> {
+        let option = self.option(ContextKind::InvalidArg)?;
+        let Some(other) = self.option(ContextKind::PriorArg) else {
+            let problem = format!("{option} cannot be used with other arguments");
+            return Some(Diagnostic::new(problem).hint("leave the others out"));
+        };
+        let any = |option| hint(&[option, "OTHERS"]);
+        let hint = hint(&[option, other]).or_else(|| any(option)).or_else(|| any(other));
+        let problem = format!("{option} cannot be used with {other}");
+        Some(Diagnostic::new(problem).hint(hint.unwrap_or("leave one of them out")))
+    }
+
+    /// clap does not say which option needs the one that is missing.
+    fn needs_another(&self, typed: &[OsString]) -> Option<Diagnostic> {
+        let missing = self.text(ContextKind::InvalidArg)?;
+        let (needed, name, by) = NEEDS.iter().find(|(_, name, _)| missing.contains(name))?;
+        let is_typed = |option: &&&str| typed.iter().any(|word| word.to_string_lossy().starts_with(**option));
+        let option = by.iter().find(is_typed)?;
+        Some(
+            Diagnostic::new(format!("{option} needs {needed}"))
+                .hints(hint(&["NEEDS", name]).map(str::to_owned)),
+        )
+    }
 }
 
 /// Returns `true` if a long option looks like what was typed. What clap suggests is often only a guess

@@ -1,7 +1,7 @@
 //! Reads the values of options: numbers, durations, names.
 //!
-//! clap calls these parsers. An error is a [`Diagnostic`], which [`super::usage`] takes out of clap's
-//! error again.
+//! clap calls these parsers. An error is a [`Diagnostic`], or what the value must be, in words;
+//! [`super::usage`] takes it out of clap's error again.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -12,70 +12,86 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::escape::{escaped, escaped_os, is_active};
-use crate::key::{BCRYPT_ROUNDS, Cipher, Format};
+use crate::escape::{escaped, escaped_os, is_active, quoted_start};
+use crate::key::{Cipher, Format, HostName};
 use crate::notice::{Notice, counted};
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use bytesize::ByteSize;
+use clap::ValueEnum;
 use clap::builder::{
-    OsStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
+    EnumValueParser, OsStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser,
+    TypedValueParser,
 };
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
-
-const DURATIONS: &str =
-    "write a number and a unit, such as 90s, 1.5h or 1h30m, or 01:30:00; a number alone is seconds";
 
 /// The times that `--bench` takes for each engine.
 const BENCH_TIMES: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 
 /// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
-const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
+pub(super) const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 
-const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(MAX_THREADS).unwrap();
+pub(super) const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(MAX_THREADS).unwrap();
 
-/// The values of an option, and their names.
-pub(super) type Names<T> = &'static [(&'static str, T)];
+/// A value that an option has a name for.
+#[derive(Clone, Copy)]
+pub(super) struct Named<T>(&'static str, T);
 
-pub(super) const TARGETS: Names<Target> = &[("key", Target::Key), ("fingerprint", Target::Fingerprint)];
+/// Values that have names. Their types do not know the command line.
+pub(super) trait Names: Copy + Send + Sync + 'static {
+    const NAMES: &'static [Named<Self>];
+}
 
-pub(super) const FORMATS: Names<Format> =
-    &[("pkcs8", Format::Pkcs8), ("openssh", Format::Openssh), ("ppk", Format::Ppk)];
+impl Names for Target {
+    const NAMES: &'static [Named<Self>] = &[Named("key", Self::Key), Named("fingerprint", Self::Fingerprint)];
+}
 
-pub(super) const CIPHERS: Names<Cipher> =
-    &[("aes256-ctr", Cipher::Aes256Ctr), ("aes256-gcm", Cipher::Aes256Gcm), (GCM_IN_FULL, Cipher::Aes256Gcm)];
+impl Names for Format {
+    const NAMES: &'static [Named<Self>] =
+        &[Named("pkcs8", Self::Pkcs8), Named("openssh", Self::Openssh), Named("ppk", Self::Ppk)];
+}
 
-/// OpenSSH's name of aes256-gcm. It is accepted, but not offered.
-const GCM_IN_FULL: &str = "aes256-gcm@openssh.com";
+impl Names for Cipher {
+    const NAMES: &'static [Named<Self>] = &[
+        Named("aes256-ctr", Self::Aes256Ctr),
+        Named("aes256-gcm", Self::Aes256Gcm),
+        Named("aes256-gcm@openssh.com", Self::Aes256Gcm),
+    ];
+}
 
-pub(super) const PROGRESS_FORMS: Names<ProgressForm> =
-    &[("auto", ProgressForm::Auto), ("off", ProgressForm::Off), ("json", ProgressForm::Json)];
+impl Names for ProgressForm {
+    const NAMES: &'static [Named<Self>] =
+        &[Named("auto", Self::Auto), Named("off", Self::Off), Named("json", Self::Json)];
+}
 
-pub(super) const COLORS: Names<ColorChoice> =
-    &[("auto", ColorChoice::Auto), ("always", ColorChoice::Always), ("never", ColorChoice::Never)];
+impl Names for ColorChoice {
+    const NAMES: &'static [Named<Self>] =
+        &[Named("auto", Self::Auto), Named("always", Self::Always), Named("never", Self::Never)];
+}
 
-/// Returns a parser of these names. Completions offer them.
-pub(super) fn named<T: Copy + Send + Sync>(names: Names<T>) -> impl TypedValueParser<Value = T> {
-    let value = |name: &'static str| PossibleValue::new(name).hide(name == GCM_IN_FULL);
-    let known = PossibleValuesParser::new(names.iter().map(|(name, _)| value(name)));
-    known.map(|typed| names.iter().find(|(name, _)| *name == typed).expect("clap knows these names alone").1)
+impl<T: Names> ValueEnum for Named<T> {
+    fn value_variants<'a>() -> &'a [Self] {
+        T::NAMES
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        // OpenSSH's long names are accepted, but not offered.
+        Some(PossibleValue::new(self.0).hide(self.0.contains('@')))
+    }
+}
+
+/// Returns a parser of the names of these values.
+pub(super) fn named<T: Names>() -> impl TypedValueParser<Value = T> {
+    EnumValueParser::<Named<T>>::new().map(|Named(_, value)| value)
+}
+
+pub(super) fn by_name<T: Names>(name: &str) -> Option<T> {
+    Named::from_str(name, false).ok().map(|Named(_, value)| value)
 }
 
 pub(super) fn engines() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
-}
-
-pub(super) fn count(typed: &str) -> Result<u64, Diagnostic> {
-    whole("--count", typed, 1..=u64::MAX)
-}
-
-pub(super) fn threads(typed: &str) -> Result<NonZeroUsize, Diagnostic> {
-    whole("--threads", typed, NonZeroUsize::MIN..=MOST_THREADS).map_err(|error| {
-        let is_type = ["ed25519", "rsa", "ecdsa", "dsa"].contains(&typed);
-        let error = if is_type { error.hint("leave it out: all keys are Ed25519 keys") } else { error };
-        error.hint("-t, or --threads, sets the worker threads; without it, all available processors work")
-    })
 }
 
 /// The variables in which schedulers tell a job the number of its processors, and the variable without
@@ -108,32 +124,30 @@ pub(super) fn default_threads() -> (NonZeroUsize, Option<Notice>) {
     }
 }
 
-pub(super) fn duration(option: &str, typed: &str) -> Result<Duration, Diagnostic> {
-    parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| {
-        Diagnostic::new(format!("{option} must be a duration above 0, not {}", quoted(typed))).hint(DURATIONS)
-    })
+pub(super) fn duration(typed: &str) -> Result<Duration, String> {
+    parsed(typed).filter(|duration| !duration.is_zero()).ok_or_else(|| "a duration above 0".to_owned())
 }
 
 /// Reads how long the agent keeps a key.
-pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, Diagnostic> {
+pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, String> {
     let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
-    seconds.and_then(NonZeroU32::new).ok_or_else(|| {
-        let (least, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
-        Diagnostic::new(format!(
-            "--lifetime must be a duration of whole seconds from {least}s to {most}s, not {}",
-            quoted(typed)
-        ))
-        .hint(DURATIONS)
-    })
+    let (least, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
+    let must = || format!("a duration of whole seconds from {least}s to {most}s");
+    seconds.and_then(NonZeroU32::new).ok_or_else(must)
 }
 
-pub(super) fn table_memory(typed: &str) -> Result<usize, Diagnostic> {
+pub(super) fn bench(typed: &str) -> Result<Duration, String> {
+    let [least, most] =
+        [BENCH_TIMES.start(), BENCH_TIMES.end()].map(|time| humantime::format_duration(*time));
+    let must = || format!("a duration from {least} to {most}");
+    parsed(typed).filter(|time| BENCH_TIMES.contains(time)).ok_or_else(must)
+}
+
+pub(super) fn table_memory(typed: &str) -> Result<usize, String> {
     let size = typed.parse::<ByteSize>().ok().and_then(|size| usize::try_from(size.as_u64()).ok());
-    size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY).ok_or_else(|| {
-        Diagnostic::new(format!("--table-memory must be a size of at least 16KiB, not {}", quoted(typed)))
-            .hint("write a number and a unit, such as 64KiB or 30MiB")
-    })
+    let size = size.filter(|&bytes| bytes >= engine::LEAST_TABLE_MEMORY);
+    size.ok_or_else(|| "a size of at least 16KiB".to_owned())
 }
 
 /// What `--gpu-device` asks for.
@@ -143,50 +157,25 @@ pub(super) enum GpuDevices {
     Use(Devices),
 }
 
-pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, Diagnostic> {
+pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, String> {
     if typed == "list" {
         return Ok(GpuDevices::List);
     }
     let numbers: Option<Vec<usize>> = typed.split(',').map(|number| number.parse().ok()).collect();
-    numbers.and_then(Devices::of).map(GpuDevices::Use).ok_or_else(|| {
-        Diagnostic::new(format!(
-            "--gpu-device must be a number from 0 to {}, or several separated by commas, not {}",
-            Devices::END - 1,
-            quoted(typed)
-        ))
-        .hint("without --gpu-device, all graphics processors are used; --gpu-device list prints them")
-    })
+    numbers
+        .and_then(Devices::of)
+        .map(GpuDevices::Use)
+        .ok_or_else(|| format!("a number from 0 to {}, or several separated by commas", Devices::END - 1))
 }
 
-pub(super) fn bench(typed: &str) -> Result<Duration, Diagnostic> {
-    parsed(typed).filter(|time| BENCH_TIMES.contains(time)).ok_or_else(|| {
-        let [least, most] =
-            [BENCH_TIMES.start(), BENCH_TIMES.end()].map(|time| humantime::format_duration(*time));
-        Diagnostic::new(format!("--bench must be a duration from {least} to {most}, not {}", quoted(typed)))
-            .hint("write a number and a unit, such as 5s or 500ms; a pattern goes before --bench")
-    })
-}
-
-pub(super) fn rounds(typed: &str) -> Result<NonZeroU32, Diagnostic> {
-    whole("--rounds", typed, NonZeroU32::MIN..=MOST_ROUNDS).map_err(|error| {
-        error.hint(format!(
-            "without --rounds, {BCRYPT_ROUNDS} are used, as in ssh-keygen; each takes about 10 ms"
-        ))
-    })
-}
-
-fn whole<T: FromStr + PartialOrd + Display>(
-    option: &str,
-    typed: &str,
+/// Returns a parser of whole numbers in a range.
+pub(super) fn whole<T: FromStr + PartialOrd + Display + Clone>(
     range: RangeInclusive<T>,
-) -> Result<T, Diagnostic> {
-    typed.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
-        let (least, most) = (range.start(), range.end());
-        Diagnostic::new(format!(
-            "{option} must be a whole number from {least} to {most}, not {}",
-            quoted(typed)
-        ))
-    })
+) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |typed| {
+        let must = || format!("a whole number from {} to {}", range.start(), range.end());
+        typed.parse().ok().filter(|number| range.contains(number)).ok_or_else(must)
+    }
 }
 
 /// Reads the path of a file or a directory. Refuses one that begins with what the shell should have
@@ -244,6 +233,25 @@ pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
             "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
         ))
     })
+}
+
+pub(super) fn host_name(typed: &str) -> Result<HostName, Diagnostic> {
+    let wrong = || Diagnostic::new(format!("--host-key={} is not a host name", quoted_start(typed)));
+    HostName::parse(typed).ok_or_else(|| wrong().hint(instead_of(typed)))
+}
+
+/// Returns what to write instead of a name that is not usable.
+pub(super) fn instead_of(typed: &str) -> String {
+    let with_port = typed.rsplit_once(':').map(|(name, port)| format!("[{name}]:{port}"));
+    if let Some(with_port) = with_port.filter(|with_port| HostName::parse(with_port).is_some()) {
+        return format!("a name with a port has brackets: --host-key='{with_port}'");
+    }
+    if !typed.is_ascii() && !typed.chars().any(is_active) {
+        return "write the name in ASCII, as the DNS has it, such as xn--bcher-kva.example".to_owned();
+    }
+    "write the name or the address by which clients connect, such as --host-key=bob.example.org, or with a port \
+     that is not 22, --host-key='[bob.example.org]:2222'"
+        .to_owned()
 }
 
 /// Reads a duration, such as `1h30m` or `1:30:00`. A number without a unit is seconds.
