@@ -99,7 +99,6 @@ fn rate(engine: &dyn Engine, time: Duration) -> f64 {
         threads: NonZeroUsize::MIN,
         goal: Goal::Measurement,
         timeout: Some(time),
-        prepare: None,
     };
     let Ok(summary) = search.run(&Stop::new(), &mut Nobody) else { return f64::NAN };
     summary.attempts as f64 / summary.elapsed.as_secs_f64()

@@ -45,7 +45,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
         goal: Goal::Keys(Quota::Each(1)),
         timeout: None,
-        prepare: None,
     };
     search.run(&Stop::on_signals()?, &mut Printer { comment: word.clone() })?;
     Ok(())

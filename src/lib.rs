@@ -38,7 +38,6 @@
 //!     threads: NonZeroUsize::MIN,
 //!     goal: Goal::Keys(Quota::Each(1)),
 //!     timeout: None,
-//!     prepare: None,
 //! };
 //! let mut keep = Keep(None);
 //! let summary = search.run(&Stop::new(), &mut keep)?;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 use super::agent::AgentLog;
+use super::encryption::{Encryption, Work};
 use super::error::JobError;
 use super::exec_queue::{ExecQueue, not_run};
 use super::open::PreparedSearch;
@@ -21,10 +22,11 @@ use super::rate::{Rate, RateMeter};
 use super::rescue::{Screen, last_places};
 use super::teller::{Event, Teller, Told};
 use crate::escape::{escaped_path, quoted_start, shell_word};
-use crate::key::Format;
+use crate::key::Seed;
 use crate::ledger::{Entry, Ledger, Waiting};
-use crate::notice::Notice;
-use crate::search::{End, Find, Observer, Preparation, Progress, PublicFind, Quota};
+use crate::notice::{Notice, counted};
+use crate::pattern::PatternId;
+use crate::search::{End, Find, Observer, Progress, PublicFind, Quota};
 use crate::store::{Destination, FileError, HeldLog, Kept, NewPair, StoreError, most_together};
 use crate::sys::{WipeStack, reader_gone};
 
@@ -37,6 +39,12 @@ const CLOSED_TERMINAL: Option<i32> = None;
 /// How long a process that uses the ledger may delay the files of keys. Their lines follow when it is free.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// How long after a request to stop keys may still be encrypted. The usual encryption takes less.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// How often a request to stop is looked for while keys are encrypted after the search.
+const POLL: Duration = Duration::from_millis(50);
+
 /// How long the ledger is waited for before that is said, and the same with `--quiet`.
 const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 
@@ -48,6 +56,10 @@ pub(super) struct Delivery<'a> {
     pub(super) agent: AgentLog,
     /// The commands that run after finds, if any.
     pub(super) commands: Option<ExecQueue>,
+    /// The finds that are being encrypted, if private keys are.
+    encryption: Option<Encryption>,
+    /// Whether the search has waited for it since the last progress.
+    has_waited: bool,
     /// The number of finds that were passed to the teller.
     passed: u64,
     /// The lines that the ledger does not have yet, because another process uses it.
@@ -81,6 +93,7 @@ impl<'a> Delivery<'a> {
         teller: &'a Teller,
         meter: RateMeter,
         commands: Option<ExecQueue>,
+        encryption: Option<Encryption>,
     ) -> Self {
         Self {
             search,
@@ -88,6 +101,8 @@ impl<'a> Delivery<'a> {
             meter,
             agent: AgentLog::default(),
             commands,
+            encryption,
+            has_waited: false,
             passed: 0,
             unentered: Vec::new(),
             waits_since: Cell::default(),
@@ -118,9 +133,21 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Takes finds along their route. After a failure, the others are delivered all the same.
-    fn deliver(&mut self, finds: &[Find]) -> Result<(), JobError> {
-        let mut parcels: Vec<Parcel> = finds.iter().map(|find| self.parcel(find)).collect();
+    /// Takes parcels along their route, in groups. After a failure, the others are delivered all the same.
+    fn deliver(&mut self, mut parcels: Vec<Parcel>) -> Result<(), JobError> {
+        let _stack = WipeStack;
+        // Until the finds are kept, a second signal does not end the process.
+        let _signals = self.search.stop.hold_off();
+        let mut outcome = Ok(());
+        while !parcels.is_empty() {
+            let others = parcels.split_off(parcels.len().min(most_together()));
+            let delivered = self.deliver_together(std::mem::replace(&mut parcels, others));
+            outcome = outcome.and(delivered);
+        }
+        outcome
+    }
+
+    fn deliver_together(&mut self, mut parcels: Vec<Parcel>) -> Result<(), JobError> {
         let held = self.keep(&mut parcels);
         self.add_to_agent(&mut parcels);
         let is_entered = self.enter(&parcels, held);
@@ -131,25 +158,51 @@ impl<'a> Delivery<'a> {
         self.error.take().map_or(Ok(()), Err)
     }
 
-    /// Returns a find with the text of its private key. If it cannot have the form that the plan asks for,
-    /// it has another one.
-    fn parcel(&self, find: &Find) -> Parcel {
-        let (keys, protection) = (&self.search.keys, self.search.protection.as_deref());
-        let text = match &find.prepared {
-            Some(text) => Ok(text.clone()),
-            None => prepare(self.search, find)(&find.seed),
-        };
-        let error = match text {
-            Ok(text) => return Parcel::new(find, text, keys.format),
-            Err(error) => error,
-        };
-        let other = [(Format::Openssh, protection), (Format::Pkcs8, protection), (Format::Openssh, None)];
-        let text = other.into_iter().find_map(|(format, protection)| {
-            let text = find.seed.private_text(format, "", protection).ok()?;
-            Some((text, format, protection.is_some()))
-        });
-        let (text, format, is_encrypted) = text.unwrap_or((Zeroizing::default(), Format::Openssh, true));
-        Parcel::in_other_form(find, text, format, &error, protection.is_some() && !is_encrypted)
+    /// Returns the work that makes a parcel of a find. With a passphrase it takes long.
+    fn work(&self, find: &Find) -> Work {
+        let (public, seed, format) = (find.public(), Seed::new(*find.seed.bytes()), self.search.keys.format);
+        let comment = self.search.comment(&find.patterns).to_owned();
+        let protection = self.search.protection.clone();
+        Box::new(move || Parcel::of(public, seed, format, &comment, protection.as_deref()))
+    }
+
+    /// Delivers what was encrypted meanwhile, and waits for the first find for `most` at most.
+    fn deliver_encrypted(&mut self, most: Duration) -> Result<(), JobError> {
+        let parcels = self.encryption.as_mut().map_or(Vec::new(), |encryption| encryption.take(most));
+        if parcels.is_empty() { Ok(()) } else { self.deliver(parcels) }
+    }
+
+    /// Returns the first pattern of each find that is not yet encrypted.
+    fn unencrypted(&self) -> &[PatternId] {
+        self.encryption.as_ref().map_or(&[], Encryption::unfinished)
+    }
+
+    /// Delivers the keys that are still being encrypted, when the search is over. Those that are not
+    /// encrypted soon after a request to stop are given up. Returns the first pattern of each of those.
+    /// `progress` is that of the search.
+    pub(super) fn encrypt_last(&mut self, progress: Progress) -> (Vec<PatternId>, Result<(), JobError>) {
+        let (began, mut outcome) = (Instant::now(), Ok(()));
+        while !self.unencrypted().is_empty() {
+            let is_late = self.search.stop.acknowledge().is_some()
+                && self.search.stop.age().is_some_and(|age| age >= GRACE);
+            let delivered = self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
+            outcome = outcome.and(delivered);
+            if is_late {
+                break;
+            }
+            let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
+            self.teller.progress(&progress, true);
+        }
+        let mut given_up = self.unencrypted().to_vec();
+        given_up.sort_unstable();
+        for same in given_up.chunk_by(|a, b| a == b) {
+            self.teller.failure(format!(
+                "gave up {} for '{}': the encryption did not finish in time; run the same command again",
+                counted(same.len() as u64, "key"),
+                self.search.patterns[same[0]].text()
+            ));
+        }
+        (given_up, outcome)
     }
 
     /// Keeps parcels in durable files. Those that their destination does not take go elsewhere.
@@ -581,24 +634,28 @@ impl Observer for Delivery<'_> {
     }
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
-        let _stack = WipeStack;
-        // Until the finds are kept, a second signal does not end the process.
-        let _signals = self.search.stop.hold_off();
         let first = &finds[0];
         let rate = self.meter.so_far(&Progress::of(first.tried, first.elapsed));
         self.tell_rate(rate);
-        let mut outcome = Ok(());
-        for finds in finds.chunks(most_together()) {
-            let delivered = self.deliver(finds);
-            outcome = outcome.and(delivered);
+        let work: Vec<Work> = finds.iter().map(|find| self.work(find)).collect();
+        match &mut self.encryption {
+            Some(encryption) => {
+                finds.iter().zip(work).for_each(|(find, work)| encryption.add(find.patterns[0], work));
+            }
+            None => self.deliver(work.into_iter().map(|work| work()).collect())?,
         }
-        outcome.and_then(|()| self.check_stdout())
+        self.check_stdout()
     }
 
     fn progress(&mut self, progress: &Progress) -> Result<(), JobError> {
+        let has_waited = std::mem::take(&mut self.has_waited);
+        if has_waited || !self.unencrypted().is_empty() {
+            // Encryption takes time from the search.
+            self.meter.begin_again();
+        }
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
-        self.teller.progress(progress);
+        self.teller.progress(progress, has_waited);
         self.enter_waiting()?;
         self.add_written_commands();
         if let Some(commands) = &mut self.commands {
@@ -607,19 +664,14 @@ impl Observer for Delivery<'_> {
         self.check_stdout()
     }
 
-    fn has_room(&self) -> bool {
-        self.teller.has_room()
+    fn ready(&mut self) -> Result<usize, JobError> {
+        self.deliver_encrypted(Duration::ZERO)?;
+        let room = self.encryption.as_ref().map_or(usize::MAX, Encryption::room);
+        self.has_waited |= room == 0;
+        Ok(if self.teller.has_room() { room } else { 0 })
     }
 
     fn notice(&mut self, notice: &Notice) {
         self.teller.notice(notice.clone());
     }
-}
-
-/// Returns the work that makes the private text of a find. With a passphrase it takes long.
-pub(super) fn prepare(search: &PreparedSearch, find: &Find) -> Preparation {
-    let format = search.keys.format;
-    let comment = search.comment(&find.patterns).to_owned();
-    let protection = search.protection.clone();
-    Box::new(move |seed| seed.private_text(format, &comment, protection.as_deref()))
 }

@@ -83,7 +83,6 @@ impl JobError {
             SearchError::Observer(error) => error,
             SearchError::Randomness(error) => Self::Search(SearchError::Randomness(error)),
             SearchError::Threads(error) => Self::Search(SearchError::Threads(error)),
-            SearchError::Preparers(error) => Self::Search(SearchError::Preparers(error)),
             SearchError::FalseHit(engine) => Self::Search(SearchError::FalseHit(engine)),
         }
     }
@@ -100,7 +99,7 @@ impl JobError {
             | Self::Randomness(_)
             | Self::Panic => return None,
             Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE.to_owned(),
-            Self::Search(SearchError::Threads(_) | SearchError::Preparers(_)) | Self::Thread(_) => {
+            Self::Search(SearchError::Threads(_)) | Self::Thread(_) => {
                 "use fewer threads, with -t N".to_owned()
             }
             Self::Search(_) | Self::InUse(..) => return None,

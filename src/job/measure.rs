@@ -56,7 +56,7 @@ pub fn list_devices() -> Result<String, JobError> {
 pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
-    let threads = usable_threads(threads, &patterns, None, &mut notices)?;
+    let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
     let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
     let measure = Measure { patterns: &patterns, threads, stop };
     let engine = measure.fastest(engines)?;
@@ -82,7 +82,7 @@ pub enum BenchStep {
 /// Returns an error if the plan cannot be carried out, `stop` is requested, or a search fails.
 pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
-    let threads = usable_threads(threads, &patterns, None, &mut notices)?;
+    let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
     let engines = engines(engine, threads)?;
     let measure = Measure { patterns: &patterns, threads, stop };
     tell(BenchStep::Begin(notices, engines.len(), measure.expected(&engines, time)));

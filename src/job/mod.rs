@@ -6,6 +6,7 @@
 
 mod agent;
 mod delivery;
+mod encryption;
 mod error;
 mod exec_queue;
 mod existing;

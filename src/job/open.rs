@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::OpenAgent;
+use super::encryption::STACK;
 use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
 use super::existing::{self, Existing};
@@ -61,8 +62,9 @@ impl PreparedSearch {
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, timeout, however_long, .. } = plan;
-        let preparing = plan.keys.encryption.as_ref().map(|_| encryption_memory(plan.keys.format));
-        let threads = usable_threads(plan.threads, &patterns, preparing, &mut notices)?;
+        let encryption = plan.keys.encryption.as_ref();
+        let encryption = encryption.map_or(0, |_| STACK as u64 + encryption_memory(plan.keys.format));
+        let threads = usable_threads(plan.threads, &patterns, encryption, &mut notices)?;
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
         let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
@@ -164,7 +166,7 @@ impl PreparedSearch {
 }
 
 /// Returns the number of threads that a search starts. Adds a notice if it is not `threads`. Each thread
-/// takes the bytes `preparing` to encrypt a key.
+/// has another one beside it that encrypts keys with this many bytes, or 0.
 ///
 /// # Errors
 ///
@@ -172,7 +174,7 @@ impl PreparedSearch {
 pub(super) fn usable_threads(
     threads: NonZeroUsize,
     patterns: &[Pattern],
-    preparing: Option<u64>,
+    encryption: u64,
     notices: &mut Vec<Notice>,
 ) -> Result<NonZeroUsize, Diagnostic> {
     let most = max_threads();
@@ -180,7 +182,7 @@ pub(super) fn usable_threads(
         notices.push(Notice::note(format!("using {most} threads: more do not help on this machine")));
     }
     let bytes = patterns.iter().map(memory_for).sum();
-    let (fitting, limit) = fitting_threads(threads.min(most), bytes, preparing).map_err(too_little)?;
+    let (fitting, limit) = fitting_threads(threads.min(most), bytes, encryption).map_err(too_little)?;
     if let Some(limit) = limit {
         let threads = counted(fitting.get() as u64, "thread");
         let (left, of) = (limit.left >> 20, escaped(&limit.of));
@@ -225,7 +227,7 @@ mod tests {
         let most = max_threads();
         for (wanted, notices) in [(NonZeroUsize::MIN, 0), (most, 0), (most.saturating_add(1), 1)] {
             let mut said = Vec::new();
-            assert_eq!(usable_threads(wanted, &[], None, &mut said).unwrap(), wanted.min(most));
+            assert_eq!(usable_threads(wanted, &[], 0, &mut said).unwrap(), wanted.min(most));
             assert_eq!(said.len(), notices, "{wanted}");
         }
     }

@@ -4,8 +4,8 @@ use zeroize::Zeroizing;
 
 use super::agent::Added;
 use super::place::Place;
-use crate::key::{EncodeError, Format, Seed};
-use crate::search::{Find, PublicFind};
+use crate::key::{Format, Protection, Seed};
+use crate::search::PublicFind;
 use crate::store::Kept;
 
 /// A find on its route. Each step changes it in place.
@@ -34,36 +34,38 @@ pub(super) struct Key {
 }
 
 impl Parcel {
-    /// Returns a find whose private text has the form that the plan asks for.
-    pub(crate) fn new(find: &Find, text: Zeroizing<String>, format: Format) -> Self {
-        let key = Key { seed: Seed::new(*find.seed.bytes()), text, format, is_as_asked: true };
-        let (place, refusals) = (Place::Memory, Vec::new());
-        Self {
-            find: find.public(),
-            place,
-            added: None,
-            is_exposed: false,
-            key: Some(key),
-            refusals,
-            hint: None,
-        }
-    }
-
-    /// Returns a find whose private text has another form, because of this error, and is not encrypted
-    /// although it should be if it `is_exposed`.
-    pub(super) fn in_other_form(
-        find: &Find,
-        text: Zeroizing<String>,
+    /// Returns a find with the text of its private key. If that cannot have the form that the plan asks
+    /// for, it has another one. With a protection this takes long.
+    pub(super) fn of(
+        find: PublicFind,
+        seed: Seed,
         format: Format,
-        error: &EncodeError,
-        is_exposed: bool,
+        comment: &str,
+        protection: Option<&Protection>,
     ) -> Self {
-        let mut parcel = Self { is_exposed, ..Self::new(find, text, format) };
+        let error = match seed.private_text(format, comment, protection) {
+            Ok(text) => return Self::new(find, seed, text, format),
+            Err(error) => error,
+        };
+        let other = [(Format::Openssh, protection), (Format::Pkcs8, protection), (Format::Openssh, None)];
+        let text = other.into_iter().find_map(|(format, protection)| {
+            Some((seed.private_text(format, "", protection).ok()?, format, protection.is_some()))
+        });
+        let (text, format, is_encrypted) = text.unwrap_or((Zeroizing::default(), Format::Openssh, true));
+        let mut parcel = Self::new(find, seed, text, format);
         parcel.key.iter_mut().for_each(|key| key.is_as_asked = false);
-        let exposed = if is_exposed { "; the private key is NOT ENCRYPTED" } else { "" };
+        parcel.is_exposed = protection.is_some() && !is_encrypted;
+        let exposed = if parcel.is_exposed { "; the private key is NOT ENCRYPTED" } else { "" };
         parcel.refusals.push(format!("cannot write the private key as asked: {error}{exposed}"));
         parcel.hint = error.hint();
         parcel
+    }
+
+    /// Returns a find whose private text has the form that the plan asks for.
+    pub(crate) fn new(find: PublicFind, seed: Seed, text: Zeroizing<String>, format: Format) -> Self {
+        let key = Key { seed, text, format, is_as_asked: true };
+        let (place, refusals) = (Place::Memory, Vec::new());
+        Self { find, place, added: None, is_exposed: false, key: Some(key), refusals, hint: None }
     }
 
     /// Returns a copy for which the places that are left are tried, because stdout did not take the key.

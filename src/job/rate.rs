@@ -49,6 +49,11 @@ impl RateMeter {
         Some(Rate { keys_per_second, is_settled: true, tuning: engine.tuning() })
     }
 
+    /// Measures again from the next progress on.
+    pub(super) fn begin_again(&mut self) {
+        self.since = None;
+    }
+
     /// Returns the mean rate of a search so far, unless a rate was returned before.
     pub(super) fn so_far(&mut self, progress: &Progress) -> Option<Rate> {
         if !self.is_unknown || progress.attempts == 0 || progress.elapsed.is_zero() {

@@ -6,6 +6,7 @@ use super::parcel::Parcel;
 use super::rate::Rate;
 use super::rescue::Screen;
 use crate::notice::Notice;
+use crate::pattern::PatternId;
 use crate::search::{Progress, Summary};
 
 /// A receiver of the events of a job. An error means that a result could not be written to stdout.
@@ -37,8 +38,8 @@ pub trait Reporter {
     /// Returns an error if a result cannot be written.
     fn found(&mut self, parcel: &Parcel) -> io::Result<()>;
 
-    /// Reports the progress of the search.
-    fn progress(&mut self, progress: &Progress);
+    /// Reports the progress of the search, and whether it waits until keys are encrypted.
+    fn progress(&mut self, progress: &Progress, is_encrypting: bool);
 
     /// Reports a line for people.
     fn notice(&mut self, notice: &Notice);
@@ -49,10 +50,10 @@ pub trait Reporter {
     /// Shows a private key on a terminal, because nothing else takes it.
     fn show(&mut self, private_text: &str, screen: &Screen);
 
-    /// Reports the end of the search.
+    /// Reports the end of the search, and the first pattern of each key that was given up.
     ///
     /// # Errors
     ///
     /// Returns an error if a result cannot be written.
-    fn summary(&mut self, summary: &Summary) -> io::Result<()>;
+    fn summary(&mut self, summary: &Summary, given_up: &[PatternId]) -> io::Result<()>;
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::agent::outcome;
-use super::delivery::{Delivery, prepare};
+use super::delivery::Delivery;
+use super::encryption::Encryption;
 use super::error::JobError;
 use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
@@ -12,7 +13,7 @@ use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};
 use crate::plan::ProgressForm;
-use crate::search::{End, Find, Goal, Search};
+use crate::search::{End, Goal, Progress, Search, Summary};
 use crate::sys::draw_hash_keys;
 
 /// How long results may still be told after a timeout or a signal.
@@ -72,21 +73,30 @@ impl PreparedSearch {
                 told: Told::All,
             });
         }
-        let preparation = |find: &Find| prepare(self, find);
         let search = Search {
             engine: &*self.engine,
             patterns: &self.patterns,
             threads: self.threads,
             goal: Goal::Keys(self.quota.clone()),
             timeout: None,
-            prepare: self.protection.is_some().then_some(&preparation),
         };
+        let encryption = self.protection.as_ref().map(|_| Encryption::start(self.threads.get()));
+        let encryption = encryption.transpose().map_err(JobError::Thread)?;
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
         let has_prefix = self.output.progress == ProgressForm::Json;
         let start = |command| ExecQueue::start(command, has_prefix, &self.stop);
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
-        let mut delivery = Delivery::new(self, teller, meter, commands);
+        let mut delivery = Delivery::new(self, teller, meter, commands, encryption);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
+        let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
+        let (given_up, encrypted) = delivery.encrypt_last(progress);
+        let searched = searched.and_then(|summary| encrypted.map(|()| summary)).map(|mut summary| {
+            summary.found -= given_up.len() as u64;
+            if let (End::Complete, false) = (summary.end, given_up.is_empty()) {
+                summary.end = self.stop.requested().unwrap_or(summary.end);
+            }
+            summary
+        });
         let entered = delivery.enter_last(searched.is_err());
         *stopped = self.stop.acknowledge();
         let lacks_lines = matches!(entered, Ok(false));
@@ -98,7 +108,7 @@ impl PreparedSearch {
             let rate = delivery.meter.so_far(&summary.progress());
             delivery.tell_rate(rate);
             let (end, added) = (summary.end, outcome(delivery.agent.not_added));
-            teller.tell(Event::Summary(summary));
+            teller.tell(Event::Summary(summary, given_up));
             match end {
                 End::Signal(_) => Ok(end),
                 end if lacks_lines => Ok(stopped.unwrap_or(end)),

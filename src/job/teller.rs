@@ -18,6 +18,7 @@ use super::rate::Rate;
 use super::reporter::Reporter;
 use super::rescue::Screen;
 use crate::notice::Notice;
+use crate::pattern::PatternId;
 use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
 
 /// How often a request to stop is looked for while results are told.
@@ -35,7 +36,7 @@ pub(super) enum Event {
     Notice(Notice),
     Failure(String),
     Show(Zeroizing<String>, Screen),
-    Summary(Summary),
+    Summary(Summary, Vec<PatternId>),
 }
 
 /// The queue between a job and its reporter.
@@ -50,7 +51,8 @@ pub(super) struct Teller {
 #[derive(Default)]
 struct Queue {
     events: VecDeque<Event>,
-    progress: Option<Progress>,
+    /// The progress, and whether the search waits until keys are encrypted.
+    progress: Option<(Progress, bool)>,
     /// The finds that are not yet told, the oldest first.
     untold: VecDeque<Arc<Parcel>>,
     /// Where the keys of the finds are that are never told, because a write to stdout has failed.
@@ -92,8 +94,8 @@ impl Teller {
         self.tell(Event::Found(parcel));
     }
 
-    pub(super) fn progress(&self, progress: &Progress) {
-        self.locked().progress = Some(*progress);
+    pub(super) fn progress(&self, progress: &Progress, is_encrypting: bool) {
+        self.locked().progress = Some((*progress, is_encrypting));
         self.changed.notify_all();
     }
 
@@ -197,10 +199,10 @@ impl Teller {
                     }
                 }
                 self.changed.notify_all();
-            } else if let Some(progress) = queue.progress.take() {
+            } else if let Some((progress, is_encrypting)) = queue.progress.take() {
                 queue.is_busy = true;
                 drop(queue);
-                reporter.progress(&progress);
+                reporter.progress(&progress, is_encrypting);
                 queue = self.locked();
                 queue.is_busy = false;
                 self.changed.notify_all();
@@ -223,7 +225,7 @@ impl Teller {
             Event::Rate(rate) => reporter.rate(rate, &|| !self.is_hurried.load(Relaxed))?,
             Event::NothingMissing => reporter.nothing_missing()?,
             Event::Found(parcel) => reporter.found(&parcel)?,
-            Event::Summary(summary) => reporter.summary(&summary)?,
+            Event::Summary(summary, given_up) => reporter.summary(&summary, &given_up)?,
         }
         Ok(true)
     }
@@ -317,7 +319,7 @@ mod tests {
         fn found(&mut self, _: &Parcel) -> io::Result<()> {
             self.result()
         }
-        fn progress(&mut self, _: &Progress) {
+        fn progress(&mut self, _: &Progress, _: bool) {
             self.read();
         }
         fn notice(&mut self, _: &Notice) {
@@ -325,7 +327,7 @@ mod tests {
         }
         fn failure(&mut self, _: &str) {}
         fn show(&mut self, _: &str, _: &Screen) {}
-        fn summary(&mut self, _: &Summary) -> io::Result<()> {
+        fn summary(&mut self, _: &Summary, _: &[PatternId]) -> io::Result<()> {
             self.result()
         }
     }
@@ -348,8 +350,9 @@ mod tests {
 
     #[test]
     fn what_is_being_told_is_not_told_yet() {
-        let tell: [&dyn Fn(&Teller); 2] =
-            [&|teller| teller.notice(Notice::info("text")), &|teller| teller.progress(&Progress::NONE)];
+        let tell: [&dyn Fn(&Teller); 2] = [&|teller| teller.notice(Notice::info("text")), &|teller| {
+            teller.progress(&Progress::NONE, false)
+        }];
         for tell in tell {
             let has_read = AtomicBool::new(false);
             let reads = || {

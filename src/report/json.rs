@@ -2,7 +2,7 @@
 
 use crate::engine::Tuning;
 use crate::escape::escaped_json;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, PatternId};
 use crate::search::{End, Measured, Summary};
 use serde_json::{Value, json};
 
@@ -114,8 +114,13 @@ pub(super) fn progress(status: &Status) -> Value {
 }
 
 /// Returns the object for the end of a search.
-pub(super) fn summary(summary: &Summary, patterns: &[Pattern], engine: &str) -> Value {
-    let given_up: Vec<&str> = summary.given_up.iter().map(|&id| patterns[id].text()).collect();
+pub(super) fn summary(
+    summary: &Summary,
+    given_up: &[PatternId],
+    patterns: &[Pattern],
+    engine: &str,
+) -> Value {
+    let given_up: Vec<&str> = given_up.iter().map(|&id| patterns[id].text()).collect();
     json!({
         "type": "summary",
         "found": exact(summary.found),
@@ -162,7 +167,7 @@ mod tests {
 
     use crate::key::{Format, Seed};
     use crate::pattern::MatchOptions;
-    use crate::search::Find;
+    use crate::search::PublicFind;
 
     use super::*;
 
@@ -174,8 +179,7 @@ mod tests {
         let public_key = seed.public_key();
         let line = public_key.line("abc");
         let (patterns_of, elapsed) = (vec![0], Duration::from_secs(1));
-        let mut find =
-            Find { seed, public_key, patterns: patterns_of, attempts: 1, tried: 1, elapsed, prepared: None };
+        let mut find = PublicFind { public_key, patterns: patterns_of, attempts: 1, elapsed };
         for (attempts, text) in [
             (1, "1"),
             ((1 << 53) - 1, "9007199254740991"),
@@ -185,17 +189,12 @@ mod tests {
         ] {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-            let parcel = Parcel::new(&find, private_key.to_owned().into(), Format::Pkcs8);
+            let seed = Seed::new(*seed.bytes());
+            let parcel = Parcel::new(find.clone(), seed, private_key.to_owned().into(), Format::Pkcs8);
             let found = found(&patterns, &parcel, &line, false);
-            let end = Summary {
-                found: attempts,
-                given_up: vec![0, 0],
-                attempts,
-                elapsed: Duration::MAX,
-                end: End::Complete,
-                threads: 1,
-            };
-            let summary = summary(&end, &patterns, "portable");
+            let end =
+                Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete, threads: 1 };
+            let summary = summary(&end, &[0, 0], &patterns, "portable");
             for object in [&found, &summary] {
                 assert_eq!(object["attempts"].to_string(), text);
             }

@@ -48,12 +48,6 @@ impl Recent {
         }
     }
 
-    /// Returns whether no key was tried since the progress before the last.
-    fn is_idle(&self) -> bool {
-        let mut latest = self.0.iter().rev();
-        matches!((latest.next(), latest.next()), (Some(last), Some(before)) if last.attempts == before.attempts)
-    }
-
     /// Returns the mean rate of the recent progress.
     fn rate(&self, progress: &Progress) -> f64 {
         let first = self.0.front().filter(|first| first.attempts < progress.attempts);
@@ -71,7 +65,7 @@ pub(super) struct Status {
     pub(super) wanted: u64,
     /// The names of the patterns that want a key, if few do after the first find.
     pub(super) missing: Vec<String>,
-    /// Whether no key is tried, because all workers wait until finds are encrypted.
+    /// Whether no key is tried, because finds must be encrypted first.
     pub(super) is_encrypting: bool,
     /// The chance that the next find would have been made by now.
     pub(super) chance: Option<Chance>,
@@ -87,8 +81,12 @@ pub(super) struct Status {
 
 impl Status {
     /// Returns the state after some progress.
-    pub(super) fn new(forecast: &mut Forecast, recent: &Recent, progress: &Progress) -> Self {
-        let is_encrypting = progress.preparing > 0 && recent.is_idle();
+    pub(super) fn new(
+        forecast: &mut Forecast,
+        recent: &Recent,
+        progress: &Progress,
+        is_encrypting: bool,
+    ) -> Self {
         Self { is_encrypting, ..Self::at_rate(forecast, recent.rate(progress), progress) }
     }
 

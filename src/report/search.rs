@@ -19,7 +19,7 @@ use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
-use crate::pattern::{Pattern, PatternId};
+use crate::pattern::PatternId;
 use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Destination, Kept, file_label};
@@ -131,13 +131,12 @@ impl Reporter for Report<'_> {
         if self.search.output.json {
             let nothing = Summary {
                 found: 0,
-                given_up: Vec::new(),
                 attempts: 0,
                 elapsed: Duration::ZERO,
                 end: End::Complete,
                 threads: self.search.workers(),
             };
-            self.print_json(&json::summary(&nothing, &[], self.search.engine.name()))?;
+            self.print_json(&json::summary(&nothing, &[], &[], self.search.engine.name()))?;
         }
         Ok(())
     }
@@ -196,7 +195,7 @@ impl Reporter for Report<'_> {
         Ok(())
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress, is_encrypting: bool) {
         if self.search.output.progress == ProgressForm::Off {
             return;
         }
@@ -206,7 +205,7 @@ impl Reporter for Report<'_> {
         if progress.attempts == 0 || self.progress_line.is_none() && !is_due {
             return;
         }
-        let status = Status::new(&mut self.forecast, &self.recent, progress);
+        let status = Status::new(&mut self.forecast, &self.recent, progress, is_encrypting);
         if let Some(progress_line) = &self.progress_line {
             let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
             progress_line.show(&status.parts(), known.map(|chance| chance.at_least));
@@ -235,12 +234,13 @@ impl Reporter for Report<'_> {
         }
     }
 
-    fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+    fn summary(&mut self, summary: &Summary, given_up: &[PatternId]) -> io::Result<()> {
         if let Some(progress_line) = self.progress_line.take() {
             progress_line.end();
         }
         if self.search.output.json {
-            let summary = json::summary(summary, &self.search.patterns, self.search.engine.name());
+            let (patterns, engine) = (&self.search.patterns, self.search.engine.name());
+            let summary = json::summary(summary, given_up, patterns, engine);
             self.print_json(&summary)?;
         }
         let (found, wanted) = self.forecast.found_of();
@@ -267,9 +267,8 @@ impl Reporter for Report<'_> {
             let status = Status::at_end(&mut self.forecast, summary);
             status.longer().iter().for_each(|longer| self.note(longer));
         }
-        given_up_lines(&summary.given_up, &self.search.patterns).iter().for_each(|line| self.line(line));
         self.note(self.err.faint(self.tried(summary)));
-        if ended.is_some() && summary.given_up.is_empty() {
+        if ended.is_some() && given_up.is_empty() {
             self.note("searches have no progress to lose; just run it again");
         }
         if summary.found > 0 {
@@ -509,16 +508,4 @@ impl<'a> Report<'a> {
     fn print_json(&self, object: &Value) -> io::Result<()> {
         self.print(&json::line(object))
     }
-}
-
-/// Returns a line for each pattern about the keys that were found and given up.
-fn given_up_lines(given_up: &[PatternId], patterns: &[Pattern]) -> Vec<String> {
-    let line = |same: &[PatternId]| {
-        format!(
-            "error: gave up {} for '{}': the encryption did not finish in time; run the same command again",
-            counted(same.len() as u64, "key"),
-            escaped(patterns[same[0]].text())
-        )
-    };
-    given_up.chunk_by(|a, b| a == b).map(line).collect()
 }

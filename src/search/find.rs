@@ -1,10 +1,8 @@
 //! The results of a search: finds, progress, a summary, or an error.
 
-use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
-use zeroize::Zeroizing;
 
 use super::stop::End;
 use crate::key::{PublicKey, Seed};
@@ -29,10 +27,8 @@ pub struct Find {
     pub attempts: u64,
     /// The candidates that all workers had tried at the end of the batch of this key.
     pub tried: u64,
-    /// The [time](Summary::elapsed) of the search at the end of the batch of this key.
+    /// The time of the search at the end of the batch of this key.
     pub elapsed: Duration,
-    /// The text that [`Search::prepare`](super::Search::prepare) made, unless it failed.
-    pub prepared: Option<Zeroizing<String>>,
 }
 
 /// A find without its secrets.
@@ -63,19 +59,17 @@ impl Find {
 pub struct Progress {
     /// The candidates tried in whole batches.
     pub attempts: u64,
-    /// The [time](Summary::elapsed) of the search so far.
+    /// The time of the search so far.
     pub elapsed: Duration,
-    /// The finds that are being [prepared](super::Search::prepare).
-    pub preparing: usize,
 }
 
 impl Progress {
     /// The progress before the first candidate.
     pub const NONE: Self = Self::of(0, Duration::ZERO);
 
-    /// Returns the progress of a search that prepares no find.
+    /// Returns the progress of a search that has tried this many candidates in this time.
     pub(crate) const fn of(attempts: u64, elapsed: Duration) -> Self {
-        Self { attempts, elapsed, preparing: 0 }
+        Self { attempts, elapsed }
     }
 
     /// Returns the candidates per second of all threads together since an earlier progress.
@@ -92,13 +86,9 @@ impl Progress {
 pub struct Summary {
     /// The number of keys that the observer kept.
     pub found: u64,
-    /// The first pattern of each key that was found and given up, because it was not prepared in
-    /// time when the search had to end.
-    pub given_up: Vec<PatternId>,
     /// The candidates tried: the exact number of seeds that were drawn.
     pub attempts: u64,
-    /// The time in which the workers searched, on average. The time in which a worker waited until a
-    /// find was prepared does not count.
+    /// The time from the beginning until the last worker ended.
     pub elapsed: Duration,
     /// The reason why the search ended.
     pub end: End,
@@ -146,10 +136,15 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Whether the observer can take further finds. While it cannot, the workers pause. Finds that
-    /// are made already are passed to it all the same.
-    fn has_room(&self) -> bool {
-        true
+    /// Continues what the observer does with finds beside the search. Returns how many further finds it can
+    /// take now. While there are none, this is called every few milliseconds, and the workers pause. Finds
+    /// that are made already are passed to it all the same.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error to end the search.
+    fn ready(&mut self) -> Result<usize, Self::Error> {
+        Ok(usize::MAX)
     }
 
     /// Takes a notice of the engine for the user.
@@ -166,9 +161,6 @@ pub enum SearchError<E> {
     /// The worker threads could not be started.
     #[error("cannot start the worker threads: {0}")]
     Threads(rayon::ThreadPoolBuildError),
-    /// The threads that prepare finds could not be started.
-    #[error("cannot start the threads that encrypt keys: {0}")]
-    Preparers(io::Error),
     /// The engine of this name claimed a key that does not belong to its seed, or does not match.
     #[error("self-check: the engine '{0}' reported a wrong key, which was discarded")]
     FalseHit(&'static str),

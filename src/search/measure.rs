@@ -217,7 +217,6 @@ impl Measure<'_> {
             threads: self.threads,
             goal: Goal::Measurement,
             timeout: Some(warm_up + time),
-            prepare: None,
         };
         let mut warm = WarmUp { length: warm_up, end: Progress::NONE };
         let summary = search.run(self.stop, &mut warm).map_err(MeasureError::Failed)?;

@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ed25519_batch::memory::{Room, keep_free, room};
 use thiserror::Error;
 
-use super::prepare::WORKER_STACK;
 use crate::pattern::{Matcher, Pattern};
 
 /// The bytes that every search needs: the first table, threads that report, files, results.
 const BASE: u64 = 6 << 20;
+
+/// The bytes of the whole stack of a worker, whatever `RUST_MIN_STACK` is.
+pub(super) const WORKER_STACK: usize = 2 << 20;
 
 /// The bytes of a worker: its stack, and 4 MiB for its batch and its part of the allocator.
 const WORKER: u64 = WORKER_STACK as u64 + (4 << 20);
@@ -20,8 +22,8 @@ const WORKER: u64 = WORKER_STACK as u64 + (4 << 20);
 /// matcher. A list of a million words needs 115 bytes each.
 const PATTERN: u64 = 128;
 
-/// The bytes in which all threads prepare finds.
-static PREPARING: AtomicU64 = AtomicU64::new(0);
+/// The bytes that the caller needs beside the search.
+static BESIDE: AtomicU64 = AtomicU64::new(0);
 
 /// Returns the bytes that a search needs for a pattern, beside the pattern itself.
 #[must_use]
@@ -45,8 +47,7 @@ pub fn check_memory(patterns: u64) -> Result<(), TooLittleMemory> {
 }
 
 /// Returns the number of threads, at most `threads`, for which limits of memory leave enough, and the
-/// limit if that is fewer. Each thread prepares its finds with another thread if `preparing` is the
-/// number of bytes that this takes. All of this is kept free.
+/// limit if that is fewer. The caller needs `beside` bytes more for each of them. All of this is kept free.
 ///
 /// # Errors
 ///
@@ -54,24 +55,24 @@ pub fn check_memory(patterns: u64) -> Result<(), TooLittleMemory> {
 pub fn fitting_threads(
     threads: NonZeroUsize,
     patterns: u64,
-    preparing: Option<u64>,
+    beside: u64,
 ) -> Result<(NonZeroUsize, Option<Room>), TooLittleMemory> {
     let Some(room) = room() else { return Ok((threads, None)) };
-    let each = WORKER + preparing.map_or(0, |bytes| WORKER_STACK as u64 + bytes);
+    let each = WORKER + beside;
     let fitting = room.left.saturating_sub(BASE + patterns) / each;
     let Some(fitting) = NonZeroUsize::new(fitting as usize) else {
         return Err(TooLittleMemory { needed: BASE + patterns + each, room });
     };
     let used = fitting.min(threads);
-    PREPARING.store(used.get() as u64 * preparing.unwrap_or(0), Relaxed);
+    BESIDE.store(used.get() as u64 * beside, Relaxed);
     keep_free(BASE + used.get() as u64 * each);
     Ok((used, (used < threads).then_some(room)))
 }
 
-/// Takes the news that the threads have started: of what was kept free for them, only the memory in which
-/// they prepare finds is not in use.
+/// Takes the news that the threads have started: of what was kept free, only the memory of the caller is
+/// not in use.
 pub(super) fn have_started() {
-    keep_free(PREPARING.load(Relaxed));
+    keep_free(BESIDE.load(Relaxed));
 }
 
 /// Limits of memory leave too little for a search.

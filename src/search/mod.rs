@@ -2,8 +2,7 @@
 //!
 //! Each worker thread runs the batches of an engine on a ChaCha20 stream of its own (`stream`). The
 //! worker proves every hit that the engine claims (`prove`). If the find is still wanted (`quota`),
-//! the worker waits until it is prepared, which may take long (`prepare`). It sends the find to the
-//! calling thread, which passes it to the [`Observer`] and ends the search.
+//! the worker sends it to the calling thread, which passes it to the [`Observer`] and ends the search.
 //!
 //! Finds that arrive while the observer is busy wait, and are then passed to it together. A step
 //! that takes long for one find, for example a sync of a disk, takes hardly longer for all of them.
@@ -24,20 +23,17 @@
 mod find;
 mod measure;
 mod memory;
-mod prepare;
 mod prove;
 mod quota;
 mod request;
 mod run;
-mod shared_value;
 mod stop;
 mod stream;
 
 pub use find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
 pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread, Step};
 pub use memory::{TooLittleMemory, check_memory, fitting_threads, memory_for};
-pub use prepare::Preparation;
 pub use quota::{Quota, Remaining};
-pub use request::{Goal, MAX_THREADS, Prepare, Search, max_threads};
+pub use request::{Goal, MAX_THREADS, Search, max_threads};
 pub use stop::{End, Signal, Stop};
 pub use stream::{SeedStream, check_randomness};

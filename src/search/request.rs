@@ -3,8 +3,6 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use super::find::Find;
-use super::prepare::Preparation;
 use super::quota::Quota;
 use crate::engine::Engine;
 use crate::pattern::Pattern;
@@ -37,13 +35,7 @@ pub struct Search<'a> {
     /// The time after which the search ends in any case, beside the limit of its
     /// [`Stop`](super::Stop).
     pub timeout: Option<Duration>,
-    /// Slow work on each find before it is passed to the observer: encrypting the private key.
-    pub prepare: Option<&'a Prepare<'a>>,
 }
-
-/// Returns the work that makes the text of a find. The work runs on a thread of its own, which may
-/// run longer than the search.
-pub type Prepare<'a> = dyn Fn(&Find) -> Preparation + Sync + 'a;
 
 /// The goal of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]

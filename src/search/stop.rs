@@ -68,7 +68,8 @@ struct State {
     signal: Arc<AtomicUsize>,
     /// The number of requests by signals.
     requests: AtomicUsize,
-    /// When the last signal came.
+    /// When the first request came, and when the last signal.
+    first: OnceLock<Instant>,
     last: Mutex<Option<Instant>>,
     /// The time of [`clock`] at which everything must end.
     limit: OnceLock<Duration>,
@@ -157,6 +158,7 @@ impl Stop {
     fn hear(&self, signal: Signal) {
         let state = &*self.0;
         let now = Instant::now();
+        state.first.get_or_init(|| now);
         let before = state.last.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
         let is_new = before.is_none_or(|before| now.duration_since(before) >= SAME);
         let requests = state.requests.fetch_add(is_new.into(), Relaxed) + 1;
@@ -169,6 +171,7 @@ impl Stop {
 
     /// Requests the stop.
     pub fn request(&self, signal: Signal) {
+        self.0.first.get_or_init(Instant::now);
         self.0.signal.store(signal.0 as usize, Relaxed);
         self.0.requests.fetch_add(1, Relaxed);
     }
@@ -211,6 +214,13 @@ impl Stop {
             0 => self.is_over().then_some(End::Timeout),
             number => Some(End::Signal(Signal(number as i32))),
         }
+    }
+
+    /// Returns how long ago the first request came, if one came.
+    pub(crate) fn age(&self) -> Option<Duration> {
+        let of_signal = self.0.first.get().map(Instant::elapsed);
+        let of_limit = self.0.limit.get().and_then(|limit| clock().checked_sub(*limit));
+        of_signal.max(of_limit)
     }
 
     /// Returns the number of requests by signals.

@@ -39,6 +39,8 @@ enum Fault {
     Lane(usize, usize),
     /// The same, and the other lanes report no hits.
     LaneAlone(usize, usize),
+    /// Of the hits, this one has the seed of another key. One worker searches.
+    Hit(usize),
     /// A worker panics.
     Worker,
     /// The engine panics when the thread that reports asks it for notes.
@@ -52,6 +54,7 @@ impl Fault {
         match words[0] {
             "lane" => Self::Lane(number(1), number(2)),
             "lane-alone" => Self::LaneAlone(number(1), number(2)),
+            "hit" => Self::Hit(number(1)),
             "worker" => Self::Worker,
             "notes" => Self::Notes,
             other => panic!("no fault {other}"),
@@ -70,7 +73,11 @@ impl Engine for Faulty {
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
-        Box::new(FaultyWorker { inner: self.inner.worker(), fault: self.fault })
+        Box::new(FaultyWorker { inner: self.inner.worker(), fault: self.fault, hits: 0 })
+    }
+
+    fn workers(&self, threads: usize) -> usize {
+        if let Fault::Hit(_) = self.fault { 1 } else { threads }
     }
 
     fn notices(&self) -> Vec<Notice> {
@@ -82,6 +89,8 @@ impl Engine for Faulty {
 struct FaultyWorker<'a> {
     inner: Box<dyn Worker + 'a>,
     fault: Fault,
+    /// The number of hits so far.
+    hits: usize,
 }
 
 /// Gives wrong seeds to the lane of the fault, and keeps the right ones.
@@ -114,7 +123,11 @@ impl Worker for FaultyWorker<'_> {
         for mut hit in new {
             let index = usize::try_from(hit.index).unwrap();
             hit.seed = Seed::new(seeds.given[index]);
+            self.hits += 1;
             match self.fault {
+                Fault::Hit(wrong) if wrong == self.hits => {
+                    hits.push(Hit { seed: Seed::new([7; 32]), ..hit });
+                }
                 Fault::LaneAlone(lanes, lane) if index % lanes != lane => {}
                 _ => hits.push(hit),
             }
@@ -171,6 +184,24 @@ fn check_failed(ran: &Ran, engine: &str) {
     let expected = format!("error: self-check: the engine '{engine}' reported a wrong key, ");
     assert!(ran.stderr.contains(&expected), "{ran:?}");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+}
+
+/// The search ends by its fourth hit, while the keys of the first three are encrypted.
+#[test]
+fn keys_that_are_encrypted_when_a_search_fails_are_kept_or_named() {
+    for (rounds, kept) in [("1", 3), ("10000", 0)] {
+        let directory = TempDir::new().unwrap();
+        let secret = directory.path().join("secret");
+        fs::write(&secret, "correct horse").unwrap();
+        let keys = directory.path().join("keys");
+        let args = ["-q", "--engine", "reference", "-t", "6", "--rounds", rounds, "--timeout", "3s"];
+        let args = [&args[..], &["--passphrase-file", secret.to_str().unwrap(), "-n", "9", "ab", "-d"]];
+        let ran = faulty("hit 4", &[&args.concat()[..], &[keys.to_str().unwrap()]].concat(), &[]);
+        check_failed(&ran, "reference");
+        let given_up = ran.stderr.contains("error: gave up 3 keys for 'ab': the encryption did not finish");
+        assert_eq!(given_up, kept == 0, "{ran:?}");
+        assert_eq!(program::private_paths(&keys).len(), kept, "{ran:?}");
+    }
 }
 
 #[test]

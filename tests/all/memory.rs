@@ -333,7 +333,6 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         threads: NonZeroUsize::new(2).unwrap(),
         goal: Goal::Keys(Quota::Each(20)),
         timeout: None,
-        prepare: None,
     };
     let summary = search.run(&Stop::new(), &mut Nobody).unwrap();
     let given = std::mem::take(&mut *GIVEN.lock().unwrap());

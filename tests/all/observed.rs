@@ -421,6 +421,25 @@ fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
     assert!(ran.stderr.contains(message) && !ran.stderr.contains("panicked"), "{ran:?}");
 }
 
+/// The first call of the thread that encrypts is for the salt. Without it the key is encrypted in another
+/// form, which takes long.
+#[test]
+fn the_second_try_to_encrypt_ends_in_time() {
+    let Some(strace) = strace() else { return };
+    let directory = TempDir::new().unwrap();
+    let secret = directory.path().join("secret");
+    fs::write(&secret, "correct horse").unwrap();
+    let ran = run(command(&strace)
+        .args(["-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=1"])
+        .args(["-o", "/dev/null", executable(), "-q", "-t", "1", "--timeout", "1500ms", "--rounds", "3000"])
+        .args(["ab", "-o"])
+        .arg(directory.path().join("id_x"))
+        .arg("--passphrase-file")
+        .arg(&secret));
+    assert_eq!(ran.status, Some(3), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: gave up 1 key for 'ab': the encryption did not"), "{ran:?}");
+}
+
 /// Returns what a terminal of this width shows.
 fn shown(script: &Path, columns: usize, directory: &Path, line: &str) -> String {
     let line = format!("stty cols {columns} rows 24 && cd '{}' && exec $P {line}", directory.display());

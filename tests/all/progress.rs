@@ -244,9 +244,13 @@ fn what_is_missing_is_named_and_encryption_is_shown() {
     assert!(shown.contains("missing: abcdefghi, bcdefghij, cdefghija and 2 more\r\n"), "{shown}");
 
     let secret = "echo secret > secret && chmod 600 secret";
-    let encrypted = "--passphrase-file secret --rounds 50 -d encrypted -n 4 ab";
-    let (_, shown) = run(&format!("{secret} && {search} {encrypted}"), "encrypting, 1 of 4 kept");
-    assert!(shown.contains("encrypting, 0 of 4 kept"), "{shown}");
+    let encrypted = "--passphrase-file secret --rounds 20 -d encrypted -n 20 ab";
+    let (_, shown) = run(&format!("{secret} && {search} {encrypted}"), "encrypting, 6 of 20 kept");
+    assert!(shown.contains("encrypting, 0 of 20 kept"), "{shown}");
+    // A search that waits has no rate.
+    let (_, encrypting) = shown.split_once("encrypting").unwrap();
+    let (encrypting, _) = encrypting.split_once("interrupted").unwrap();
+    assert!(!encrypting.contains("keys/s"), "{shown}");
     let (_, shown) =
         run(&format!("{search} --passphrase-file secret --rounds 50 -o id_x ab"), "encrypting the");
     assert!(shown.contains("encrypting the private key"), "{shown}");

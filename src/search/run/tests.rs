@@ -1,11 +1,9 @@
 //! Tests searches with the reference engine, and with engines that have a fault.
 
 use std::cmp::Ordering;
-use std::convert::Infallible;
 use std::sync::Mutex;
 
 use rand_core::{Rng as _, SeedableRng as _};
-use zeroize::Zeroizing;
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +12,7 @@ use crate::engine::{Engine, SeedSource, Worker};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::{Kind, MatchOptions, Pattern};
-use crate::search::{Preparation, Signal};
+use crate::search::Signal;
 use crate::wire::Target;
 
 fn patterns(typed: &[&str]) -> Vec<Pattern> {
@@ -25,7 +23,7 @@ fn patterns(typed: &[&str]) -> Vec<Pattern> {
 fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
     let goal = Goal::Keys(quota);
     let timeout = Some(Duration::from_secs(60));
-    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout, prepare: None }
+    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout }
 }
 
 /// An observer that records everything.
@@ -242,40 +240,37 @@ fn notices_of_the_engine_are_reported_once_and_not_when_measuring() {
     }
 }
 
+/// Returns a find that matches nothing.
+fn find() -> Find {
+    let seed = Seed::new([7; 32]);
+    let public_key = seed.public_key();
+    Find { seed, public_key, patterns: vec![0], attempts: 1, tried: 1, elapsed: Duration::ZERO }
+}
+
+#[test]
+fn finds_that_wait_behind_an_error_are_kept() {
+    let patterns = patterns(&["^a"]);
+    let engine = reference();
+    let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
+    let shared = Shared::new(&search, 1);
+    let (outbox, inbox) = channel();
+    for message in [Ok(find()), Err(WorkerError::FalseHit), Ok(find()), Ok(find())] {
+        outbox.send(message).unwrap();
+    }
+    drop(outbox);
+    let mut log = Log::default();
+    let outcome = shared.oversee(&inbox, &Stop::new(), &mut log);
+    assert!(matches!(outcome, Err(SearchError::FalseHit("reference"))));
+    assert_eq!(log.finds.len(), 3);
+}
+
 #[test]
 fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let patterns = patterns(&["^a"]);
     let engine = reference();
     let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
-    let shared = Shared {
-        search: &search,
-        matcher: SharedValue::new(Matcher::new(&patterns)),
-        renews_matcher: true,
-        wanted: vec![AtomicBool::new(true)],
-        attempts: AtomicU64::new(0),
-        preparing: AtomicUsize::new(0),
-        ended: AtomicBool::new(false),
-        waiting: AtomicUsize::new(3 * MAX_FINDS_AT_ONCE),
-        room: AtomicUsize::new(1),
-        is_renewal_due: AtomicBool::new(false),
-        give_up_at: OnceLock::new(),
-        given_up: Mutex::new(Vec::new()),
-        remaining: Mutex::new(Remaining::new(&Quota::Each(1), 1)),
-        clock: WorkClock::start(1),
-    };
-    let find = || {
-        let seed = Seed::new([7; 32]);
-        let public_key = seed.public_key();
-        Find {
-            seed,
-            public_key,
-            patterns: vec![0],
-            attempts: 1,
-            tried: 1,
-            elapsed: Duration::ZERO,
-            prepared: None,
-        }
-    };
+    let shared = Shared::new(&search, 1);
+    shared.waiting.store(3 * MAX_FINDS_AT_ONCE, Relaxed);
     let (finds, inbox) = channel();
     (0..3 * MAX_FINDS_AT_ONCE).for_each(|_| finds.send(Ok(find())).unwrap());
     let mut log = Log::default();
@@ -287,12 +282,14 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
 #[test]
 fn a_measurement_proves_its_first_finds() {
     let patterns = patterns(&["^[A-H]"]);
-    for (wrong, is_noticed) in [(1, true), (PROVED_IN_MEASURING, true), (PROVED_IN_MEASURING + 1, false)] {
+    for (wrong, is_noticed) in
+        [(1, true), (PROVED_IN_MEASURING as u64, true), (PROVED_IN_MEASURING as u64 + 1, false)]
+    {
         let seen = AtomicU64::new(0);
         let stop = Stop::new();
         let alter = |hits: &mut Vec<Hit>, _| {
             for hit in hits {
-                match (seen.fetch_add(1, Relaxed) + 1).cmp(&u64::from(wrong)) {
+                match (seen.fetch_add(1, Relaxed) + 1).cmp(&wrong) {
                     Ordering::Less => {}
                     Ordering::Equal => hit.seed = Seed::new([7; 32]),
                     Ordering::Greater => stop.request(Signal::TERMINATE),
@@ -358,6 +355,39 @@ fn a_stop_and_a_timeout_end_a_search_and_are_its_end() {
     assert_eq!((summary.end, summary.found), (End::Timeout, 0));
     // On a very busy machine the time can be over before a worker begins.
     assert!(summary.elapsed >= Duration::from_millis(50));
+}
+
+/// An observer that is busy with at most three finds, each for 10 ms.
+#[derive(Default)]
+struct Busy {
+    until: Vec<Instant>,
+    most: usize,
+}
+
+impl Observer for Busy {
+    type Error = std::convert::Infallible;
+
+    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+        self.until.extend(finds.iter().map(|_| Instant::now() + Duration::from_millis(10)));
+        self.most = self.most.max(self.until.len());
+        Ok(())
+    }
+
+    fn ready(&mut self) -> Result<usize, Self::Error> {
+        self.until.retain(|until| *until > Instant::now());
+        Ok(3_usize.saturating_sub(self.until.len()))
+    }
+}
+
+#[test]
+fn no_more_finds_are_made_than_the_observer_takes() {
+    let (engine, patterns) = (reference(), patterns(&["a"]));
+    for threads in [1, 4] {
+        let mut busy = Busy::default();
+        let summary =
+            search(&*engine, &patterns, threads, Quota::Any(50)).run(&Stop::new(), &mut busy).unwrap();
+        assert_eq!((summary.end, summary.found, busy.most), (End::Complete, 50, 3));
+    }
 }
 
 #[test]
@@ -561,131 +591,6 @@ fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
     println!("{what}: {count} numbers, mean {:.4} of the odds, p = {chance:.3}", mean * p);
 }
 
-/// An observer that checks the prepared text of every find.
-struct Prepares(u64);
-
-impl Observer for Prepares {
-    type Error = Infallible;
-
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
-        for find in finds {
-            assert_eq!(**find.prepared.as_ref().unwrap(), find.public_key.line("me"));
-            self.0 += 1;
-        }
-        Ok(())
-    }
-}
-
-#[test]
-fn finds_are_prepared_on_a_thread_of_their_own() {
-    let (engine, patterns) = (reference(), patterns(&["a"]));
-    let prepare = |_: &Find| -> Preparation {
-        Box::new(|seed| {
-            assert_eq!(std::thread::current().name(), Some("preparer"));
-            Ok(Zeroizing::new(seed.public_key().line("me")))
-        })
-    };
-    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
-    let mut prepares = Prepares(0);
-    let summary = search.run(&Stop::new(), &mut prepares).unwrap();
-    assert_eq!((summary.found, summary.given_up, prepares.0), (50, vec![], 50));
-}
-
-/// Tests that as many finds are prepared as are wanted.
-#[test]
-fn only_wanted_finds_are_prepared() {
-    let (engine, patterns) = (reference(), patterns(&["^[A-H]", "^[A-D]"]));
-    let begun = std::sync::Arc::new(AtomicU64::new(0));
-    let prepare = |find: &Find| -> Preparation {
-        let (begun, line) = (begun.clone(), find.public_key.line("me"));
-        Box::new(move |_| {
-            begun.fetch_add(1, Relaxed);
-            Ok(Zeroizing::new(line))
-        })
-    };
-    for quota in [Quota::Each(20), Quota::Any(20), Quota::Left(vec![0, 20])] {
-        begun.store(0, Relaxed);
-        let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 3, quota) };
-        assert_eq!(search.run(&Stop::new(), &mut Prepares(0)).unwrap().found, begun.load(Relaxed));
-    }
-}
-
-/// Preparations that wait until the lock is released.
-struct Held(std::sync::Arc<Mutex<()>>);
-
-impl Held {
-    fn preparation(&self, begun: &std::sync::Arc<AtomicU64>) -> Preparation {
-        let (held, begun) = (self.0.clone(), begun.clone());
-        Box::new(move |_| {
-            begun.fetch_add(1, Relaxed);
-            drop(held.lock());
-            Ok(Zeroizing::new("the text".to_owned()))
-        })
-    }
-}
-
-#[test]
-fn a_find_that_is_not_prepared_in_time_is_given_up_by_name() {
-    let (engine, patterns) = (reference(), patterns(&["a", "x{20}"]));
-    let held = Held(std::sync::Arc::default());
-    let begun = std::sync::Arc::new(AtomicU64::new(0));
-    let prepare = |_: &Find| held.preparation(&begun);
-    let ends = [(600 * TICK, 8, End::Signal(Signal::HANGUP)), (8 * TICK, 600, End::Timeout)];
-    for (timeout, tick, end) in ends {
-        begun.store(0, Relaxed);
-        let guard = held.0.lock().unwrap();
-        let stop = Stop::new();
-        // By then each worker has a find.
-        let mut log = Log { stop_at_tick: Some((stop.clone(), Signal::HANGUP, tick)), ..Log::default() };
-        let search = Search {
-            prepare: Some(&prepare),
-            timeout: Some(timeout),
-            ..search(&*engine, &patterns, 2, Quota::Each(100))
-        };
-        let summary = search.run(&stop, &mut log).unwrap();
-        assert_eq!((summary.end, summary.found, log.finds.len()), (end, 0, 0));
-        assert_eq!((summary.given_up, begun.load(Relaxed)), (vec![0, 0], 2));
-        drop(guard);
-    }
-}
-
-#[test]
-fn a_find_that_is_prepared_in_time_is_kept_and_nothing_new_begins() {
-    let (engine, patterns) = (reference(), patterns(&["a"]));
-    for count in [1, 1000] {
-        let held = Held(std::sync::Arc::default());
-        let begun = std::sync::Arc::new(AtomicU64::new(0));
-        let prepare = |_: &Find| held.preparation(&begun);
-        let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(count)) };
-        let stop = Stop::new();
-        // Held until the request is noticed.
-        let guard = held.0.lock().unwrap();
-        let (summary, kept) = std::thread::scope(|scope| {
-            let runs = scope.spawn(|| {
-                let mut log = Log::default();
-                (search.run(&stop, &mut log).unwrap(), log.finds.len() as u64)
-            });
-            while begun.load(Relaxed) < count.min(2) {
-                std::thread::yield_now();
-            }
-            stop.request(Signal::INTERRUPT);
-            while !stop.is_noticed() {
-                std::thread::yield_now();
-            }
-            // Less than the time that is left to finds, and more than the preparer waits at once.
-            std::thread::sleep(GRACE / 4);
-            drop(guard);
-            runs.join().unwrap()
-        });
-        // Every find whose preparation had begun was passed on. These may be all that were wanted.
-        let begun = begun.load(Relaxed);
-        assert_eq!((summary.found, kept, summary.given_up), (begun, begun, vec![]));
-        assert_eq!(begun, count.min(2));
-        let end = if count == 1 { End::Complete } else { End::Signal(Signal::INTERRUPT) };
-        assert_eq!(summary.end, end);
-    }
-}
-
 #[test]
 fn a_batch_is_tried_before_the_shortest_timeout() {
     let (engine, patterns) = (reference(), patterns(&["x{20}"]));
@@ -693,48 +598,6 @@ fn a_batch_is_tried_before_the_shortest_timeout() {
         Search { timeout: Some(Duration::from_nanos(1)), ..search(&*engine, &patterns, 1, Quota::Any(1)) };
     let summary = search.run(&Stop::new(), &mut Log::default()).unwrap();
     assert!(summary.end == End::Timeout && summary.attempts > 0);
-}
-
-#[test]
-fn time_in_which_workers_do_not_search_does_not_count() {
-    let clock = WorkClock::start(2);
-    let now = || {
-        let left_out = clock.left_out();
-        (left_out.total, left_out.since)
-    };
-    let left_out = || {
-        let (total, since) = now();
-        std::thread::sleep(Duration::from_millis(2));
-        let (more, until) = now();
-        (more - total).as_secs_f64() / (until - since).as_secs_f64()
-    };
-    assert_eq!(left_out(), 0.0);
-    let half = clock.while_idle(left_out);
-    assert!((half - 0.5).abs() < 1e-3, "{half}");
-    clock.end_worker();
-    assert_eq!(clock.while_idle(left_out), 1.0);
-    let before = clock.elapsed();
-    clock.end_worker();
-    assert!(clock.elapsed() >= before && clock.elapsed() == clock.elapsed());
-}
-
-#[test]
-fn a_find_that_cannot_be_prepared_is_delivered_all_the_same() {
-    let (engine, patterns) = (reference(), patterns(&["a"]));
-    let prepare = |_: &Find| -> Preparation { Box::new(|_| Err(crate::key::EncodeError::Unopened)) };
-    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
-    let mut log = Log::default();
-    let summary = search.run(&Stop::new(), &mut log).unwrap();
-    assert_eq!((summary.found, summary.end, log.finds.len()), (50, End::Complete, 50));
-}
-
-#[test]
-fn a_panic_in_a_preparation_ends_the_search_and_is_passed_on() {
-    let (engine, patterns) = (reference(), patterns(&["a"]));
-    let prepare = |_: &Find| -> Preparation { Box::new(|_| panic!("on purpose")) };
-    let search = Search { prepare: Some(&prepare), ..search(&*engine, &patterns, 2, Quota::Any(50)) };
-    let run = || drop(search.run(&Stop::new(), &mut Log::default()));
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
 }
 
 /// An engine that has tried many candidates before its first batch.
@@ -779,7 +642,6 @@ fn the_count_goes_on_beyond_32_bits_and_up_to_64() {
 fn a_rate_is_attempts_over_time() {
     let summary = Summary {
         found: 1,
-        given_up: vec![],
         attempts: 300,
         elapsed: Duration::from_millis(1500),
         end: End::Complete,
