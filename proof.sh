@@ -139,7 +139,7 @@ unit() { cargo test "${profile[@]}" --lib -- --nocapture "$@"; }
 tests() { local file=$1; shift; cargo test "${profile[@]}" --test all -- --nocapture "${@/#/$file::}"; }
 # The same as `unit`, in the build that checks ranges and overflow.
 checked_unit() { cargo test --lib -- --nocapture "$@"; }
-# The same as `unit` and `tests`, with the engine of graphics processors.
+# The same as `unit` and `tests`, with the engine of GPUs.
 gpu_unit() { cargo test --features gpu --lib -- --nocapture "$@"; }
 gpu_tests() { cargo test --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
 # with NAME=VALUE... COMMAND...: runs one of these functions with variables.
@@ -169,7 +169,7 @@ if [ "$full" ]; then
     built test --release --lib --test all --no-run
     built build --release --example constant_time
 fi
-# Only these lines are also about the engine of graphics processors.
+# Only these lines are also about the engine of GPUs.
 for line in 2 3 7 8 16; do
     if wanted "$line"; then built test --features gpu --lib --test all --no-run; break; fi
 done

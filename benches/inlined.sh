@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CARGO_TERM_QUIET=true CARGO_PROFILE_DIST_STRIP=false
 
-# All but the one of graphics processors, which needs a feature.
+# All but the one of GPUs, which needs a feature.
 # `throughput` only starts the program.
 mapfile -t benches < <(sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/--bench=\1/p}' Cargo.toml benches/criterion/Cargo.toml crates/*/Cargo.toml | grep -vE "gpu|throughput")
 

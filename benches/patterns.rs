@@ -13,7 +13,7 @@
 //! machine, or the one that is named. An engine matches with its own instruction set, so the table
 //! shows what a machine has that has no better one.
 //!
-//! The words of long lists have 5 to 8 letters. For the engine of graphics processors they have 8
+//! The words of long lists have 5 to 8 letters. For the engine of GPUs they have 8
 //! to 11. This engine derives its hits again, and with shorter words that would take most of the
 //! time.
 

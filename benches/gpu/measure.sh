@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures everything on a machine with a graphics processor, in one call of under nine minutes. It needs a
+# Measures everything on a machine with a GPU, in one call of under nine minutes. It needs a
 # driver, and no compiler.
 #
 # usage: benches/gpu/measure.sh [PROGRAM BENCH PATTERNS]
@@ -14,7 +14,7 @@
 # It measures:
 #   - keys per second for each number of windows, each depth and each number of work items, with registers and
 #     spills, by CUDA and by OpenCL;
-#   - the share of the bound that the wide multiply-adds of the graphics processor set;
+#   - the share of the bound that the wide multiply-adds of the GPU set;
 #   - whole searches beside the reference engine, with the clock and the power meanwhile;
 #   - how long an interrupt takes.
 #

@@ -172,7 +172,7 @@ pub(super) struct Means {
 
     /// Engine to search with [default: auto]
     ///
-    /// auto is the fastest engine that works on this machine. gpu uses all graphics processors, if the program
+    /// auto is the fastest engine that works on this machine. gpu uses all GPUs, if the program
     /// was built with support for them. avx512ifma, avx512f, avxifma, avx2, neon and portable derive keys in
     /// batches with these instructions, in variable time. reference is curve25519-dalek, one key at a time, in
     /// constant time.
@@ -181,7 +181,7 @@ pub(super) struct Means {
 
     /// GPUs to use: 0, or 0,2, or list [default: all]
     ///
-    /// These are graphics processors. `list` prints all of them with their numbers and exits.
+    /// `list` prints all of them with their numbers and exits.
     #[arg(long, value_name = "NUMBERS", value_parser = values::gpu_devices, allow_hyphen_values = true)]
     pub gpu_device: Option<GpuDevices>,
 

@@ -15,10 +15,10 @@ use ed25519_batch::simd::InstructionSet;
 /// The name that selects the fastest engine that works on this machine.
 pub const AUTO: &str = "auto";
 
-/// The name of the engine of graphics processors.
+/// The name of the engine of GPUs.
 pub const GPU: &str = "gpu";
 
-/// The name of the engine that uses graphics processors and the processor together. [`AUTO`] may
+/// The name of the engine that uses GPUs and the processor together. [`AUTO`] may
 /// select it.
 pub const HYBRID: &str = "gpu+cpu";
 
@@ -29,7 +29,7 @@ pub struct Sizing {
     /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
     /// The number of threads that try them. Many threads may be done before [`AUTO`] has compared
-    /// them with graphics processors.
+    /// them with GPUs.
     pub threads: NonZeroUsize,
     /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
     /// that. `None` sets the usual limit, 128 MiB.

@@ -108,9 +108,7 @@ impl PreparedSearch {
         notices.extend(more);
         let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
         if engines.len() > 1 {
-            tell(Notice::info(
-                "comparing the processor with the graphics processors, which takes some seconds",
-            ));
+            tell(Notice::info("comparing the CPU with the GPUs, which takes some seconds"));
         }
         let measure = Measure { patterns: &patterns, threads, stop };
         let engine = measure.fastest(engines)?;

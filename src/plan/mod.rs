@@ -127,7 +127,7 @@ pub enum EngineChoice {
         name: String,
         /// The most bytes for tables, if the user set a limit.
         table_memory: Option<usize>,
-        /// The graphics processors that the engine can use.
+        /// The GPUs that the engine can use.
         devices: Devices,
     },
     /// An engine that the caller has built.

@@ -23,7 +23,7 @@ fn a_device_must_be_a_number() {
         let ran = run(&mut program(&["--gpu-device", typed, "abc"]));
         let expected = format!(
             "error: --gpu-device must be a number from 0 to 63, or several separated by commas, not '{typed}'\n\
-             hint: without --gpu-device, all graphics processors are used; --gpu-device list prints them\n"
+             hint: without --gpu-device, all GPUs are used; --gpu-device list prints them\n"
         );
         assert_eq!((ran.status, ran.stderr), (Some(2), expected));
     }

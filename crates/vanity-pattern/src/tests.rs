@@ -1,4 +1,4 @@
-//! Tests of the whole room: compares odds with enumeration, the matcher with plain comparison, and
+//! Tests of the whole package: compares odds with enumeration, the matcher with plain comparison, and
 //! its filters with the matcher.
 
 use base64::Engine as _;

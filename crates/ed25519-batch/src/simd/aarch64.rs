@@ -3,7 +3,7 @@
 //! Every method is one instruction, or the few that replace a missing one. The compiler inlines the
 //! methods into the closure of [`Words::run`], and compiles that closure for the instruction set.
 
-#![allow(unsafe_code, reason = "the room of instructions")]
+#![allow(unsafe_code, reason = "the module of instructions")]
 
 use std::arch::aarch64::*;
 use std::arch::asm;

@@ -5,11 +5,11 @@
 #[repr(C, align(64))]
 pub struct CacheLine(pub [u64; 8]);
 
-#[allow(unsafe_code, reason = "the type is one of this room's")]
+#[allow(unsafe_code, reason = "the type is one of this module's")]
 // SAFETY: it has eight words and no padding, and zeros are such words.
 unsafe impl bytemuck::Zeroable for CacheLine {}
 
-#[allow(unsafe_code, reason = "the type is one of this room's")]
+#[allow(unsafe_code, reason = "the type is one of this module's")]
 // SAFETY: any bits are eight words, and it has no padding.
 unsafe impl bytemuck::Pod for CacheLine {}
 
@@ -40,7 +40,7 @@ pub fn prefetch_at(lines: &[CacheLine], offsets: &[u32], cache: Cache) {
 }
 
 #[inline(always)]
-#[allow(unsafe_code, reason = "the instruction is one of this room's")]
+#[allow(unsafe_code, reason = "the instruction is one of this module's")]
 fn prefetch_address(address: *const i8, cache: Cache) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch changes nothing but the caches, at any address. Every x86-64 processor has

@@ -3,7 +3,7 @@
 //! They work on four adjacent words of one message: the earliest word is the lowest one. They keep
 //! the state as two vectors: f, e, b, a and h, g, d, c, the lowest word first.
 
-#![allow(unsafe_code, reason = "the room of instructions")]
+#![allow(unsafe_code, reason = "the module of instructions")]
 
 use std::arch::x86_64::*;
 

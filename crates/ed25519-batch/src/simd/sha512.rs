@@ -2,7 +2,7 @@
 //!
 //! They work on pairs of adjacent words of one message: the earlier word is the low one.
 
-#![allow(unsafe_code, reason = "the room of instructions")]
+#![allow(unsafe_code, reason = "the module of instructions")]
 
 use std::arch::aarch64::*;
 

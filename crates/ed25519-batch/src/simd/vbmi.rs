@@ -1,6 +1,6 @@
 //! The bytes of processors with AVX-512 VBMI: any byte of a vector in one instruction.
 
-#![allow(unsafe_code, reason = "the room of instructions")]
+#![allow(unsafe_code, reason = "the module of instructions")]
 
 use std::arch::x86_64::*;
 
