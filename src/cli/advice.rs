@@ -6,6 +6,9 @@ use crate::pattern::{
 };
 use crate::wire::{self, Target};
 
+use super::usage::hint;
+use super::values::name_of;
+
 /// Where a pattern comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -28,71 +31,15 @@ pub(super) fn spellings(text: &str, options: MatchOptions) -> Option<String> {
 
 /// Returns what to do about `error`, which is about `text`.
 pub(super) fn advice(error: &PatternError, origin: Origin, text: &str, options: MatchOptions) -> String {
-    let searched = error.searched();
-    let is_expression = Pattern::new(text, MatchOptions { kind: Kind::Regex, ..options }).is_ok();
-    let (make_regex, regex, move_it) = match origin {
-        Origin::Options => ("add --regex", "--regex", "use --anywhere"),
-        Origin::Line => ("begin the line with `regex:`", "`regex:`", "begin the line with `anywhere:`"),
+    let is_expression = || Pattern::new(text, MatchOptions { kind: Kind::Regex, ..options }).is_ok();
+    let remedy = match (error.remedy(), error.reason()) {
+        (Remedy::MakeRegex, _) if !is_expression() => "UseAlphabet".to_owned(),
+        (Remedy::FitLength, Reason::TooLong { most, .. }) if *most < wire::BODY_LEN => "FitWord".to_owned(),
+        (remedy, _) => format!("{remedy:?}"),
     };
-    match (error.remedy(), error.target()) {
-        (Remedy::GiveText, _) => "give at least one character".into(),
-        (Remedy::LeaveOutPadding, Target::Key) => {
-            "key text is exactly 68 characters long and has no `=` padding".into()
-        }
-        (Remedy::LeaveOutPadding, Target::Fingerprint) => {
-            "a fingerprint has 43 characters and no `=` padding".into()
-        }
-        (Remedy::WritePlusAndSlash, _) => {
-            format!("{searched} has `+` and `/` where URL-safe base64 has `-` and `_`")
-        }
-        (Remedy::SplitAtBlanks, _) => {
-            "write several patterns as separate arguments; a pattern cannot contain whitespace".into()
-        }
-        (Remedy::MakeRegex, _) if is_expression => format!("{make_regex} to search for a regular expression"),
-        (Remedy::LeaveOutHeader, Target::Key) => format!(
-            "every key text begins with {} {}; write only the part after it",
-            wire::ALGORITHM,
-            wire::FIXED
-        ),
-        (Remedy::LeaveOutHeader, Target::Fingerprint) => {
-            format!(
-                "every fingerprint begins with {}; write only the part after it",
-                wire::FINGERPRINT_HEADER
-            )
-        }
-        (Remedy::FitLength, _) if matches!(error.reason(), Reason::TooLong { most, .. } if *most < wire::BODY_LEN) => {
-            "a word has `+` or `/` on both sides, which takes the other characters".into()
-        }
-        (Remedy::FitLength, Target::Key) => format!(
-            "the searchable part of a key text is the last {} of its {} characters",
-            wire::BODY_LEN,
-            wire::TEXT_LEN
-        ),
-        (Remedy::FitLength, Target::Fingerprint) => {
-            format!("a fingerprint has {} characters after {}", wire::BODY_LEN, wire::FINGERPRINT_HEADER)
-        }
-        (Remedy::ChangeFirstOrMove, _) => {
-            format!("put a letter from A to P in front, or {move_it} (character 1 holds only four key bits)")
-        }
-        (Remedy::ChangeFirst, _) => {
-            "begin with a letter from A to P (character 1 holds only four key bits)".into()
-        }
-        (Remedy::ChangeLastOrMove, _) => format!(
-            "end with one of {} (the last character holds only four bits), or {move_it}",
-            last_characters()
-        ),
-        (Remedy::MakeLiteral, _) => format!("leave out {regex} to search for the text itself"),
-        (Remedy::CorrectSyntax, _) => {
-            "the syntax is that of the Rust regex crate: https://docs.rs/regex/#syntax".into()
-        }
-        (Remedy::ResolveContradiction, _) => {
-            "the expression contradicts itself; `^` and `$` are the two ends of the body".into()
-        }
-        (Remedy::Simplify, _) => "use fewer or smaller repetitions, or split it into several patterns".into(),
-        (Remedy::MakeRegex | Remedy::UseAlphabet, _) => {
-            format!("{searched} is made of A-Z, a-z, 0-9, `+` and `/`")
-        }
-    }
+    let origin = if origin == Origin::Line { "LINE" } else { "OPTION" };
+    let hint = hint(&["REMEDY", name_of(error.target()), origin, &remedy]);
+    hint.unwrap_or_default().replace("LAST", &last_characters())
 }
 
 /// Returns the options and the text that search for a pattern.
@@ -114,6 +61,35 @@ pub(super) fn arguments(pattern: &Pattern) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_remedy_has_its_hint() {
+        use Remedy::*;
+        let remedies = [
+            GiveText,
+            LeaveOutPadding,
+            WritePlusAndSlash,
+            SplitAtBlanks,
+            MakeRegex,
+            UseAlphabet,
+            LeaveOutHeader,
+            FitLength,
+            ChangeFirstOrMove,
+            ChangeFirst,
+            ChangeLastOrMove,
+            MakeLiteral,
+            CorrectSyntax,
+            ResolveContradiction,
+            Simplify,
+        ];
+        for remedy in remedies.map(|remedy| format!("{remedy:?}")).iter().chain([&"FitWord".to_owned()]) {
+            for (target, origin) in
+                [("key", "LINE"), ("key", "OPTION"), ("fingerprint", "LINE"), ("fingerprint", "OPTION")]
+            {
+                assert!(hint(&["REMEDY", target, origin, remedy]).is_some(), "{remedy} {target} {origin}");
+            }
+        }
+    }
 
     #[test]
     fn the_words_have_every_option() {

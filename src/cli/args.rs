@@ -287,7 +287,7 @@ pub(super) struct Keys {
     ///
     /// Control and formatting characters are refused. If the comment is the pattern, _ replaces all but letters,
     /// digits and any of +/._@-, because some programs misread others.
-    #[arg(short = 'C', long, value_name = "TEXT", value_parser = values::comments(), allow_hyphen_values = true)]
+    #[arg(short = 'C', long, value_name = "TEXT", value_parser = values::comment, allow_hyphen_values = true)]
     pub comment: Option<String>,
 
     /// Run this shell command after each kept key

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::args::{Args, Keys};
-use super::streams;
 use super::values::{instead_of, quoted_os};
+use super::{streams, usage};
 use crate::agent::Constraints;
 use crate::key::{BCRYPT_ROUNDS, Format, HostName, trouble};
 use crate::notice::Notice;
@@ -86,50 +86,31 @@ fn check(args: &Args, is_stream: bool) -> Result<(), Diagnostic> {
     let [is_stdout, is_stdin] =
         [&keys.output, &keys.passphrase_file].map(|path| path.as_deref().is_some_and(is_stdio));
     let is_host = keys.host_key.is_some();
-    let is_agent_alone = keys.agent && is_stream;
-    let needs_file =
-        "add --output PATH or --output-dir DIR; an agent has no use for a passphrase or a format";
-    let refused = [
-        (
-            is_host && is_stdout,
-            "a host key must go to a file, because sshd reads it from one",
-            "leave out --output -, or write --output PATH",
-        ),
-        (
-            is_host && keys.format.is_some_and(|format| format != Format::Openssh),
-            "a host key must have the OpenSSH format, which every sshd reads",
-            "leave out --format",
-        ),
-        (
-            keys.agent && is_stdout,
-            "--agent cannot be used with --output -",
-            "--agent --output PATH writes the key to a file and adds it to the agent",
-        ),
-        (
-            is_agent_alone && keys.passphrase,
-            "--passphrase needs a file, but --agent alone writes none",
-            needs_file,
-        ),
-        (
-            is_agent_alone && keys.passphrase_file.is_some(),
-            "--passphrase-file needs a file, but --agent alone writes none",
-            needs_file,
-        ),
-        (
-            is_agent_alone && keys.format.is_some(),
-            "--format needs a file, but --agent alone writes none",
-            needs_file,
-        ),
-        (
-            is_stdin && args.look.files.iter().any(|file| is_stdio(file)),
-            "stdin can be read only once, but both -f - and --passphrase-file - read it",
-            "use a file for one of them",
-        ),
+    let is_other_format = keys.format.is_some_and(|format| format != Format::Openssh);
+    let excluded = [
+        (is_host && is_stdout, "--host-key", "--output -"),
+        (is_host && is_other_format, "--host-key", "--format"),
+        (keys.agent && is_stdout, "--agent", "--output -"),
+        (is_stdin && args.look.files.iter().any(|file| is_stdio(file)), "-f -", "--passphrase-file -"),
     ];
-    match refused.into_iter().find(|(is_so, ..)| *is_so) {
-        Some((_, problem, hint)) => Err(Diagnostic::new(problem).hint(hint)),
+    if let Some((_, one, other)) = excluded.into_iter().find(|(is_so, ..)| *is_so) {
+        return Err(usage::excluded(one, other));
+    }
+    let of_files = [
+        ("--passphrase", keys.passphrase),
+        ("--passphrase-file", keys.passphrase_file.is_some()),
+        ("--format", keys.format.is_some()),
+    ];
+    match given(of_files).filter(|_| keys.agent && is_stream) {
+        Some(option) => Err(Diagnostic::new(format!("{option} needs a file, but --agent alone writes none"))
+            .hints(usage::hint(&["NEEDS", "file"]).map(str::to_owned))),
         None => Ok(()),
     }
+}
+
+/// Returns the first option that is given.
+fn given<const N: usize>(options: [(&'static str, bool); N]) -> Option<&'static str> {
+    options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
 /// Refuses a destination that JSON cannot name.
@@ -150,23 +131,14 @@ fn check_json(destination: &Destination, json: bool) -> Result<(), Diagnostic> {
 
 /// Returns how private keys in this format are encrypted, or `None` if they are not.
 fn encryption(keys: &Keys, format: Format) -> Result<Option<Encryption>, Diagnostic> {
-    let only_openssh = [("--cipher", keys.cipher.is_some()), ("--rounds", keys.rounds.is_some())];
-    let other = match format {
-        Format::Openssh => None,
-        Format::Pkcs8 => Some((
-            "PKCS#8",
-            "add --format openssh; without it, keys on stdout and in files named *.pem are PKCS#8",
-        )),
-        Format::Ppk => Some((
-            "in PuTTY's format",
-            "leave it out: PuTTY's format has one cipher, and as many passes of Argon2id as PuTTYgen uses",
-        )),
-    };
-    if let Some((option, _)) = only_openssh.iter().find(|(_, is_given)| *is_given)
-        && let Some((other, hint)) = other
-    {
-        let problem = format!("{option} applies to the OpenSSH format, but the private key will be {other}");
-        return Err(Diagnostic::new(problem).hint(hint));
+    let of_openssh = given([("--cipher", keys.cipher.is_some()), ("--rounds", keys.rounds.is_some())]);
+    if let Some(option) = of_openssh.filter(|_| format != Format::Openssh) {
+        let (form, hint) = match format {
+            Format::Ppk => ("in PuTTY's format", usage::hint(&["OPENSSH", "ppk"])),
+            _ => ("PKCS#8", usage::hint(&["OPENSSH", "pkcs8"])),
+        };
+        let problem = format!("{option} applies to the OpenSSH format, but the private key will be {form}");
+        return Err(Diagnostic::new(problem).hints(hint.map(str::to_owned)));
     }
     let passphrase = match &keys.passphrase_file {
         Some(path) if path == Path::new("-") => PassphraseSource::Stdin,

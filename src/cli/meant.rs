@@ -3,6 +3,7 @@
 
 use super::advice::{Origin, advice};
 use super::usage;
+use super::values::is_variable_name;
 use crate::escape::{quoted_start, shell_argument};
 use crate::notice::Notice;
 use crate::pattern::{Kind, MatchOptions, Pattern, PatternError, Remedy};
@@ -14,12 +15,9 @@ pub(super) fn meant(text: &str, error: &PatternError, options: MatchOptions) -> 
     if error.remedy() == Remedy::LeaveOutHeader {
         return argument.after_header(error);
     }
-    let guess = option(text)
-        .or_else(|| argument.fingerprint())
-        .or_else(|| argument.shell())
-        .or_else(|| argument.delimited())
-        .or_else(|| argument.address())
-        .or_else(|| argument.list());
+    let guesses =
+        [Argument::fingerprint, Argument::shell, Argument::delimited, Argument::address, Argument::list];
+    let guess = option(text).or_else(|| guesses.iter().find_map(|guess| guess(&argument)));
     if guess.is_some() || options.kind == Kind::Regex {
         return guess;
     }
@@ -127,11 +125,10 @@ impl Argument<'_> {
 
     /// Guesses a text at one of the two ends, or a word.
     fn end(&self, text: &str) -> Option<String> {
-        for (start, end) in [("\\b", "\\b"), ("\\<", "\\>")] {
-            let word = text.strip_prefix(start).and_then(|text| text.strip_suffix(end));
-            if let Some(word) = word.filter(|word| self.is(word, Kind::Word)) {
-                return Some(format!("--word {word} searches between + and /"));
-            }
+        let inner = |start, end| text.strip_prefix(start)?.strip_suffix(end);
+        let word = inner("\\b", "\\b").or_else(|| inner("\\<", "\\>"));
+        if let Some(word) = word.filter(|word| self.is(word, Kind::Word)) {
+            return Some(format!("--word {word} searches between + and /"));
         }
         let (word, rest, kind) = match (text.strip_prefix('^'), text.strip_suffix('$')) {
             (Some(rest), None) => ("prefix", rest, Kind::Prefix),
@@ -199,23 +196,20 @@ fn option(text: &str) -> Option<String> {
 /// Returns the first part of `text` that a shell would have replaced: a variable or a command. In an
 /// expression, `$b` is more probably its end and a letter.
 fn variable(text: &str, is_literal: bool) -> Option<&str> {
-    let inner = |open: char, close: char| text.strip_prefix(open)?.strip_suffix(close);
-    let is_name =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    if inner('%', '%').is_some_and(is_name) || inner('`', '`').is_some() {
+    let inner = |sign: char| text.strip_prefix(sign)?.strip_suffix(sign);
+    if inner('%').is_some_and(is_variable_name) || inner('`').is_some() {
         return Some(text);
     }
-    let at = text.find('$').filter(|at| !text[at + 1..].is_empty())?;
+    let at = text.find('$')?;
     let rest = &text[at + 1..];
-    let end = match rest.as_bytes()[0] {
-        b'0'..=b'9' | b'a'..=b'z' | b'@' | b'#' if !is_literal => return None,
-        b'{' => rest.find('}')? + 1,
-        b'(' => rest.find(')')? + 1,
-        b'0'..=b'9' | b'@' | b'#' => 1,
-        b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
-            rest.bytes().position(|byte| byte != b'_' && !byte.is_ascii_alphanumeric()).unwrap_or(rest.len())
-        }
-        _ => return None,
+    let is_other = |char: char| char != '_' && !char.is_ascii_alphanumeric();
+    let end = match rest.chars().next()? {
+        '0'..='9' | 'a'..='z' | '@' | '#' if !is_literal => return None,
+        '{' => rest.find('}')? + 1,
+        '(' => rest.find(')')? + 1,
+        '0'..='9' | '@' | '#' => 1,
+        first if is_other(first) => return None,
+        _ => rest.find(is_other).unwrap_or(rest.len()),
     };
     Some(&text[at..=at + end])
 }
@@ -239,27 +233,22 @@ fn slashes(text: &str) -> Option<&str> {
 
 /// Returns a hint about a word that looks like the name of a file.
 fn file_name(text: &str) -> Option<String> {
-    let ends = |ends: &[&str]| ends.iter().any(|end| text.len() > end.len() && text.ends_with(end));
-    let name = shell_argument(text);
+    let starts = |starts: &str| starts.split(' ').any(|start| text.starts_with(start));
+    let ends = |ends: &str| ends.split(' ').any(|end| text.len() > end.len() && text.ends_with(end));
     if text.starts_with("*.") {
-        return Some(format!(
-            "the shell has found no such files: {text}; -f FILE reads patterns from a file"
-        ));
+        let problem = format!("the shell has found no such files: {text}");
+        return Some(format!("{problem}; -f FILE reads patterns from a file"));
     }
-    if ends(&[".txt", ".lst", ".list", ".csv", ".words", ".dic"]) {
-        return Some(format!("-f {name} reads patterns from that file"));
+    if ends(".txt .lst .list .csv .words .dic") {
+        return Some(format!("-f {} reads patterns from that file", shell_argument(text)));
     }
-    let starts = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
-    let is_key = starts(&["id_", "./", "../", "~/", ".\\"])
-        || ends(&[".pem", ".ppk", ".key", ".pub"])
-        || text.contains(":\\");
+    if !starts("id_ ./ ../ ~/ .\\") && !ends(".pem .ppk .key .pub") && !text.contains(":\\") {
+        return None;
+    }
     let private = text.strip_suffix(".pub").unwrap_or(text);
     // In quotes, the shell would not replace it.
-    let name = match private.strip_prefix("~/") {
-        Some(rest) => format!("~/{}", shell_argument(rest)),
-        None => shell_argument(private),
-    };
-    is_key.then(|| format!("-o {name} writes the key to that file"))
+    let (home, name) = private.strip_prefix("~/").map_or(("", private), |name| ("~/", name));
+    Some(format!("-o {home}{} writes the key to that file", shell_argument(name)))
 }
 
 /// Returns a hint about the last of several arguments, if it could be the name of a file.

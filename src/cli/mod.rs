@@ -172,16 +172,18 @@ fn check_count(plan: &SearchPlan) -> Result<(), Diagnostic> {
         Quota::Any(count) => *count,
         Quota::Left(counts) => counts.iter().sum(),
     };
-    if plan.keys.host.is_some() && keys > 1 {
-        return Err(Diagnostic::new(format!("--host-key makes one key, but you asked for {keys} keys")).hint(
+    let (problem, hint) = match plan.keys.destination {
+        _ if keys <= 1 => return Ok(()),
+        _ if plan.keys.host.is_some() => (
+            "--host-key makes one key",
             "leave out --count; for several patterns add --any; a name goes after =, as in --host-key=NAME",
-        ));
-    }
-    if matches!(plan.keys.destination, Destination::File(_)) && keys > 1 {
-        let commands = plan.notices.iter().filter(|notice| notice.severity == Severity::Note);
-        return Err(Diagnostic::new(format!("--output names one file, but you asked for {keys} keys"))
-            .hint("--output-dir DIR writes a pair of files for each key")
-            .hints(commands.map(|notice| notice.text.clone())));
-    }
-    Ok(())
+        ),
+        Destination::File(_) => {
+            ("--output names one file", "--output-dir DIR writes a pair of files for each key")
+        }
+        _ => return Ok(()),
+    };
+    let commands = plan.notices.iter().filter(|notice| notice.severity == Severity::Note);
+    let commands = commands.map(|notice| notice.text.clone());
+    Err(Diagnostic::new(format!("{problem}, but you asked for {keys} keys")).hint(hint).hints(commands))
 }

@@ -1,8 +1,10 @@
 //! Diagnostics about the command line as clap reads it: about values, and about options that do not
 //! exist, exclude each other or need another one.
 
+use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use crate::escape::{escaped, shell_argument};
 use crate::plan::Diagnostic;
@@ -15,19 +17,30 @@ use super::values::{self, quoted, quoted_os};
 /// What to do, by the words of a command line.
 const HINTS: &str = include_str!("hints.txt");
 
-/// The options that need another one, and its name in [`HINTS`].
-const NEEDS: [(&str, &str, &[&str]); 3] = [
-    ("--agent", "--agent", &["--lifetime", "--confirm"]),
-    ("--estimate", "--estimate", &["--within"]),
-    ("a passphrase", "passphrase", &["--cipher", "--rounds"]),
-];
+/// The lines of [`HINTS`] that have a word: all of its words, and what to do.
+static LINES: LazyLock<BTreeMap<&str, Vec<(&str, &str)>>> = LazyLock::new(|| {
+    let lines = HINTS.lines().filter(|line| !line.starts_with('#'));
+    let mut of_words = BTreeMap::<_, Vec<_>>::new();
+    for (words, hint) in lines.filter_map(|line| line.split_once(": ")) {
+        words.split(' ').for_each(|word| of_words.entry(word).or_default().push((words, hint)));
+    }
+    of_words
+});
 
 /// Returns what to do if these words come together.
 pub(super) fn hint(words: &[&str]) -> Option<&'static str> {
-    let lines = HINTS.lines().filter(|line| !line.starts_with('#'));
-    let mut lines = lines.filter_map(|line| line.split_once(": "));
-    let have_all = |known: &str| words.iter().all(|word| known.split(' ').any(|known| known == *word));
-    lines.find(|(known, _)| have_all(known)).map(|(_, hint)| hint)
+    let has_all = |known: &str| words.iter().all(|word| known.split(' ').any(|known| known == *word));
+    let lines = LINES.get(words.last()?)?;
+    lines.iter().find(|(known, _)| has_all(known)).map(|(_, hint)| *hint)
+}
+
+/// Returns the diagnostic about two options, perhaps with values, that exclude each other.
+pub(super) fn excluded(one: &str, other: &str) -> Diagnostic {
+    let words = [one, other].map(|option| option.replace(' ', "="));
+    let any = |word| hint(&[word, "OTHERS"]);
+    let known = hint(&[&words[0], &words[1]]).or_else(|| any(&words[0])).or_else(|| any(&words[1]));
+    Diagnostic::new(format!("{one} cannot be used with {other}"))
+        .hint(known.unwrap_or("leave one of them out"))
 }
 
 /// Returns the option of this name, such as `--output` or `-o`.
@@ -229,22 +242,18 @@ impl Said<'_> {
             let problem = format!("{option} cannot be used with other arguments");
             return Some(Diagnostic::new(problem).hint("leave the others out"));
         };
-        let any = |option| hint(&[option, "OTHERS"]);
-        let hint = hint(&[option, other]).or_else(|| any(option)).or_else(|| any(other));
-        let problem = format!("{option} cannot be used with {other}");
-        Some(Diagnostic::new(problem).hint(hint.unwrap_or("leave one of them out")))
+        Some(excluded(option, other))
     }
 
-    /// clap does not say which option needs the one that is missing.
+    /// clap does not say which option needs the one that is missing. The hints do.
     fn needs_another(&self, typed: &[OsString]) -> Option<Diagnostic> {
-        let missing = self.text(ContextKind::InvalidArg)?;
-        let (needed, name, by) = NEEDS.iter().find(|(_, name, _)| missing.contains(name))?;
-        let is_typed = |option: &&&str| typed.iter().any(|word| word.to_string_lossy().starts_with(**option));
-        let option = by.iter().find(is_typed)?;
-        Some(
-            Diagnostic::new(format!("{option} needs {needed}"))
-                .hints(hint(&["NEEDS", name]).map(str::to_owned)),
-        )
+        let missing = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "").replace('|', " or ");
+        let needed = missing.split(' ').next()?;
+        let names = typed.iter().filter_map(|word| word.to_str()?.split('=').next());
+        let known = names.filter_map(|name| Some((name, hint(&["NEEDS", needed, name])?))).next();
+        let name = known.map_or("another option", |(name, _)| name);
+        let hints = known.map(|(_, hint)| hint.to_owned());
+        Some(Diagnostic::new(format!("{name} needs {missing}")).hints(hints))
     }
 }
 

@@ -43,31 +43,20 @@ pub(super) trait Names: Copy + Send + Sync + 'static {
     const NAMES: &'static [Named<Self>];
 }
 
-impl Names for Target {
-    const NAMES: &'static [Named<Self>] = &[Named("key", Self::Key), Named("fingerprint", Self::Fingerprint)];
+macro_rules! names {
+    ($($type:ty: $($name:literal $value:ident),+;)+) => {$(
+        impl Names for $type {
+            const NAMES: &'static [Named<Self>] = &[$(Named($name, Self::$value)),+];
+        }
+    )+};
 }
 
-impl Names for Format {
-    const NAMES: &'static [Named<Self>] =
-        &[Named("pkcs8", Self::Pkcs8), Named("openssh", Self::Openssh), Named("ppk", Self::Ppk)];
-}
-
-impl Names for Cipher {
-    const NAMES: &'static [Named<Self>] = &[
-        Named("aes256-ctr", Self::Aes256Ctr),
-        Named("aes256-gcm", Self::Aes256Gcm),
-        Named("aes256-gcm@openssh.com", Self::Aes256Gcm),
-    ];
-}
-
-impl Names for ProgressForm {
-    const NAMES: &'static [Named<Self>] =
-        &[Named("auto", Self::Auto), Named("off", Self::Off), Named("json", Self::Json)];
-}
-
-impl Names for ColorChoice {
-    const NAMES: &'static [Named<Self>] =
-        &[Named("auto", Self::Auto), Named("always", Self::Always), Named("never", Self::Never)];
+names! {
+    Target: "key" Key, "fingerprint" Fingerprint;
+    Format: "pkcs8" Pkcs8, "openssh" Openssh, "ppk" Ppk;
+    Cipher: "aes256-ctr" Aes256Ctr, "aes256-gcm" Aes256Gcm, "aes256-gcm@openssh.com" Aes256Gcm;
+    ProgressForm: "auto" Auto, "off" Off, "json" Json;
+    ColorChoice: "auto" Auto, "always" Always, "never" Never;
 }
 
 impl<T: Names> ValueEnum for Named<T> {
@@ -84,6 +73,11 @@ impl<T: Names> ValueEnum for Named<T> {
 /// Returns a parser of the names of these values.
 pub(super) fn named<T: Names>() -> impl TypedValueParser<Value = T> {
     EnumValueParser::<Named<T>>::new().map(|Named(_, value)| value)
+}
+
+/// Returns the first name of a value.
+pub(super) fn name_of<T: Names + PartialEq>(value: T) -> &'static str {
+    T::NAMES.iter().find(|named| named.1 == value).map_or("", |named| named.0)
 }
 
 pub(super) fn by_name<T: Names>(name: &str) -> Option<T> {
@@ -202,26 +196,19 @@ pub(super) fn paths() -> impl TypedValueParser<Value = PathBuf> {
 fn is_variable(text: &str) -> bool {
     let inner = |open, close| text.strip_prefix(open)?.strip_suffix(close);
     let name = inner("${", "}").or_else(|| inner("%", "%")).or_else(|| text.strip_prefix('$'));
-    name.is_some_and(|name| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    })
+    name.is_some_and(is_variable_name)
 }
 
-pub(super) fn comments() -> impl TypedValueParser<Value = String> {
-    OsStringValueParser::new().try_map(|typed: OsString| {
-        let Some(text) = typed.to_str() else {
-            return Err(Diagnostic::new(format!("--comment {} is not UTF-8 text", quoted_os(&typed))));
-        };
-        match text.chars().position(is_active) {
-            None => Ok(text.to_owned()),
-            Some(at) => Err(Diagnostic::new(format!(
-                "--comment {} has a control or formatting character at position {}",
-                quoted(text),
-                at + 1
-            ))
-            .hint("leave the character out: a comment is the end of a line, which terminals show")),
-        }
-    })
+pub(super) fn is_variable_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+pub(super) fn comment(typed: &str) -> Result<String, Diagnostic> {
+    let Some(at) = typed.chars().position(is_active) else { return Ok(typed.to_owned()) };
+    let (typed, at) = (quoted(typed), at + 1);
+    let problem = format!("--comment {typed} has a control or formatting character at position {at}");
+    Err(Diagnostic::new(problem)
+        .hint("leave the character out: a comment is the end of a line, which terminals show"))
 }
 
 pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
