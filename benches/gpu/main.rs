@@ -5,25 +5,20 @@
 //! cargo bench --features gpu --bench gpu -- dalek [KEYS]
 //! cargo bench --features gpu --bench gpu -- compare [KEYS]
 //! cargo bench --features gpu --bench gpu -- rates [SECONDS]
-//! cargo bench --features gpu --bench gpu -- text [DEPTH]
 //! ```
 //!
-//! `dalek` compares each key with ed25519-dalek's. `compare` compares a checksum of the keys of each
-//! launch with that of the processor. `rates` prints keys per second for each number of windows, each
-//! depth and each number of work items, with registers and spills. `text` prints the kernels for
-//! NVIDIA's compilers.
+//! `dalek` compares each key with ed25519-dalek's. `compare` compares more keys, with those of the
+//! processor's fastest engine. `rates` prints keys per second for each number of windows, each depth and
+//! each number of work items.
 
 use std::time::{Duration, Instant};
 
-use ed25519_batch::simd::{InstructionSet, Scalar};
-use ed25519_batch::{BackEnd, ChaCha20, Deriver};
-use rayon::iter::{
-    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
-    ParallelIterator as _,
-};
-use vanity_ed25519::engine::{derive_by_reference, gpu_settings, pipeline};
-use vanity_ed25519::gpu::{self, Device, Pipeline, WIDE_PRODUCTS, WindowTable, digest_of};
-use vanity_ed25519::sys::fill_random;
+use ed25519_batch::{BackEnd, Deriver};
+use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::slice::ParallelSliceMut as _;
+use vanity_ed25519::engine::{derive_by_reference, pipeline};
+use vanity_ed25519::gpu::{self, Device, Pipeline, WindowTable};
+use vanity_ed25519::sys::{ChaCha20, fill_random};
 
 /// Numbers of windows: tables from 24 GB to 1 MB.
 const WINDOWS: [usize; 9] = [10, 11, 12, 13, 14, 16, 18, 21, 25];
@@ -47,15 +42,12 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     // `cargo test --benches` does not pass `--bench`.
     let test = !std::env::args().any(|word| word == "--bench");
-    if words.first().is_some_and(|word| word == "text") {
-        let depth = words.get(1).and_then(|depth| depth.parse().ok()).unwrap_or(USUAL.1);
-        print!("{}", gpu::cuda_text(&gpu_settings(depth)));
-        return;
-    }
-    let devices = gpu::devices_of_each_host().unwrap_or_else(|error| {
+    let cards = gpu::cards().unwrap_or_else(|error| {
         println!("skipped: {error}");
         Vec::new()
     });
+    // A card by each library.
+    let devices: Vec<_> = cards.into_iter().flatten().collect();
     // A processor is measured only if there is no graphics processor: it would take minutes.
     let only_processors = devices.iter().all(|device| device.is_processor());
     for device in devices.into_iter().filter(|device| only_processors || !device.is_processor()) {
@@ -72,7 +64,7 @@ fn main() {
                 compare(&*device, number.unwrap_or(1e8) as usize, number.map_or(LAUNCH, small_launch))
             }
             Some("rates") => rates(&*device, Duration::from_secs_f64(number.unwrap_or(2.0))),
-            _ => println!("say `dalek [KEYS]`, `compare [KEYS]`, `rates [SECONDS]` or `text [DEPTH]`"),
+            _ => println!("say `dalek [KEYS]`, `compare [KEYS]` or `rates [SECONDS]`"),
         }
     }
 }
@@ -91,7 +83,7 @@ fn dalek(device: &dyn Device, keys: usize) {
     while compared < keys {
         let first = compared as u64 / 2;
         queue.draw(&table, &key, first, launch, 1).expect("a device that works");
-        ChaCha20::from_block(&key, first).fill(InstructionSet::Scalar(Scalar::plain()), &mut seeds);
+        ChaCha20::from_block(&key, first).fill(&mut seeds);
         let mut expected: Vec<_> = seeds.par_iter().map(|seed| derive_by_reference(seed).0).collect();
         expected.iter_mut().for_each(|key| key[31] &= 0x7f);
         let found = queue.keys().expect("a device that works");
@@ -112,8 +104,7 @@ fn usual_windows(device: &dyn Device) -> usize {
     if device.is_processor() { 21 } else { USUAL.0 }
 }
 
-/// Compares the checksum of each launch by the device with that by the processor's fastest back
-/// end.
+/// Compares the keys of each launch with those of the processor's fastest back end.
 fn compare(device: &dyn Device, keys: usize, launch: usize) {
     let back_end = BackEnd::fastest();
     let sizing = ed25519_batch::Sizing { windows: Some(18), ..ed25519_batch::Sizing::for_keys(1e9) };
@@ -130,29 +121,23 @@ fn compare(device: &dyn Device, keys: usize, launch: usize) {
         let first = compared as u64 / 2;
         queue.draw(&table, &key, first, launch, 1).expect("a device that works");
         // The processor works at the same time.
-        let batches = (0..launch).into_par_iter().step_by(BATCH);
-        let expected = batches
-            .map(|at| sum(&deriver, ChaCha20::from_block(&key, first + at as u64 / 2)))
-            .reduce(|| 0, u64::wrapping_add);
-        assert_eq!(queue.digest().expect("a device that works"), expected, "keys {compared} and on differ");
+        let mut expected = vec![[0; 32]; launch];
+        expected.par_chunks_mut(BATCH).enumerate().for_each(|(at, keys)| {
+            let mut seeds = vec![[0; 32]; keys.len()];
+            ChaCha20::from_block(&key, first + (at * BATCH) as u64 / 2).fill(&mut seeds);
+            deriver.worker().derive(&seeds, keys);
+        });
+        let found = queue.keys().expect("a device that works");
+        assert!(found == expected, "some of the keys {compared} and on differ");
         compared += launch;
     }
     println!("{compared} keys, no difference, {:.1} s", began.elapsed().as_secs_f64());
 }
 
-/// Returns the sum of the digests of the keys in one batch of the processor.
-fn sum(deriver: &Deriver, mut stream: ChaCha20) -> u64 {
-    let mut seeds = vec![[0; 32]; BATCH];
-    stream.fill(deriver.instruction_set(), &mut seeds);
-    let mut keys = vec![[0; 32]; BATCH];
-    deriver.worker().derive(&seeds, &mut keys);
-    keys.iter().map(digest_of).fold(0, u64::wrapping_add)
-}
-
 /// Prints keys per second by windows with the usual depth, then by depth and by work items with the
 /// usual windows.
 fn rates(device: &dyn Device, time: Duration) {
-    println!("windows  depth   table MiB   ready s   items      keys/s   of bound  registers  local bytes");
+    println!("windows  depth   table MiB   ready s   items      keys/s");
     let most = if time.is_zero() { 1 } else { usize::MAX };
     let usual = usual_windows(device);
     let depths = std::iter::once(USUAL.1).chain(DEPTHS.into_iter().filter(|depth| *depth != USUAL.1));
@@ -165,7 +150,7 @@ fn rates(device: &dyn Device, time: Duration) {
             }
         };
         let row = |windows, part| {
-            if let Err(error) = row(device, &pipeline, windows, part, time) {
+            if let Err(error) = row(&pipeline, windows, part, time) {
                 println!("{windows:>7}{depth:>7}  {error}");
             }
         };
@@ -183,7 +168,6 @@ fn rates(device: &dyn Device, time: Duration) {
 
 /// Measures a table, with a part of the work items that the device runs at the same time.
 fn row(
-    device: &dyn Device,
     pipeline: &Pipeline,
     windows: usize,
     part: (usize, usize),
@@ -206,18 +190,7 @@ fn row(
         launches += 1;
     }
     let rate = ((launches - 1) * 4 * items * depth) as f64 / began.elapsed().as_secs_f64();
-    // The products of a key: seven for each window except the first and the last, three for the
-    // last, four for the shared inversion, and the part of the inversion itself.
-    let products = 7.0 * (windows as f64 - 2.0) + 3.0 + 4.0 + 265.0 / depth as f64;
-    let bound = device.wide_products_per_second().map(|most| most / (products * WIDE_PRODUCTS));
-    let share = bound.map_or("?".to_owned(), |bound| format!("{:.1}%", 100.0 * rate / bound));
-    let kernel = pipeline.resources("search");
-    let shown = |part: Option<u32>| part.map_or("?".to_owned(), |part| part.to_string());
-    println!(
-        "{windows:>7}{depth:>7}{:>12.1}{ready:>10.2}{items:>8}{rate:>12.0}{share:>11}{:>11}{:>13}",
-        WindowTable::bytes(windows) as f64 / f64::from(1 << 20),
-        shown(kernel.map(|kernel| kernel.registers)),
-        shown(kernel.map(|kernel| kernel.local_bytes)),
-    );
+    let table = WindowTable::bytes(windows) as f64 / f64::from(1 << 20);
+    println!("{windows:>7}{depth:>7}{table:>12.1}{ready:>10.2}{items:>8}{rate:>12.0}");
     Ok(())
 }

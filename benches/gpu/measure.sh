@@ -9,12 +9,10 @@
 #   cargo build --release --features gpu --bin vanity-ed25519
 #   cargo bench --features gpu --bench gpu --bench patterns --no-run
 #
-# It compares a million keys with those of ed25519-dalek, and all encodings of 100 million keys with those of
-# the processor, by a checksum for each launch.
+# It compares a million keys with those of ed25519-dalek, and 100 million with those of the CPU's engine.
 # It measures:
-#   - keys per second for each number of windows, each depth and each number of work items, with registers and
-#     spills, by CUDA and by OpenCL;
-#   - the share of the bound that the wide multiply-adds of the GPU set;
+#   - keys per second for each number of windows, each depth and each number of work items, by CUDA and by
+#     OpenCL;
 #   - whole searches beside the reference engine, with the clock and the power meanwhile;
 #   - how long an interrupt takes.
 #

@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ed25519_batch::memory::wipe;
+use ed25519_batch::rfc8032_vectors;
 use ed25519_batch::simd::{InstructionSet, Scalar};
-use ed25519_batch::{ChaCha20, rfc8032_vectors};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -35,6 +35,7 @@ use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivo
 use crate::key::Seed;
 use crate::notice::Notice;
 use crate::pattern::{DeviceFilter, Matcher};
+use crate::sys::ChaCha20;
 use crate::wire::without_sign;
 
 /// What the host computes with. It tests few keys, and detection would take longer.
@@ -457,7 +458,7 @@ impl OpenCard {
         let first = u64::from(u32::MAX);
         queue.draw(&table, &key, first, queue.most(), 1)?;
         let mut seeds = vec![[0; 32]; queue.most()];
-        ChaCha20::from_block(&key, first).fill(LANES, &mut seeds);
+        ChaCha20::from_block(&key, first).fill(&mut seeds);
         compare(&mut queue, &seeds)?;
         let known = rfc8032_vectors::pairs().map(|(seed, _)| seed);
         let seeds: Vec<_> = known.into_iter().cycle().take(self.unit()).collect();
@@ -750,7 +751,7 @@ fn all(queue: &mut BatchQueue, first: usize) -> Result<Vec<Survivor>, GpuError> 
 /// Returns the seed at a place of the stream under the key of a batch.
 fn seed_at(key: &[u8; 32], place: usize) -> Seed {
     let mut block = Zeroizing::new([[0; 32]; 2]);
-    ChaCha20::from_block(key, place as u64 / 2).fill(LANES, &mut *block);
+    ChaCha20::from_block(key, place as u64 / 2).fill(&mut *block);
     Seed::new(block[place % 2])
 }
 

@@ -1,5 +1,8 @@
 //! Seeds: a ChaCha20 stream with a key from the operating system.
 //!
+//! With AVX-512 the seeds of a batch are another ChaCha20 stream, which eight lanes compute. Its key is
+//! 256 bits of the output, used for nothing else, as for a batch of a graphics processor.
+//!
 //! After each batch the generator takes its next key from its own output and erases the old one (D.
 //! J. Bernstein, Fast-key-erasure random-number generators, 2017). So the memory of a search
 //! reveals nothing about the keys that it found before. This costs less than a microsecond a batch.
@@ -11,12 +14,12 @@
 
 use std::time::{Duration, Instant};
 
-use ed25519_batch::ChaCha20;
+use ed25519_batch::ChaCha20Lanes;
 use ed25519_batch::simd::InstructionSet;
 use zeroize::Zeroizing;
 
 use crate::engine::SeedSource;
-use crate::sys::{RandomnessError, draw_hash_keys, fill_random};
+use crate::sys::{ChaCha20, RandomnessError, draw_hash_keys, fill_random};
 
 /// The least time, and the least number of seeds, between two refreshments of a stream. They make
 /// the call of the system cost nothing that can be measured.
@@ -33,12 +36,14 @@ pub fn check_randomness() -> Result<(), RandomnessError> {
     draw_hash_keys()
 }
 
-/// The seeds of one worker: the output of ChaCha20. Its first key is 256 bits from the operating
-/// system. After each batch, 256 bits of the output become the next key, and are used for nothing
-/// else. The key is wiped on drop.
+/// The seeds of one worker: the output of ChaCha20, or with AVX-512 that of a ChaCha20 for each batch,
+/// whose key is a part of the output. The first key is 256 bits from the operating system. After each
+/// batch, 256 bits of the output become the next key, and are used for nothing else. The generator is
+/// overwritten on drop.
 pub struct SeedStream {
     chacha: ChaCha20,
-    set: InstructionSet,
+    /// Lanes that make the seeds of each batch, if they are faster.
+    lanes: Option<ChaCha20Lanes>,
     refreshed: Instant,
     /// The number of seeds since then.
     seeds: u64,
@@ -67,7 +72,8 @@ impl SeedStream {
     }
 
     fn of(key: &[u8; 32], set: InstructionSet) -> Self {
-        Self { chacha: ChaCha20::new(key), set, refreshed: Instant::now(), seeds: 0 }
+        let lanes = ChaCha20Lanes::of(set);
+        Self { chacha: ChaCha20::new(key), lanes, refreshed: Instant::now(), seeds: 0 }
     }
 
     /// Mixes fresh bytes from the operating system into the key, if it is time. Call this between
@@ -91,27 +97,36 @@ impl SeedStream {
 
     /// Makes the exclusive or of the next output and `fresh` the key.
     fn mix(&mut self, fresh: &[u8; 32]) {
-        let mut next = Zeroizing::new([[0; 32]]);
-        self.chacha.fill(self.set, &mut *next);
-        next[0].iter_mut().zip(fresh).for_each(|(byte, fresh)| *byte ^= fresh);
-        self.chacha = ChaCha20::new(&next[0]);
+        let mut next = self.next_key();
+        next.iter_mut().zip(fresh).for_each(|(byte, fresh)| *byte ^= fresh);
+        self.chacha.rekey(&next);
+    }
+
+    /// Takes a key from the output.
+    fn next_key(&mut self) -> Zeroizing<[u8; 32]> {
+        let mut key = Zeroizing::new([0; 32]);
+        self.chacha.fill(std::slice::from_mut(&mut key));
+        key
     }
 }
 
 impl SeedSource for SeedStream {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        self.chacha.fill(self.set, seeds);
+        match self.lanes {
+            Some(lanes) => lanes.fill(&self.next_key(), seeds),
+            None => self.chacha.fill(seeds),
+        }
         self.mix(&[0; 32]);
         self.seeds += seeds.len() as u64;
     }
 
     /// Returns a part of the stream. No seed is taken from that part.
     fn key(&mut self) -> Option<Zeroizing<[u8; 32]>> {
-        let mut key = Zeroizing::new([[0; 32]]);
-        self.fill(&mut *key);
+        let key = self.next_key();
+        self.mix(&[0; 32]);
         // The engine makes many seeds from it.
         self.seeds += REFRESHED_EACH.1;
-        Some(Zeroizing::new(key[0]))
+        Some(key)
     }
 }
 
@@ -122,63 +137,49 @@ mod tests {
 
     use super::*;
 
-    /// Compares with RFC 8439, appendix A.1, test vector 1: the key stream of the zero key.
-    #[test]
-    fn the_stream_is_chacha20() {
-        for set in InstructionSet::every() {
-            let mut stream = SeedStream::of(&[0; 32], set);
-            let mut seeds = [[0; 32]; 2];
-            stream.fill(&mut seeds);
-            assert_eq!(seeds[0][..8], [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90]);
-            assert_eq!(seeds[1][..8], [0xda, 0x41, 0x59, 0x7c, 0x51, 0x57, 0x48, 0x8d]);
+    /// Returns `count` times 32 bytes of ChaCha20.
+    fn chacha20(key: [u8; 32], count: usize) -> Vec<[u8; 32]> {
+        let mut output = vec![[0; 32]; count];
+        ChaCha20Rng::from_seed(key).fill_bytes(output.as_flattened_mut());
+        output
+    }
+
+    /// Returns the first `count` seeds under a key, and the output of the generator after them. With
+    /// eight lanes the seeds have a key of their own.
+    fn expected(set: InstructionSet, key: [u8; 32], count: usize) -> (Vec<[u8; 32]>, [u8; 32]) {
+        let output = chacha20(key, count + 2);
+        match ChaCha20Lanes::of(set) {
+            Some(_) => (chacha20(output[0], count), output[1]),
+            None => (output[..count].to_vec(), output[count]),
         }
     }
 
+    /// Each batch has the key that follows the seeds before it, and no seed is a key.
     #[test]
     fn the_key_changes_after_every_batch() {
         let each = InstructionSet::every().into_iter().flat_map(|set| [1, 8, 256].map(|count| (set, count)));
         for (set, count) in each {
             let mut stream = SeedStream::of(&[7; 32], set);
-            let mut whole = vec![[0; 32]; 64 * 8 + 4 * count];
-            ChaCha20Rng::from_seed([7; 32]).fill_bytes(whole.as_flattened_mut());
-            let mut seeds = vec![[0; 32]; count];
-            stream.fill(&mut seeds);
-            assert_eq!(seeds, whole[..count]);
-            // Neither the output that follows under that key nor the next key itself is a seed.
-            for _ in 0..3 {
+            let (mut key, mut seeds) = ([7; 32], vec![[0; 32]; count]);
+            for _ in 0..4 {
                 stream.fill(&mut seeds);
-                assert!(seeds.iter().all(|seed| !whole.contains(seed)));
+                let (these, next) = expected(set, key, count);
+                assert!(seeds == these && !seeds.contains(&next));
+                key = next;
             }
         }
     }
 
-    /// The key after a refreshment depends on the output and on the fresh bytes.
+    /// The key after a refreshment is the exclusive or of the output and of the fresh bytes.
     #[test]
     fn fresh_bytes_are_mixed_into_the_key() {
         for set in InstructionSet::every() {
-            let seeds_after = |key: u8, fresh: Option<[u8; 32]>| {
-                let mut stream = SeedStream::of(&[key; 32], set);
-                let mut seeds = [[0; 32]; 8];
-                stream.fill(&mut seeds);
-                fresh.iter().for_each(|fresh| stream.mix(fresh));
-                stream.fill(&mut seeds);
-                seeds
-            };
-            let cases = [(7, None), (7, Some([0; 32])), (7, Some([1; 32])), (8, Some([1; 32]))];
-            let each = cases.map(|(key, fresh)| seeds_after(key, fresh));
-            let all: std::collections::HashSet<_> = each.as_flattened().iter().collect();
-            assert_eq!(all.len(), 4 * 8);
-
             let mut stream = SeedStream::of(&[7; 32], set);
-            let mut output = [0; 32];
-            ChaCha20Rng::from_seed([7; 32]).fill_bytes(&mut output);
             stream.mix(&[5; 32]);
-            let mut expected = [[0; 32]; 8];
-            let key = output.map(|byte| byte ^ 5);
-            ChaCha20Rng::from_seed(key).fill_bytes(expected.as_flattened_mut());
+            let key = chacha20([7; 32], 1)[0].map(|byte| byte ^ 5);
             let mut seeds = [[0; 32]; 8];
             stream.fill(&mut seeds);
-            assert_eq!(seeds, expected);
+            assert_eq!(seeds[..], expected(set, key, 8).0);
         }
     }
 

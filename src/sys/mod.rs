@@ -2,6 +2,7 @@
 //! also protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
 //! access them.
 
+mod chacha;
 mod foreign_access;
 mod patient;
 mod secret_file;
@@ -12,6 +13,7 @@ mod system;
 #[cfg(windows)]
 pub mod windows;
 
+pub use chacha::ChaCha20;
 #[doc(no_inline)]
 pub use ed25519_batch::memory::{WipeStack, room, wipe_vec};
 pub use foreign_access::ForeignAccess;

@@ -22,6 +22,8 @@ use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
+use vanity_ed25519::sys::{ChaCha20, WipeStack};
+use zeroize::Zeroizing;
 
 /// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.
 const KEYS: usize = 20;
@@ -351,6 +353,34 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     assert!(found.iter().any(is_control) && control.iter().any(|byte| *byte != 0), "{found:?}");
     found.retain(|name| !is_control(name));
     assert_eq!(found, [].into(), "{name}: {} seeds", given.len());
+}
+
+/// Both ways in which a stream gives up a key: it takes another one, and it ends.
+#[test]
+fn nothing_is_left_of_a_stream_that_has_another_key_or_ended() {
+    let mut needles = Needles::default();
+    let mut stream = {
+        let _stack = WipeStack;
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).unwrap();
+        let mut stream = ChaCha20::new(&key);
+        let mut output = Zeroizing::new([[0; 32]; 20]);
+        stream.fill(&mut *output);
+        // The generator computes 256 bytes at once. It keeps a part of the last ones.
+        for (what, bytes) in [("key", &*key), ("last output", &output[17])] {
+            for (at, half) in masked(bytes).chunks(16).enumerate() {
+                needles.add(half, format!("{what}, half {at}"));
+            }
+        }
+        stream
+    };
+    let held = needles.find("self");
+    assert!(held.len() == 4 && held.iter().all(|name| name.ends_with("[heap]") || name.ends_with("unnamed")));
+    {
+        let _stack = WipeStack;
+        stream.rekey(&[0; 32]);
+    }
+    assert_eq!(needles.find("self"), [].into());
 }
 
 /// Starts a search as a user without rights, after the shell commands `before`. Returns once the

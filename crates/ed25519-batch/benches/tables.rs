@@ -81,8 +81,7 @@ fn nanoseconds<F: Field>(field: F, table: &Arc<Table>, keys: usize, rounds: usiz
             );
         }
         let start = Instant::now();
-        let outcome = batch.public_keys(&mut public_keys);
-        assert_eq!(outcome, Ok(()));
+        batch.public_keys(&mut public_keys);
         start.elapsed().as_secs_f64() * 1e9 / keys as f64
     };
     let mut figures: Vec<f64> = (0..rounds).map(|_| one()).collect();

@@ -45,7 +45,7 @@ impl SeedSource for OneKey {
 /// Returns the first seeds of a key, and their public keys.
 fn known(key: &[u8; 32], count: usize) -> Vec<([u8; 32], [u8; 32])> {
     let mut seeds = vec![[0; 32]; count];
-    ChaCha20::from_block(key, 0).fill(LANES, &mut seeds);
+    ChaCha20::from_block(key, 0).fill(&mut seeds);
     seeds.into_iter().map(|seed| (seed, reference::public_key(&seed).0)).collect()
 }
 
@@ -270,7 +270,7 @@ struct Random([u8; 32]);
 
 impl SeedSource for Random {
     fn fill(&mut self, seeds: &mut [[u8; 32]]) {
-        ChaCha20::new(&self.0).fill(LANES, seeds);
+        ChaCha20::new(&self.0).fill(seeds);
         self.0 = *crate::key::scalar_bytes(&self.0);
     }
 

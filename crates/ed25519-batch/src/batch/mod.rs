@@ -13,12 +13,10 @@ mod tuner;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ed25519_dalek::SigningKey;
-
 use self::duel::Timing;
 use self::sizes::Sizes;
 use self::tuner::{Tuner, Turn};
-use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, Word, ZeroProduct};
+use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, Word};
 use crate::hash::sha512;
 use crate::memory::{overwrite, thread_time, wipe};
 use crate::rfc8032_vectors;
@@ -146,11 +144,7 @@ impl<F: Field<Simd: Halves>> Buffers<F> {
             );
         }
         overwrite(scalars, zero(self.field));
-        if self.batch.public_keys(&mut self.keys) == Err(ZeroProduct) {
-            for (key, seed) in self.keys.iter_mut().zip(self.seeds.iter()) {
-                *key = without_sign(SigningKey::from_bytes(seed).verifying_key().to_bytes());
-            }
-        }
+        self.batch.public_keys(&mut self.keys);
         yardstick
     }
 }
@@ -202,6 +196,8 @@ impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
 
 #[cfg(test)]
 mod tests {
+    use ed25519_dalek::SigningKey;
+
     use super::*;
     use crate::curve::{Multiples, Portable};
     use crate::simd::Scalar;
@@ -284,21 +280,5 @@ mod tests {
             }
         }
         println!("{} back ends, {count} seeds, no difference", derivers.len());
-    }
-
-    /// Spoils a table, so that one digit of the first window gives a denominator of 0.
-    #[test]
-    fn a_batch_with_a_zero_product_is_done_again() {
-        let spoilt = |digit| {
-            let field = Portable(Scalar::plain());
-            let mut table = Table::new(field, 63);
-            table.spoil(digit);
-            reproduces_known_vectors(field, &Arc::new(table))
-        };
-        let digits = crate::rfc8032_vectors::pairs()
-            .map(|(seed, _)| usize::from(SigningKey::from_bytes(&seed).to_scalar_bytes()[0] >> 3 & 7));
-        let unused = (0..8).find(|digit| !digits.contains(digit)).unwrap();
-        assert!(!spoilt(unused), "the spoilt window is used, and no denominator is 0");
-        assert!(spoilt(digits[0]));
     }
 }

@@ -38,11 +38,6 @@ pub struct Batch<F: Field> {
     numbers: Numbers<F>,
 }
 
-/// The error of a batch with a denominator of 0. Its probability is about 2^-250 for each key. The
-/// whole batch is lost, because its keys share the inversion.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ZeroProduct;
-
 impl<F: Field> Drop for Batch<F> {
     /// Overwrites the buffers, because intermediate sums reveal the scalars.
     fn drop(&mut self) {
@@ -100,47 +95,40 @@ impl<F: Field> Batch<F> {
     /// Computes the public keys of the scalars that were set, and wipes their digits. The sign of
     /// x, the highest bit of a key, is left 0.
     ///
-    /// # Errors
-    ///
-    /// Returns an error if a denominator is 0. The keys then have no meaning.
+    /// If a denominator is 0, the keys have no meaning, because they share the inversion. The
+    /// probability is about 2^-250 for each key.
     ///
     /// # Panics
     ///
     /// Panics if the number of keys is not that of the batch, rounded up to whole vectors.
-    pub fn public_keys(&mut self, keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
+    pub fn public_keys(&mut self, keys: &mut [[u8; 32]]) {
         assert!(keys.len() == self.vectors * <F::Simd as Words>::LANES, "a batch is full");
-        let outcome = self.all_windows(keys);
-        wipe(&mut self.digits);
-        outcome
-    }
-
-    fn all_windows(&mut self, keys: &mut [[u8; 32]]) -> Result<(), ZeroProduct> {
         let simd = self.field.simd();
         let last = self.table.windows() - 1;
         let mut inverse = simd.run(
             #[inline(always)]
             || self.begin(),
-        )?;
+        );
         for window in 2..last {
             inverse = simd.run(
                 #[inline(always)]
                 || self.advance(window, inverse),
-            )?;
+            );
         }
         inverse = simd.run(
             #[inline(always)]
             || self.last_window(last, inverse),
-        )?;
+        );
         simd.run(
             #[inline(always)]
             || self.divide(inverse, keys),
         );
-        Ok(())
+        wipe(&mut self.digits);
     }
 
     /// Opens the additions of the points of window 1 to those of window 0.
     #[inline(always)]
-    fn begin(&mut self) -> Result<F::Product, ZeroProduct> {
+    fn begin(&mut self) -> F::Product {
         let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
         let low = Pass::new(field, table, digits, vectors, 0);
         let high = Pass::new(field, table, digits, vectors, 1);
@@ -153,12 +141,12 @@ impl<F: Field> Batch<F> {
             let (a, b) = (low.fetch(vector), high.fetch(vector));
             *addition = Addition::open(field, &a, &b, &mut product);
         }
-        invert(field, &product).ok_or(ZeroProduct)
+        invert(field, &product)
     }
 
     /// Closes the additions of the window before, and opens those of `window`.
     #[inline(always)]
-    fn advance(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
+    fn advance(&mut self, window: usize, mut inverse: F::Product) -> F::Product {
         let Self { field, ref table, vectors, ref digits, ref mut additions, .. } = *self;
         let (pass, additions) = (Pass::new(field, table, digits, vectors, window), &mut additions[..]);
         let mut product = field.one();
@@ -173,12 +161,12 @@ impl<F: Field> Batch<F> {
                 *addition = Addition::open(field, &sum, &point, &mut product);
             }
         }
-        invert(field, &product).ok_or(ZeroProduct)
+        invert(field, &product)
     }
 
     /// Closes the additions of the window before, and opens the divisions for the Edwards y.
     #[inline(always)]
-    fn last_window(&mut self, window: usize, mut inverse: F::Product) -> Result<F::Product, ZeroProduct> {
+    fn last_window(&mut self, window: usize, mut inverse: F::Product) -> F::Product {
         let Self { field, ref table, vectors, ref numbers, ref digits, ref mut additions } = *self;
         let (pass, additions) = (Pass::new(field, table, digits, vectors, window), &mut additions[..]);
         let mut product = field.one();
@@ -201,7 +189,7 @@ impl<F: Field> Batch<F> {
             last_additions.clear();
         }
         wipe_vec(&mut last_additions);
-        invert(field, &product).ok_or(ZeroProduct)
+        invert(field, &product)
     }
 
     /// Computes the Edwards y of each key.

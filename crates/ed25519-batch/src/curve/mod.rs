@@ -17,7 +17,7 @@ mod last_addition;
 mod pass;
 mod table;
 
-pub use batch::{Batch, ZeroProduct};
+pub use batch::Batch;
 pub use field::{Field, Fma, Ifma, Portable, Word, invert};
 pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, fetch};

@@ -126,15 +126,6 @@ impl Table {
         Self { windows: layout(windows), entries: Zeros::new(0) }
     }
 
-    /// Sets every entry of window 1 to entry `index` of window 0. A sum of equal points has a
-    /// denominator of 0, and no scalar causes one with a correct table.
-    #[cfg(test)]
-    pub(crate) fn spoil(&mut self, index: usize) {
-        let Window { first, index_bits, .. } = self.windows[1];
-        let entry = self.window(0)[index];
-        self.entries[first..first + (1 << index_bits)].fill(entry);
-    }
-
     /// Fills one window. Adding the same point to each of n entries gives the next n entries.
     fn fill<F: Field>(&mut self, field: F, at: usize, Multiples(doubles): &Multiples) {
         let Window { start, index_bits, first } = self.windows[at];
@@ -328,7 +319,7 @@ fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: 
                 assert!(additions.len() < additions.capacity(), "there is room for every addition");
                 additions.push(addition);
             }
-            let mut inverse = inverse(field, &product);
+            let mut inverse = invert(field, &product);
             for (addition, sums) in additions.iter_mut().zip(sums.chunks_mut(lanes)).rev() {
                 addition.find_slope(field, &mut inverse);
                 addition.find_x(field);
@@ -412,11 +403,4 @@ fn coordinates(point: &CacheLine) -> (Element, Element) {
     let [x0, x1, x2, x3, y0, y1, y2, y3] = point.0;
     // The stored y of an entry can be p or more. The subtraction reduces it.
     (Element([x0, x1, x2, x3]), Element([y0, y1, y2, y3]) - Element::new(SHIFT))
-}
-
-/// Returns 1 / a. The callers invert only differences of x between different multiples of 4B, which
-/// are never 0.
-#[inline(always)]
-fn inverse<F: Field>(field: F, a: &F::Product) -> F::Product {
-    invert(field, a).unwrap_or_else(|| unreachable!("multiples of 4B below its order differ in x"))
 }

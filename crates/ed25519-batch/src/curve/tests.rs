@@ -72,7 +72,7 @@ fn scalars(count: usize) -> Vec<[u8; 32]> {
 
 /// Returns the keys of `scalars`. A copy of the vector's first scalar fills the unused lanes of the
 /// last vector.
-fn keys<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) -> Result<Vec<[u8; 32]>, ZeroProduct> {
+fn keys<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) -> Vec<[u8; 32]> {
     let simd = field.simd();
     let lanes = <F::Simd as Words>::LANES;
     let mut batch = Batch::new(field, Arc::clone(table), scalars.len());
@@ -82,13 +82,13 @@ fn keys<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) -> Result<
         });
     }
     let mut keys = vec![[0; 32]; scalars.len().next_multiple_of(lanes)];
-    batch.public_keys(&mut keys)?;
+    batch.public_keys(&mut keys);
     keys.truncate(scalars.len());
-    Ok(keys)
+    keys
 }
 
 fn check<F: Field>(field: F, table: &Arc<Table>, scalars: &[[u8; 32]]) {
-    for (scalar, key) in scalars.iter().zip(keys(field, table, scalars).unwrap()) {
+    for (scalar, key) in scalars.iter().zip(keys(field, table, scalars)) {
         assert_eq!(key, expected(scalar), "{} windows, scalar {scalar:02x?}", table.windows());
     }
 }
@@ -103,27 +103,12 @@ fn check_all<F: Field>(field: F) {
         check(field, &table, &scalars);
     }
     check(field, &table, &scalars(5000));
-    a_zero_product_is_noticed(field);
     // Every back end builds the same table.
     let other = Table::new(Portable(Scalar::plain()), 28);
     for window in 0..28 {
         for (a, b) in table.window(window).iter().zip(other.window(window)) {
             assert_eq!(a.0, b.0);
         }
-    }
-}
-
-fn a_zero_product_is_noticed<F: Field>(field: F) {
-    let mut table = Table::new(field, 63);
-    table.spoil(5);
-    let table = Arc::new(table);
-    let mut spoilt = [0; 32];
-    spoilt[0] = 5 << 3;
-    for lane in 0..2 * <F::Simd as Words>::LANES {
-        let mut scalars = vec![[9; 32]; 2 * <F::Simd as Words>::LANES];
-        assert!(keys(field, &table, &scalars).is_ok());
-        scalars[lane] = spoilt;
-        assert_eq!(keys(field, &table, &scalars), Err(ZeroProduct));
     }
 }
 

@@ -1,8 +1,7 @@
 //! SHA-512, SHA-256 and ChaCha20 on vectors.
 //!
 //! SHA-512 turns seeds into scalars, one in each lane. SHA-256 turns public keys into fingerprints,
-//! one in each half of a lane. ChaCha20 generates the stream of seeds, one block in each half of a
-//! lane.
+//! one in each half of a lane. ChaCha20 generates seeds, one block in each half of a lane.
 
 mod chacha;
 pub mod sha256;
@@ -10,7 +9,7 @@ pub mod sha2_constants;
 mod sha2_round;
 pub mod sha512;
 
-pub use chacha::ChaCha20;
+pub use chacha::ChaCha20Lanes;
 pub use sha256::{FingerprintFilter, MaskedBits};
 
 use crate::simd::{Halves as _, InstructionSet, with_set};

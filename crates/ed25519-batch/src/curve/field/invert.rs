@@ -15,10 +15,10 @@ use crate::simd::{Scalar, Words};
 /// The most lanes of a vector.
 const MOST_LANES: usize = 8;
 
-/// Returns 1 / a in every lane, or `None` if a lane is 0. The time depends on the product of all
-/// lanes.
+/// Returns 1 / a in every lane. If a lane is 0, every lane of the result is 0. The time depends on the
+/// product of all lanes.
 #[inline(always)]
-pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
+pub fn invert<F: Field>(field: F, a: &F::Product) -> F::Product {
     let (simd, one_lane) = (field.simd(), Portable(Scalar::plain()));
     let mut words = [[0; MOST_LANES]; 4];
     let vectors = field.words(a);
@@ -36,8 +36,8 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
         #[inline(always)]
         |a, b| one_lane.mul(a, &(*b).into()),
         #[inline(always)]
-        |product| Some(one_lane.product(inverse(Element(one_lane.words(product)))?.0)),
-    )?;
+        |product| one_lane.product(inverse(Element(one_lane.words(product))).0),
+    );
     let mut inverses = [[0; MOST_LANES]; 4];
     for (lane, element) in elements.iter().enumerate().take(lanes) {
         let words = one_lane.words(element);
@@ -46,7 +46,7 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> Option<F::Product> {
         }
     }
     let [a, b, c, d] = &inverses;
-    Some(field.product([simd.load(a), simd.load(b), simd.load(c), simd.load(d)]))
+    field.product([simd.load(a), simd.load(b), simd.load(c), simd.load(d)])
 }
 
 /// Replaces up to [`MOST_LANES`] elements by their inverses, with one inversion of their product.
@@ -55,35 +55,28 @@ pub(super) fn invert_all<T: Copy>(
     elements: &mut [T],
     one: T,
     mul: impl Fn(&T, &T) -> T,
-    inverse: impl FnOnce(&T) -> Option<T>,
-) -> Option<()> {
+    inverse: impl FnOnce(&T) -> T,
+) {
     let mut products_before = [one; MOST_LANES];
     let mut product = one;
     for (element, before) in elements.iter().zip(&mut products_before) {
         *before = product;
         product = mul(&product, element);
     }
-    let mut inverse = inverse(&product)?;
+    let mut inverse = inverse(&product);
     for (element, before) in elements.iter_mut().zip(&products_before).rev() {
         let inverse_of_this = mul(&inverse, before);
         inverse = mul(&inverse, element);
         *element = inverse_of_this;
     }
-    Some(())
 }
-
-const FIELD: Portable = Portable(Scalar::plain());
 
 impl Div for Element {
     type Output = Self;
 
-    /// # Panics
-    ///
-    /// Panics if the divisor is 0.
     #[allow(clippy::suspicious_arithmetic_impl, reason = "a quotient is a product with an inverse")]
     fn div(self, divisor: Self) -> Self {
-        let inverse = invert(FIELD, &FIELD.product(divisor.0));
-        self * Self(FIELD.words(&inverse.unwrap_or_else(|| panic!("a division by 0"))))
+        self * inverse(divisor)
     }
 }
 
@@ -139,15 +132,12 @@ pub(super) fn words(limbs: Limbs) -> [u64; 4] {
     [v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]
 }
 
-/// Returns 1 / a, or `None` if a is 0.
-pub(super) fn inverse(Element(a): Element) -> Option<Element> {
+/// Returns 1 / a, or 0 if a is 0.
+pub(super) fn inverse(Element(a): Element) -> Element {
     let mut g = limbs(a);
-    if g == [0; 5] {
-        return None;
-    }
     let mut f = P;
-    // d a = f and e a = g modulo p at every step. When g is 0, f is 1 or -1, so d is plus or minus
-    // the inverse.
+    // d a = f and e a = g modulo p at every step. When g becomes 0, f is 1 or -1, so d is plus or
+    // minus the inverse. Without a step d is 0.
     let (mut d, mut e) = ([0; 5], [1, 0, 0, 0, 0]);
     let mut delta = FIRST_DELTA;
     while g != [0; 5] {
@@ -155,7 +145,7 @@ pub(super) fn inverse(Element(a): Element) -> Option<Element> {
         (f, g) = apply(&matrix, &f, &g, 0, 0);
         (d, e) = apply_modulo_p(&matrix, &d, &e);
     }
-    Some(Element(words(between_0_and_p(d, f[4] < 0))))
+    Element(words(between_0_and_p(d, f[4] < 0)))
 }
 
 /// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
@@ -310,11 +300,11 @@ mod tests {
             elements.push(Element([words[0], words[1], words[2], words[3] >> 1]) - zero);
         }
         for element in elements {
-            let inverse = inverse(element).unwrap();
+            let inverse = inverse(element);
             assert_eq!(inverse * element, Element::new(1), "{element:x?}");
             assert_eq!(inverse - zero, inverse, "below p");
         }
-        assert_eq!(inverse(zero), None);
+        assert_eq!(inverse(zero), zero);
     }
 
     /// Tests the ends of the ranges, which an inversion almost never reaches.
