@@ -12,7 +12,7 @@ use cudarc::nvrtc::sys::{nvrtcGetCUBIN, nvrtcGetCUBINSize};
 use cudarc::nvrtc::{Ptx, result as nvrtc, result::NvrtcError};
 
 use super::device::{
-    Address, Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Resources, Settings, find_kernel,
+    Address, Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Settings, find_kernel,
 };
 use super::source;
 
@@ -155,14 +155,6 @@ impl Program for Compiled {
     fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
         let stream = self.context.new_stream().map_err(failed("making a queue"))?;
         Ok(Box::new(CudaQueue { stream, kernels: self.kernels.clone() }))
-    }
-
-    fn resources(&self, kernel: &str) -> Option<Resources> {
-        let kernel = find_kernel(&self.kernels, kernel).ok()?;
-        Some(Resources {
-            registers: kernel.num_regs().ok()? as u32,
-            local_bytes: kernel.local_size_bytes().ok()? as u32,
-        })
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const GROUPS: usize = 10;
 pub(super) const REGISTERS: usize = 96;
 
 /// The names of the kernels in the text.
-pub(super) const KERNELS: [&str; 7] = ["search", "digest", "wipe", "multiples", "plant", "grow", "check"];
+pub(super) const KERNELS: [&str; 6] = ["search", "wipe", "multiples", "plant", "grow", "check"];
 
 /// The numbers that the kernels are compiled with.
 #[derive(Clone, Debug)]
@@ -65,11 +65,6 @@ pub trait Device: Send + Sync {
     fn largest_memory(&self) -> u64 {
         self.memory()
     }
-    /// Returns the most wide multiply-adds (32 by 32 bits, plus 64 bits) that the device does in a
-    /// second, if this is known.
-    fn wide_products_per_second(&self) -> Option<f64> {
-        None
-    }
     /// Compiles the kernels for the device.
     ///
     /// # Errors
@@ -89,17 +84,6 @@ pub trait Program: Send + Sync {
     /// Returns the number of work items of a kernel that the device runs at the same time, a whole
     /// number of groups.
     fn items_at_once(&self, kernel: &str) -> usize;
-    /// Returns the resources that a kernel needs, if the compiler reports them.
-    fn resources(&self, kernel: &str) -> Option<Resources>;
-}
-
-/// The resources that a work item of a kernel needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Resources {
-    /// The number of registers.
-    pub registers: u32,
-    /// The bytes of memory for values that do not fit into the registers.
-    pub local_bytes: u32,
 }
 
 /// A queue of one thread. The device does its operations in order.

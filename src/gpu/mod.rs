@@ -33,17 +33,8 @@ mod source;
 
 use std::sync::Arc;
 
-pub use device::{Address, Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
-pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable, digest_of};
-
-/// The number of wide multiply-adds in a multiplication of elements.
-pub const WIDE_PRODUCTS: f64 = 72.0;
-
-/// Returns the text of the kernels for NVIDIA's compilers.
-#[must_use]
-pub fn cuda_text(settings: &Settings) -> String {
-    source::text(settings, true)
-}
+pub use device::{Address, Arg, Device, GpuError, Memory, Program, Queue, Settings};
+pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable};
 
 /// A card, by each library that reaches it: NVIDIA's by CUDA first, and by OpenCL if that fails.
 pub type Card = Vec<Arc<dyn Device>>;
@@ -75,15 +66,6 @@ fn in_order(cuda: Vec<Arc<dyn Device>>, opencl: Vec<Arc<dyn Device>>) -> Vec<Car
     }
     cards.sort_by_key(|card| (card[0].address().is_none(), card[0].address()));
     cards
-}
-
-/// Returns all devices of this machine, by each library, for measurements.
-///
-/// # Errors
-///
-/// Returns the errors of [`cards`].
-pub fn devices_of_each_host() -> Result<Card, GpuError> {
-    Ok(cards()?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

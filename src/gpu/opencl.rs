@@ -15,8 +15,8 @@ use opencl3::platform::get_platforms;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
 use super::device::{
-    Address, Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Resources,
-    Settings, find_kernel,
+    Address, Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Settings,
+    find_kernel,
 };
 use super::source;
 
@@ -175,10 +175,6 @@ impl Program for Compiled {
         let kernels: Result<_, _> = KERNELS.iter().map(|name| Ok((*name, kernel(name)?))).collect();
         let kernels = checked("making a kernel", kernels)?;
         Ok(Box::new(OpenClQueue { context: Arc::clone(&self.context), queue, kernels }))
-    }
-
-    fn resources(&self, _: &str) -> Option<Resources> {
-        None
     }
 }
 

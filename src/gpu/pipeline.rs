@@ -2,8 +2,8 @@
 
 use zeroize::Zeroizing;
 
-use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Resources, Settings};
-use super::source::{self, SHARES};
+use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Settings};
+use super::source::SHARES;
 
 /// The number of words of an element, a key, a seed or a scalar.
 const WORDS: usize = 8;
@@ -133,12 +133,6 @@ impl Pipeline {
         self.program.items_at_once("search") * self.depth as usize
     }
 
-    /// Returns the resources that a kernel needs, if the compiler reports them.
-    #[must_use]
-    pub fn resources(&self, kernel: &str) -> Option<Resources> {
-        self.program.resources(kernel)
-    }
-
     /// Makes a queue of one thread, with buffers for rounds of up to `most` keys.
     ///
     /// # Errors
@@ -159,7 +153,6 @@ impl Pipeline {
             under: queue.memory(most * WORDS)?,
             survivors: queue.memory(1 + survivor_capacity * SURVIVOR)?,
             stream: queue.memory(PLACE)?,
-            sums: queue.memory(2 * most.div_ceil(self.depth as usize))?,
             filter,
             has_filter: false,
             given: None,
@@ -187,7 +180,6 @@ pub struct BatchQueue {
     under: Memory,
     survivors: Memory,
     stream: Memory,
-    sums: Memory,
     filter: Memory,
     has_filter: bool,
     /// Given seeds.
@@ -365,24 +357,6 @@ impl BatchQueue {
         Ok((0..total).map(key).collect())
     }
 
-    /// Waits for the batch, and returns the sum of [`digest_of`] over all keys of its last round,
-    /// modulo 2^64.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the device fails.
-    pub fn digest(&mut self) -> Result<u64, GpuError> {
-        let items = self.total / self.depth as usize;
-        let args = [Arg::Memory(&self.over), Arg::Word(self.total as u32), Arg::Memory(&self.sums)];
-        // SAFETY: the memory has `total` keys, and a sum for each work item.
-        unsafe { self.queue.launch("digest", items, &args) }?;
-        let mut sums = vec![0; 2 * items];
-        self.queue.read(&self.sums, &mut sums)?;
-        let (sums, _) = sums.as_chunks::<2>();
-        let sum = |&[low, high]: &[u32; 2]| u64::from(high) << 32 | u64::from(low);
-        Ok(sums.iter().map(sum).fold(0, u64::wrapping_add))
-    }
-
     /// Waits until the device is done.
     ///
     /// # Errors
@@ -429,14 +403,6 @@ fn bytes(word: impl Fn(usize) -> u32) -> [u8; 32] {
         *four = word(at).to_le_bytes();
     }
     bytes
-}
-
-/// Returns the 64-bit FNV-1a hash of a key, over its eight little-endian words.
-#[must_use]
-pub fn digest_of(key: &[u8; 32]) -> u64 {
-    let [offset, prime] = source::FNV;
-    let words = key.as_chunks().0.iter().map(|bytes| u64::from(u32::from_le_bytes(*bytes)));
-    words.fold(offset, |mixed, word| (mixed ^ word).wrapping_mul(prime))
 }
 
 #[cfg(test)]

@@ -7,9 +7,6 @@ use super::ptx;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 use ed25519_batch::sha2_constants::{SHA512_INITIAL, SHA512_ROUND};
 
-/// The start value and the factor of 64-bit FNV-1a.
-pub(super) const FNV: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x0100_0000_01b3];
-
 /// The number of bits that the windows share: the 251 free bits of a scalar, and one more, because
 /// the first window has one bit less than its width.
 pub(super) const SHARES: usize = 252;
@@ -42,8 +39,6 @@ pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
     define("SHARES", &SHARES);
     define("BODY_LEN", &BODY_LEN);
     define("SIGN_POSITION", &SIGN_POSITION);
-    define("FNV_OFFSET", &unsigned(FNV[0]));
-    define("FNV_PRIME", &unsigned(FNV[1]));
     for (name, value) in &settings.filter_numbers {
         define(name, &unsigned(*value));
     }

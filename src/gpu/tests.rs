@@ -12,7 +12,7 @@ use super::*;
 /// Returns every device. If none exists, prints that the test is skipped, or fails if
 /// `VANITY_REQUIRE` contains `opencl`.
 pub(crate) fn devices() -> Card {
-    super::devices_of_each_host().unwrap_or_else(|error| {
+    cards().map(|cards| cards.into_iter().flatten().collect()).unwrap_or_else(|error| {
         missing("opencl", &error.to_string());
         Vec::new()
     })
@@ -55,8 +55,6 @@ fn every_device_derives_dalek_s_keys() {
                 queue.take(&table, &seeds).unwrap();
                 let expected: Vec<_> = seeds.par_iter().map(dalek).collect();
                 assert!(queue.keys().unwrap() == expected, "{} with {windows} windows", device.name());
-                let digest = expected.iter().map(digest_of).fold(0, u64::wrapping_add);
-                assert_eq!(queue.digest().unwrap(), digest);
             }
         }
         println!("{}: {count} seeds, no difference", device.name());
@@ -269,10 +267,6 @@ impl Program for FaultyProgram {
 
     fn items_at_once(&self, kernel: &str) -> usize {
         self.program.items_at_once(kernel)
-    }
-
-    fn resources(&self, kernel: &str) -> Option<Resources> {
-        self.program.resources(kernel)
     }
 }
 

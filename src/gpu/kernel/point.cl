@@ -181,21 +181,3 @@ BOUNDED_KERNEL search(
         }
     }
 }
-
-// Writes, for each work item, the sum of the 64-bit FNV-1a hashes of its keys. So every bit of
-// every key counts.
-KERNEL digest(GLOBAL const uint *keys, uint total, GLOBAL uint *sums)
-{
-    uint items = total / DEPTH, item = ITEM;
-    if (item >= items)
-        return;
-    ulong sum = 0;
-    for (uint at = item; at < total; at += items) {
-        ulong mixed = FNV_OFFSET;
-        for (int word = 0; word < 8; word++)
-            mixed = (mixed ^ keys[WORD(at, word)]) * FNV_PRIME;
-        sum += mixed;
-    }
-    sums[2 * item] = (uint)sum;
-    sums[2 * item + 1] = (uint)(sum >> 32);
-}
