@@ -1,6 +1,6 @@
 //! Removal of patterns that occur more than once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::notice::Notice;
 use crate::pattern::Pattern;
@@ -39,9 +39,7 @@ pub(super) fn remove(
         later.next_if(|later| Some(*later) == id).is_none()
     });
 
-    let mut repeated: Vec<usize> = again.into_iter().map(|(_, first)| first).collect();
-    repeated.sort_unstable();
-    repeated.dedup();
+    let repeated: BTreeSet<usize> = again.into_iter().map(|(_, first)| first).collect();
     Some(Notice::note(match repeated.len() {
         1 => format!("1 pattern occurs more than once and is searched for once: {example}"),
         many => {

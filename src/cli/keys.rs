@@ -1,11 +1,10 @@
 //! What becomes of the keys: their destination, their format, their encryption and their comment. One
 //! function decides all of it.
 
-use std::path::Path;
-
 use super::args::{Args, Keys};
+use super::streams::{self, is_stdio};
+use super::usage;
 use super::values::{instead_of, quoted_os};
-use super::{streams, usage};
 use crate::agent::Constraints;
 use crate::key::{BCRYPT_ROUNDS, Format, HostName, trouble};
 use crate::notice::Notice;
@@ -33,7 +32,9 @@ pub(super) fn keys(args: &Args) -> Result<(KeyOutput, Vec<Notice>), Diagnostic> 
     check(args, is_stream)?;
     let is_shown = args.is_search() && is_stream && !keys.agent;
     if args.is_search() {
-        check_json(&destination, args.shown.json)?;
+        if args.shown.json {
+            check_json(&destination)?;
+        }
         streams::check(is_shown)?;
     }
     // People read and copy a key on a terminal, and every OpenSSH reads this format. If the agent does not take
@@ -71,7 +72,7 @@ fn host(typed: Option<&HostName>, own: Option<&str>) -> Result<HostName, Diagnos
 
 fn destination(keys: &Keys) -> Destination {
     match (&keys.output, &keys.output_dir, &keys.host_key) {
-        (Some(path), ..) if path != Path::new("-") => Destination::File(path.clone()),
+        (Some(path), ..) if !is_stdio(path) => Destination::File(path.clone()),
         (_, Some(directory), Some(_)) => Destination::FileIn(directory.clone(), HOST_KEY_FILE),
         (_, Some(directory), None) => Destination::Directory(directory.clone()),
         (None, None, Some(_)) => Destination::File(HOST_KEY_FILE.into()),
@@ -82,7 +83,6 @@ fn destination(keys: &Keys) -> Destination {
 /// Refuses what depends on values, and not only on options.
 fn check(args: &Args, is_stream: bool) -> Result<(), Diagnostic> {
     let keys = &args.keys;
-    let is_stdio = |path: &Path| path == Path::new("-");
     let [is_stdout, is_stdin] =
         [&keys.output, &keys.passphrase_file].map(|path| path.as_deref().is_some_and(is_stdio));
     let is_host = keys.host_key.is_some();
@@ -114,19 +114,15 @@ fn given<const N: usize>(options: [(&'static str, bool); N]) -> Option<&'static 
 }
 
 /// Refuses a destination that JSON cannot name.
-fn check_json(destination: &Destination, json: bool) -> Result<(), Diagnostic> {
+fn check_json(destination: &Destination) -> Result<(), Diagnostic> {
     let (option, path) = match destination {
         Destination::Stream => return Ok(()),
         Destination::File(path) => ("--output", path),
         Destination::Directory(path) | Destination::FileIn(path, _) => ("--output-dir", path),
     };
-    if json && path.to_str().is_none() {
-        let problem = format!("{option} {} is not UTF-8 text", quoted_os(path.as_os_str()));
-        return Err(
-            Diagnostic::new(problem).hint("JSON cannot name it: choose another name, or leave out --json")
-        );
-    }
-    Ok(())
+    let Err(path) = path.to_str().ok_or_else(|| quoted_os(path.as_os_str())) else { return Ok(()) };
+    Err(Diagnostic::new(format!("{option} {path} is not UTF-8 text"))
+        .hint("JSON cannot name it: choose another name, or leave out --json"))
 }
 
 /// Returns how private keys in this format are encrypted, or `None` if they are not.
@@ -141,7 +137,7 @@ fn encryption(keys: &Keys, format: Format) -> Result<Option<Encryption>, Diagnos
         return Err(Diagnostic::new(problem).hints(hint.map(str::to_owned)));
     }
     let passphrase = match &keys.passphrase_file {
-        Some(path) if path == Path::new("-") => PassphraseSource::Stdin,
+        Some(path) if is_stdio(path) => PassphraseSource::Stdin,
         Some(path) => PassphraseSource::File(path.clone()),
         None if keys.passphrase => PassphraseSource::Terminal { instead: WITHOUT_TERMINAL },
         None => return Ok(None),

@@ -13,6 +13,7 @@ use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::line::{self, Line, LineError};
 use super::meant::{self, meant};
+use super::streams::is_stdio;
 use super::values::{quoted, quoted_os};
 use crate::notice::{Notice, grouped};
 use crate::plan::{Diagnostic, PlanError};
@@ -59,7 +60,7 @@ pub fn read(
     options: MatchOptions,
     threads: NonZeroUsize,
 ) -> Result<Patterns, PlanError> {
-    let stdin = files.iter().filter(|file| is_stdin(file.as_ref())).count();
+    let stdin = files.iter().filter(|file| is_stdio(file.as_ref())).count();
     if stdin > 1 {
         return Err(Diagnostic::new(format!("stdin can be read only once, but -f - is given {stdin} times"))
             .hint("one -f - reads all of it")
@@ -135,8 +136,8 @@ impl List {
     }
 
     fn file(&mut self, path: &Path, options: MatchOptions, threads: NonZeroUsize) -> Result<(), Diagnostic> {
-        let name = if is_stdin(path) { "stdin".into() } else { escaped_path(path) };
-        let quoted = if is_stdin(path) { name.clone() } else { quoted(&name) };
+        let name = if is_stdio(path) { "stdin".into() } else { escaped_path(path) };
+        let quoted = if is_stdio(path) { name.clone() } else { quoted(&name) };
         let bytes = contents(path, &quoted)?;
         let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| not_text(&quoted, &bytes).hint("save it as text, in UTF-8"))?;
@@ -160,16 +161,7 @@ impl List {
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
-                self.needed += pattern.as_ref().map_or(0, Matcher::bytes_for);
-                if self.needed > MOST_MEMORY {
-                    let (most, number) = (MOST_MEMORY >> 20, line.number);
-                    let problem =
-                        format!("{name}:{number}: the expressions up to here need more than {most} MiB");
-                    return Err(
-                        Diagnostic::new(problem).hint("use fewer expressions, or smaller repetitions")
-                    );
-                }
-                self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}: ", line.number))?;
+                self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}", line.number))?;
                 let location = Location { file, number: line.number };
                 self.add(location, pattern, |error| line.diagnostic(&name, &error));
             }
@@ -178,15 +170,22 @@ impl List {
         Ok(())
     }
 
-    /// Checks, now and then, that limits of memory leave enough for the patterns so far and this one.
+    /// Checks that the expressions so far and this one do not need too much memory, and now and then that
+    /// limits leave enough for all patterns.
     fn check_memory(&mut self, pattern: Option<&Pattern>, at: impl Fn() -> String) -> Result<(), Diagnostic> {
+        self.needed += pattern.map_or(0, Matcher::bytes_for);
+        if self.needed > MOST_MEMORY {
+            let most = MOST_MEMORY >> 20;
+            let problem = format!("{}: the expressions up to here need more than {most} MiB", at());
+            return Err(Diagnostic::new(problem).hint("use fewer expressions, or smaller repetitions"));
+        }
         self.memory += pattern.map_or(0, memory_for);
         if self.memory < self.checked + CHECKED_EACH {
             return Ok(());
         }
         self.checked = self.memory;
         check_memory(self.memory).map_err(|error| {
-            Diagnostic::new(format!("{}with the patterns up to here {error}", at()))
+            Diagnostic::new(format!("{}: with the patterns up to here {error}", at()))
                 .hint("raise that limit, or search for fewer patterns")
         })
     }
@@ -243,17 +242,13 @@ fn hint(text: &str, error: &PatternError, options: MatchOptions) -> String {
     }
 }
 
-fn is_stdin(file: &Path) -> bool {
-    file == Path::new("-")
-}
-
 /// Reads a file of at most [`LARGEST_FILE`] bytes, or half of the memory that limits leave.
 fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = Vec::new();
     // What limits of memory leave must also hold the patterns.
     let most = room().map_or(LARGEST_FILE, |room| LARGEST_FILE.min(room.left / 2));
     // The extra byte shows that the file is larger than the limit.
-    let read = if is_stdin(file) {
+    let read = if is_stdio(file) {
         Patient(std::io::stdin()).take(most + 1).read_to_end(&mut bytes)
     } else {
         std::fs::File::open(file).and_then(|file| Patient(file).take(most + 1).read_to_end(&mut bytes))

@@ -25,6 +25,11 @@ pub(super) fn check(has_keys: bool) -> Result<(), Diagnostic> {
     })
 }
 
+/// Whether `-` stands for stdin or stdout.
+pub(super) fn is_stdio(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Returns whether a person types what is read from `file`. `-` is stdin.
 pub(super) fn is_typed(file: &Path) -> bool {
     #[cfg(unix)]
@@ -32,7 +37,7 @@ pub(super) fn is_typed(file: &Path) -> bool {
         .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type()));
     #[cfg(not(unix))]
     let is_device = false;
-    if file == Path::new("-") {
+    if is_stdio(file) {
         return io::stdin().is_terminal();
     }
     // To open other files can have an effect.

@@ -264,3 +264,28 @@ fn is_like(option: &str, typed: &str) -> bool {
     let ends = option.get(option.len() - 2..).is_some_and(|end| typed.ends_with(end));
     begin(3) || begin(1) && (ends || option.len().abs_diff(typed.len()) <= 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hint that nobody can get is wrong, and so is one about an option that is gone.
+    #[test]
+    fn the_hints_name_what_exists() {
+        let mut exist = false;
+        for line in HINTS.lines().filter(|line| !line.is_empty()) {
+            // The first of two parts is about options that do not exist.
+            exist |= line.starts_with("# Values");
+            let Some((words, hint)) = line.split_once(": ").filter(|_| !line.starts_with('#')) else {
+                continue;
+            };
+            assert!(!hint.is_empty(), "{line}");
+            for word in words.split(' ').filter(|word| word.starts_with('-')) {
+                let name = word.split('=').next().unwrap();
+                assert_eq!(option(name).is_some(), exist, "{word}");
+            }
+            assert_eq!(super::hint(&words.split(' ').collect::<Vec<_>>()), Some(hint), "{line}");
+        }
+        assert!(exist);
+    }
+}

@@ -88,27 +88,19 @@ pub(super) fn engines() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
 }
 
-/// The variables in which schedulers tell a job the number of its processors, and the variable without
-/// which that is no scheduler's.
-const OF_SCHEDULERS: [(&str, Option<&str>); 6] = [
-    ("SLURM_CPUS_PER_TASK", None),
-    ("SLURM_CPUS_ON_NODE", None),
-    ("PBS_NCPUS", None),
-    ("NCPUS", Some("PBS_JOBID")),
-    ("LSB_DJOB_NUMPROC", None),
-    ("NSLOTS", None),
-];
+/// The variables in which schedulers tell a job the number of its processors.
+const OF_SCHEDULERS: [&str; 6] =
+    ["SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "PBS_NCPUS", "NCPUS", "LSB_DJOB_NUMPROC", "NSLOTS"];
 
 /// Returns the number of threads of a command line without `--threads`: that of all processors, or of
 /// those that a scheduler has given, with a notice. A scheduler need not confine its jobs to them.
 pub(super) fn default_threads() -> (NonZeroUsize, Option<Notice>) {
     let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(MOST_THREADS);
-    let given = OF_SCHEDULERS.iter().find_map(|(name, job)| {
-        if job.is_some_and(|job| std::env::var_os(job).is_none()) {
-            return None;
-        }
-        std::env::var(name).ok()?.parse::<NonZeroUsize>().ok().map(|number| (name, number))
-    });
+    // Without the other variable, this one is not PBS's.
+    let names =
+        OF_SCHEDULERS.iter().filter(|name| **name != "NCPUS" || std::env::var_os("PBS_JOBID").is_some());
+    let number = |name| std::env::var(name).ok()?.parse::<NonZeroUsize>().ok();
+    let given = names.filter_map(|name| Some((name, number(name)?))).next();
     match given {
         Some((name, number)) if number < available => {
             let threads = counted(number.get() as u64, "thread");
@@ -212,13 +204,9 @@ pub(super) fn comment(typed: &str) -> Result<String, Diagnostic> {
 }
 
 pub(super) fn commands() -> impl TypedValueParser<Value = OsString> {
-    OsStringValueParser::new().try_map(|typed: OsString| {
-        if !typed.to_string_lossy().trim().is_empty() {
-            return Ok(typed);
-        }
-        Err(Diagnostic::new("--exec must be a shell command, and this one is empty").hint(
-            "for example --exec 'echo \"$VANITY_FINGERPRINT\" >> found'; without --exec no command runs",
-        ))
+    OsStringValueParser::new().try_map(|typed: OsString| match typed.to_string_lossy().trim() {
+        "" => Err("a shell command"),
+        _ => Ok(typed),
     })
 }
 

@@ -478,6 +478,12 @@ fn the_short_help_fits_80_columns() {
 #[test]
 fn real_shells_accept_the_completions() {
     let directory = TempDir::new().unwrap();
+    // Fish has a value per line, and the others have them in one.
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = succeed(&mut program(&["--completions", shell])).stdout;
+        assert!(script.replace("\\t''\n", " ").contains("auto gpu avx512ifma "), "{shell}: {script}");
+        assert!(!script.contains("@OPTIONS@"), "{shell}: {script}");
+    }
     for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
         let script = succeed(&mut program(&["--completions", shell]));
         assert!(script.stdout.contains("--output-dir") || script.stdout.contains("output-dir"), "{shell}");
