@@ -20,7 +20,7 @@ use std::{fs, io};
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
 use crate::notice::{Notice, counted, grouped};
-use crate::pattern::{Identity, Kind, MatchOptions, Matcher, Pattern, PatternId};
+use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId};
 use crate::store::{AppendLog, FileError, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
 
 pub use entry::{Entry, exact};
@@ -193,51 +193,76 @@ impl Ledger {
         }
         let mut held = self.hold(waiting)?;
         // While this process waited, another one may have made keys.
-        let names: HashSet<String> = names()?.into_iter().collect();
-        let requests = Requests::new(criteria.patterns);
+        let names = names()?.into_iter().collect();
         let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
-        let claims = claims(&mut held, &names, &requests, &mut inventory)?;
-        let unlisted = names.iter().filter(|name| !claims.contains_key(*name) && requests.is_named(name));
-        let asked_for = claims.iter().filter(|(_, claims)| claims.iter().any(|claim| !claim.ids.is_empty()));
-        let mut candidates: Vec<(&String, &[Claim])> = asked_for
-            .map(|(name, claims)| (name, claims.as_slice()))
-            .chain(unlisted.map(|name| (name, &[][..])))
-            .collect();
-        candidates.sort_unstable_by_key(|(name, claims)| (claims.is_empty(), *name));
-        let opened = self.open(candidates.iter().map(|(name, _)| *name), criteria, waiting)?;
+        let claims = claims(&mut held, &names, &Requests::new(criteria.patterns), &mut inventory)?;
+        let judged = self.judged(claims, criteria, waiting, &mut inventory)?;
+        if inventory.in_the_clear.is_empty() {
+            self.enter(&mut held, &judged, criteria, &mut inventory)?;
+        }
+        Ok(inventory)
+    }
 
+    /// Opens the pairs that are claimed, and returns those that count. The others go to the inventory.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`io::ErrorKind::WouldBlock`] if it must end.
+    fn judged(
+        &self,
+        claims: Vec<(String, Vec<Claim>)>,
+        criteria: &Criteria,
+        waiting: &Waiting,
+        inventory: &mut Inventory,
+    ) -> io::Result<Vec<Judged>> {
+        let opened = self.open(claims.iter().map(|(name, _)| name), criteria, waiting)?;
         let matcher = Matcher::new(criteria.patterns);
         let mut seen = HashSet::new();
-        let mut counted = Vec::new();
-        for ((name, claims), opened) in candidates.into_iter().zip(opened) {
-            let judged = opened.map_err(|flaw| flaw.to_string()).and_then(|pair| {
-                let ids = judge(&pair, claims, criteria.patterns, &matcher)?;
+        let mut judged = Vec::new();
+        for ((name, claims), opened) in claims.into_iter().zip(opened) {
+            let counted = opened.map_err(|flaw| flaw.to_string()).and_then(|pair| {
+                let ids = judge(&pair, &claims, criteria.patterns, &matcher)?;
                 if seen.insert(pair.public_key) { Ok((pair, ids)) } else { Err(COPY.to_owned()) }
             });
-            match judged {
-                Ok((pair, ids)) => counted.push((pair, claims, ids)),
+            match counted {
+                Ok((pair, ids)) => {
+                    if criteria.encrypted && pair.storage == Storage::Clear {
+                        inventory.in_the_clear.push(self.directory.join(&name));
+                    }
+                    judged.push(Judged { pair, claims, ids });
+                }
                 Err(why) => inventory.flawed.push((self.directory.join(name), why)),
             }
         }
-        let clear = counted.iter().filter(|(pair, ..)| criteria.encrypted && pair.storage == Storage::Clear);
-        inventory.in_the_clear = clear.map(|(pair, ..)| self.directory.join(&pair.name)).collect();
-        if !inventory.in_the_clear.is_empty() {
-            return Ok(inventory);
-        }
+        Ok(judged)
+    }
 
+    /// Counts the pairs, writes the public files that are missing, and appends the lines that are missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the operating system.
+    fn enter(
+        &self,
+        held: &mut HeldLog,
+        judged: &[Judged],
+        criteria: &Criteria,
+        inventory: &mut Inventory,
+    ) -> io::Result<()> {
         let mut entries = Vec::new();
-        for (pair, claims, ids) in &counted {
+        for Judged { pair, claims, ids } in judged {
             let comment = claims.first().map(|claim| claim.comment.as_str()).or(criteria.comment);
             let line =
                 pair.public_line(&self.directory, comment.unwrap_or_default()).map_err(io::Error::other)?;
             if claims.is_empty() {
-                entries.push(self.entry(pair, line, ids, criteria.patterns)?);
+                let time = fs::metadata(self.directory.join(&pair.name))?.modified()?;
+                let (key, name) = (&pair.public_key, pair.name.clone());
+                entries.push(Entry::new(key, line, name, time, ids, criteria.patterns));
             }
             inventory.count(&self.directory, pair, ids);
         }
         inventory.entered = entries.len() as u64;
-        Self::append(&mut held, &entries)?;
-        Ok(inventory)
+        Self::append(held, &entries)
     }
 
     /// Opens the pairs of these names, on all processors.
@@ -297,26 +322,6 @@ impl Ledger {
         let panicked = || io::Error::other("the program panicked while it opened a key");
         pairs.into_iter().map(|pair| pair.ok_or_else(panicked)).collect()
     }
-
-    /// Returns the entry of a pair without a line.
-    fn entry(
-        &self,
-        pair: &StoredPair,
-        line: String,
-        ids: &[PatternId],
-        patterns: &[Pattern],
-    ) -> io::Result<Entry> {
-        let named = |id: &PatternId| (patterns[*id].text().to_owned(), patterns[*id].options().kind);
-        Ok(Entry {
-            patterns: ids.iter().map(named).collect(),
-            options: patterns[ids[0]].options(),
-            fingerprint: pair.public_key.fingerprint(),
-            line,
-            file: pair.name.clone(),
-            time: fs::metadata(self.directory.join(&pair.name))?.modified()?,
-            attempts: None,
-        })
-    }
 }
 
 const COPY: &str = "it is a copy of another key in the directory";
@@ -329,14 +334,22 @@ struct Claim {
     ids: Vec<PatternId>,
 }
 
-/// Reads the claims of the ledger about the files with these names, by name. Leaves out those that are
-/// false by themselves.
+/// A pair that counts, for these patterns.
+struct Judged {
+    pair: StoredPair,
+    /// The claims about it. If there are none, it gets a line.
+    claims: Vec<Claim>,
+    ids: Vec<PatternId>,
+}
+
+/// Reads the claims of the ledger about the files with these names, by name. Files without a line follow,
+/// without claims. Leaves out what was not asked for, and lines that are false by themselves.
 fn claims(
     held: &mut HeldLog,
     names: &HashSet<String>,
     requests: &Requests,
     inventory: &mut Inventory,
-) -> io::Result<BTreeMap<String, Vec<Claim>>> {
+) -> io::Result<Vec<(String, Vec<Claim>)>> {
     let mut claims: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
     for line in held.read(entry::LONGEST)? {
         let line = line?;
@@ -361,7 +374,11 @@ fn claims(
         let comment = entry.line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
         claims.entry(entry.file).or_default().push(Claim { public_key, comment, ids });
     }
-    Ok(claims)
+    let is_unlisted = |name: &&String| !claims.contains_key(*name) && requests.is_named(name);
+    let mut unlisted: Vec<String> = names.iter().filter(is_unlisted).cloned().collect();
+    unlisted.sort_unstable();
+    claims.retain(|_, claims| claims.iter().any(|claim| !claim.ids.is_empty()));
+    Ok(claims.into_iter().chain(unlisted.into_iter().map(|name| (name, Vec::new()))).collect())
 }
 
 /// Returns the patterns that a pair counts for. With a line in the ledger, these are the patterns
@@ -432,19 +449,19 @@ impl<'a> Requests<'a> {
     ///
     /// If it was made for other patterns, that matters only if its file would count without it.
     fn asked_for(&self, entry: &Entry, public_key: &PublicKey) -> Option<Vec<PatternId>> {
-        let body = public_key.body(entry.options.target);
-        let options = |kind: Kind| MatchOptions { kind, ..entry.options };
-        let id = |(text, kind): &(String, Kind)| self.ids.get(&Identity::new(text, options(*kind))).copied();
-        let mut ids: Vec<PatternId> = entry.patterns.iter().filter_map(id).collect();
+        let patterns = entry.patterns()?;
+        let (text, options) = patterns[0];
+        let body = public_key.body(options.target);
+        let wanted = patterns.iter().map(|(text, options)| self.ids.get(&Identity::new(text, *options)));
+        let mut ids: Vec<PatternId> = wanted.flatten().copied().collect();
         if !ids.is_empty() {
             ids.retain(|id| self.patterns[*id].find(&body).is_some());
             return (!ids.is_empty()).then_some(ids);
         }
-        let (text, kind) = &entry.patterns[0];
         // An expression takes too long to compile.
-        let is_shown = *kind == Kind::Regex
+        let is_shown = options.kind == Kind::Regex
             || !self.is_named(&entry.file)
-            || Pattern::new(text, options(*kind)).is_ok_and(|pattern| pattern.find(&body).is_some());
+            || Pattern::new(text, options).is_ok_and(|pattern| pattern.find(&body).is_some());
         is_shown.then_some(ids)
     }
 }
