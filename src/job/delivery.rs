@@ -452,8 +452,8 @@ impl<'a> Delivery<'a> {
             return;
         }
         self.has_said.set(true);
-        let (holder, path) = (ledger.holder(), escaped_path(ledger.path()));
-        let text = format!("waiting for {holder}, which is using '{path}'; keys are stored meanwhile");
+        let path = escaped_path(ledger.path());
+        let text = format!("waiting for another process, which is using '{path}'; keys are stored meanwhile");
         if is_quiet {
             self.teller.failure(text);
         } else {

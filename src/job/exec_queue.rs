@@ -6,18 +6,17 @@
 //!
 //! A command has the public data of its find in its environment. Its text is the same for every
 //! find. Its stdin is the null device. Its stdout is our stderr, because our stdout belongs to keys
-//! and results. Where stderr has objects for scripts, each line of a command gets a prefix. It
-//! inherits no other open file, and no blocked signal (the standard library takes care of that). It
-//! stays in our process group, so Ctrl-C in a terminal reaches it, too.
+//! and results. It inherits no other open file, and no blocked signal (the standard library takes
+//! care of that). It stays in our process group, so Ctrl-C in a terminal reaches it, too.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
@@ -29,7 +28,7 @@ use crate::plan::Diagnostic;
 use crate::search::Signal;
 use crate::search::{End, PublicFind, Stop};
 use crate::store::Kept;
-use crate::sys::{Patient, close_files_on_exec};
+use crate::sys::close_files_on_exec;
 
 /// How often the job looks for a signal while it waits for commands.
 const POLL: Duration = Duration::from_millis(50);
@@ -39,12 +38,6 @@ const QUIET: Duration = Duration::from_secs(1);
 
 /// How long Ctrl-C may take to reach one process after another.
 const LATE: Duration = Duration::from_millis(500);
-
-/// The beginning of a line of a command's output where stderr has objects for scripts.
-const PREFIX: &[u8] = b"command: ";
-
-/// The longest line that is copied at once, in bytes.
-const LONGEST_LINE: usize = 64 << 10;
 
 /// The most patterns that are listed by name.
 const LISTED: usize = 10;
@@ -105,8 +98,8 @@ impl Gate {
 }
 
 impl ExecQueue {
-    /// Starts the thread that runs `command`. `has_prefix` is whether its output gets a prefix.
-    pub(super) fn start(command: &OsStr, has_prefix: bool, stop: &Stop) -> Result<Self, JobError> {
+    /// Starts the thread that runs `command`.
+    pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
         close_files_on_exec();
         stop.take_two();
         let (queue, finds) = channel::<Variables>();
@@ -119,7 +112,7 @@ impl ExecQueue {
                 if !entry.pass() {
                     return;
                 }
-                let result = run(&command, variables, has_prefix);
+                let result = run(&command, variables);
                 if result.as_ref().is_ok_and(is_interrupted) {
                     entry.await_signal();
                 }
@@ -292,60 +285,10 @@ fn set(shell: &mut Command, variables: Variables) {
 }
 
 /// Runs the command to its end.
-fn run(command: &OsStr, variables: Variables, has_prefix: bool) -> io::Result<ExitStatus> {
+fn run(command: &OsStr, variables: Variables) -> io::Result<ExitStatus> {
     let mut shell = shell(command);
     set(&mut shell, variables);
-    shell.stdin(Stdio::null());
-    if !has_prefix {
-        return shell.stdout(io::stderr()).status();
-    }
-    let (output, end) = io::pipe()?;
-    shell.stdout(end.try_clone()?).stderr(end);
-    let unfinished = Unfinished::default();
-    let line = Arc::clone(&unfinished);
-    let thread = std::thread::Builder::new().name("output".into());
-    let copy = thread.spawn(move || copy_lines(output, &line))?;
-    #[allow(clippy::disallowed_methods, reason = "the rule is for tests")]
-    let mut child = shell.spawn()?;
-    // This process holds the other end of the pipe no longer.
-    drop(shell);
-    let status = child.wait();
-    // A program that the command leaves behind can write on.
-    let until = Instant::now() + LATE;
-    while !copy.is_finished() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    print_line(&mut unfinished.lock().unwrap_or_else(PoisonError::into_inner));
-    status
-}
-
-/// The beginning of a line whose end was not read yet.
-type Unfinished = Arc<Mutex<Vec<u8>>>;
-
-/// Copies lines to stderr, with a prefix.
-fn copy_lines(mut output: impl io::Read, unfinished: &Unfinished) {
-    let mut chunk = [0; 4096];
-    while let Ok(len @ 1..) = output.read(&mut chunk) {
-        let mut line = unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-        for &byte in &chunk[..len] {
-            line.push(byte);
-            if byte == b'\n' || line.len() >= LONGEST_LINE {
-                print_line(&mut line);
-            }
-        }
-    }
-}
-
-/// Prints a line with a prefix, and empties it. Does nothing if it is empty.
-fn print_line(line: &mut Vec<u8>) {
-    if line.is_empty() {
-        return;
-    }
-    if !line.ends_with(b"\n") {
-        line.push(b'\n');
-    }
-    let _ = Patient(io::stderr().lock()).write_all(&[PREFIX, line].concat());
-    line.clear();
+    shell.stdin(Stdio::null()).stdout(io::stderr()).status()
 }
 
 /// Whether SIGINT ended a command.

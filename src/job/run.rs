@@ -12,7 +12,6 @@ use super::place::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::Reporter;
 use super::teller::{Close, Event, Teller, Told};
-use crate::plan::ProgressForm;
 use crate::search::{End, Goal, Progress, Search, Summary};
 use crate::sys::draw_hash_keys;
 
@@ -83,8 +82,7 @@ impl PreparedSearch {
         let encryption = self.protection.as_ref().map(|_| Encryption::start(self.threads.get()));
         let encryption = encryption.transpose().map_err(JobError::Thread)?;
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let has_prefix = self.output.progress == ProgressForm::Json;
-        let start = |command| ExecQueue::start(command, has_prefix, &self.stop);
+        let start = |command| ExecQueue::start(command, &self.stop);
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
         let mut delivery = Delivery::new(self, teller, meter, commands, encryption);
         let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);

@@ -136,21 +136,15 @@ impl Ledger {
                 return Ok(held);
             }
             if (waiting.must_end)() {
-                let text = format!("{} is using it", self.holder());
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, text));
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using it"));
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
                 let path = escaped_path(self.path());
-                let holder = self.holder();
-                let text = format!("waiting for {holder}, which is using '{path}'; Ctrl-C ends the waiting");
+                let text =
+                    format!("waiting for another process, which is using '{path}'; Ctrl-C ends the waiting");
                 (waiting.tell)(Notice::info(text));
             }
         }
-    }
-
-    /// Returns the process that uses the ledger, for messages.
-    pub fn holder(&self) -> String {
-        self.log.holder().map_or("another process".to_owned(), |id| format!("process {id}"))
     }
 
     /// Appends the entries that the ledger does not have, and syncs it.

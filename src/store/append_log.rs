@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::error::FileError;
-use super::lock::{holder, lock_in_time};
+use super::lock::lock_in_time;
 use super::name::parent;
 use super::new_file::within_size_limit;
 use super::sync::sync;
@@ -107,12 +107,6 @@ impl AppendLog {
         };
         within_size_limit(existing + len as u64)?;
         Ok(left)
-    }
-
-    /// Returns the number of the process that has locked the file, where the system tells it.
-    #[must_use]
-    pub fn holder(&self) -> Option<u32> {
-        holder(&File::open(&self.0).ok()?)
     }
 }
 

@@ -417,15 +417,3 @@ fn a_command_whose_data_is_too_long_is_refused_before_the_search() {
     assert!(ran.stderr.ends_with(hint), "{}", ran.stderr);
     succeed(&mut search(directory.path(), "true", &["-o", "id_x", "-C", &comment[..130_000], "ab"]));
 }
-
-/// Lines that begin with `{` on stderr are the program's own.
-#[test]
-fn beside_objects_the_output_of_a_command_has_a_prefix() {
-    let directory = TempDir::new().unwrap();
-    let command = "echo '{1'; echo '{2' >&2; printf '{3'; (sleep 0.1; printf '{4'; sleep 60) & ";
-    let args = ["-q", "--progress", "json", "-o", "id_x", "ab"];
-    let ran = succeed(&mut search(directory.path(), command, &args));
-    let lines: Vec<&str> =
-        ran.stderr.lines().filter(|line| !line.starts_with("{\"type\":\"progress\"")).collect();
-    assert_eq!(lines, ["command: {1", "command: {2", "command: {3{4"]);
-}
