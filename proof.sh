@@ -37,7 +37,7 @@ profile=()
 if [ "$full" ]; then profile=(--release); fi
 
 # Tests must not skip an instruction set that this processor has.
-sets=$(for set in avx2 sha_ni avx_ifma avx512f avx512ifma avx512vbmi asimd; do if grep -qw "$set" /proc/cpuinfo; then echo "$set"; fi; done |
+sets=$(for set in avx2 sha_ni avx_ifma avx512f avx512ifma asimd; do if grep -qw "$set" /proc/cpuinfo; then echo "$set"; fi; done |
     sed 's/_//; s/asimd/neon/; s/shani/sha/' | paste -sd,)
 export VANITY_REQUIRE=${VANITY_REQUIRE:+$VANITY_REQUIRE,}$sets
 

@@ -22,7 +22,7 @@ ENTRY = re.compile(r"\bsimd::(?:\w+::)+with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.
 ROOMS = re.compile(r"\b((ed25519_batch|parts|tables)::(simd|hash|curve|batch)|vanity_pattern::matcher|vanity_ed25519::(engine|search::stream))::")
 # Intrinsics and their helpers have no other name in these files.
-INSTRUCTIONS = re.compile(r"^<?(ed25519_batch|parts|tables)::simd::(x86|vbmi|aarch64|sha256|sha512)::")
+INSTRUCTIONS = re.compile(r"^<?(ed25519_batch|parts|tables)::simd::(x86|aarch64|sha256|sha512)::")
 NOT_INSTRUCTIONS = re.compile(r"::(detect|need|too_short|no_such_row|without_sha(256|512))$|::with_\w+$")
 NEVER_RETURNS = re.compile(r"panic|_fail\b|_failed\b|too_short|no_such_row|handle_error|handle_alloc_error|unwind_resume|abort")
 

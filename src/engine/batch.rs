@@ -92,25 +92,9 @@ pub(super) fn candidates(
     keys: &[[u8; 32]],
     digests: &mut Vec<[u8; 32]>,
 ) -> Vec<usize> {
-    match (matcher.target(), matcher.fingerprint_filter()) {
-        (Target::Key, _) => matcher.candidates(keys),
-        (Target::Fingerprint, None) => by_fingerprint(set, matcher, keys, digests),
-        (Target::Fingerprint, Some(filter)) => {
-            let passing = filter.candidates(set, keys);
-            let some: Vec<[u8; 32]> = passing.iter().map(|at| keys[*at]).collect();
-            let matching = by_fingerprint(set, matcher, &some, digests);
-            matching.into_iter().map(|at| passing[at]).collect()
-        }
+    if matcher.target() == Target::Key {
+        return matcher.candidates(keys);
     }
-}
-
-/// Does the same for keys whose fingerprints are searched.
-fn by_fingerprint(
-    set: InstructionSet,
-    matcher: &Matcher,
-    keys: &[[u8; 32]],
-    digests: &mut Vec<[u8; 32]>,
-) -> Vec<usize> {
     let mut candidates = Vec::new();
     for (part, keys) in keys.chunks(HASHED).enumerate() {
         digests.resize(2 * keys.len(), [0; 32]);
@@ -131,8 +115,7 @@ mod tests {
     use super::*;
     use crate::pattern::{Kind, MatchOptions, Pattern};
 
-    /// Searches six characters of each place of fingerprints with either sign. The matcher may find
-    /// them in the lanes that hash, or in bytes.
+    /// Searches six characters of each place of fingerprints with either sign.
     #[test]
     fn a_part_of_any_fingerprint_is_found() {
         let key = |number: u32| {

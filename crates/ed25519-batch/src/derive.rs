@@ -98,9 +98,8 @@ impl BackEnd {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512ifma => {
-                // Processors with AVX-512 IFMA have AVX-512 VBMI, too.
                 let simd = crate::simd::Avx512ifma::detect()?;
-                Ok(work.run(Ifma(simd), InstructionSet::widest()))
+                Ok(work.run(Ifma(simd), InstructionSet::Avx512f(simd.base())))
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512f => {

@@ -39,7 +39,7 @@ pub mod simd;
 
 pub use batch::{Fill, Look};
 pub use derive::{BackEnd, Deriver, LEAST_TABLE_MEMORY, Sizing, Tuning, Unavailable, Worker, without_sign};
-pub use hash::{ChaCha20Lanes, FingerprintFilter, MaskedBits, fingerprints, sha2_constants};
+pub use hash::{ChaCha20Lanes, fingerprints, sha2_constants};
 
 /// What the benches of this package measure. It can change at any time.
 #[doc(hidden)]

@@ -10,7 +10,6 @@ mod sha2_round;
 pub mod sha512;
 
 pub use chacha::ChaCha20Lanes;
-pub use sha256::{FingerprintFilter, MaskedBits};
 
 use crate::simd::{Halves as _, InstructionSet, with_set};
 

@@ -207,8 +207,6 @@ impl Halves for Neon {
             vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
         sub_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
-        min_u32(a: uint64x2_t, b: uint64x2_t) -> uint64x2_t =
-            vreinterpretq_u64_u32(vminq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)));
         shr_u32<N>(a: uint64x2_t) -> uint64x2_t =
             vreinterpretq_u64_u32(shift_u32(vreinterpretq_u32_u64(a), -N.cast_signed()));
     }

@@ -15,7 +15,7 @@ pub fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let known = known! {
         "avx2" "fma" "bmi2" "popcnt" "adx" "sha" "avxifma"
-        "avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512ifma" "avx512vbmi"
+        "avx512f" "avx512vl" "avx512dq" "avx512bw" "avx512ifma"
     };
     #[cfg(target_arch = "aarch64")]
     let known = [

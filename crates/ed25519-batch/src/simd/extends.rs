@@ -54,8 +54,6 @@ macro_rules! as_base {
         )*
     };
 }
-#[cfg(target_arch = "x86_64")]
-pub(super) use as_base;
 
 impl<T: Extends> Words for T {
     const LANES: usize = T::Base::LANES;
@@ -120,7 +118,6 @@ impl<T: Extends<Base: Halves>> Halves for T {
         store_all_u32(a: Self::Word, halves: &mut [u32]);
         add_u32(a: Self::Word, b: Self::Word) -> Self::Word;
         sub_u32(a: Self::Word, b: Self::Word) -> Self::Word;
-        min_u32(a: Self::Word, b: Self::Word) -> Self::Word;
         rotl_u32<N>(a: Self::Word) -> Self::Word;
         shr_u32<N>(a: Self::Word) -> Self::Word;
     }

@@ -4,16 +4,11 @@
 use super::aarch64::Neon;
 use super::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
-use super::vbmi::Avx512vbmi;
-#[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512f};
 
 /// An instruction set that this processor has, with [`Bytes64`](super::Bytes64).
 #[derive(Clone, Copy, Debug)]
 pub enum InstructionSet {
-    /// AVX-512 VBMI: any byte of a vector in one instruction.
-    #[cfg(target_arch = "x86_64")]
-    Avx512vbmi(Avx512vbmi),
     /// AVX-512: 64 bytes are one vector.
     #[cfg(target_arch = "x86_64")]
     Avx512f(Avx512f),
@@ -38,11 +33,7 @@ impl InstructionSet {
     #[must_use]
     pub fn every() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
-        let vectors = [
-            Avx512vbmi::detect().map(Self::Avx512vbmi),
-            Avx512f::detect().map(Self::Avx512f),
-            Avx2::detect().map(Self::Avx2),
-        ];
+        let vectors = [Avx512f::detect().map(Self::Avx512f), Avx2::detect().map(Self::Avx2)];
         #[cfg(target_arch = "aarch64")]
         let vectors = [Neon::detect().map(Self::Neon)];
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -58,8 +49,6 @@ impl InstructionSet {
 macro_rules! with_set {
     ($set:expr, $simd:ident => $work:expr) => {
         match $set {
-            #[cfg(target_arch = "x86_64")]
-            $crate::simd::InstructionSet::Avx512vbmi($simd) => $work,
             #[cfg(target_arch = "x86_64")]
             $crate::simd::InstructionSet::Avx512f($simd) => $work,
             #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,6 @@
 //! Instruction sets, detected at run time, and vector operations for each of them.
 //!
-//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`,
-//! `Avx512vbmi`) stands for an instruction set. Only detection makes a token, so its holder can use
+//! A token ([`Scalar`], `Neon`, `Avx2`, `AvxIfma`, `Avx512f`, `Avx512ifma`) stands for an instruction set. Only detection makes a token, so its holder can use
 //! its instructions, and everything above this module is safe Rust.
 //!
 //! An algorithm uses the traits: [`Words`] of 64 bits, [`Doubles`] in the same lanes, the 52-bit
@@ -24,8 +23,6 @@ mod sha256;
 mod sha512;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod token;
-#[cfg(target_arch = "x86_64")]
-mod vbmi;
 mod words;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -43,9 +40,7 @@ pub use scalar::Scalar;
 pub use sha256::{Quad, Sha256};
 #[cfg(target_arch = "aarch64")]
 pub use sha512::{Pair, Sha512};
-#[cfg(target_arch = "x86_64")]
-pub use vbmi::Avx512vbmi;
-pub use words::{Bytes64, Doubles, Halves, Madd52, OVERLAPPING, Wide, Words};
+pub use words::{Bytes64, Doubles, Halves, Madd52, Wide, Words};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 

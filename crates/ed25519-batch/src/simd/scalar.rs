@@ -191,11 +191,6 @@ impl Halves for Scalar {
     }
 
     #[inline(always)]
-    fn min_u32(self, a: u64, b: u64) -> u64 {
-        u64::from((a as u32).min(b as u32)) | (a >> 32).min(b >> 32) << 32
-    }
-
-    #[inline(always)]
     fn rotl_u32<const N: u32>(self, a: u64) -> u64 {
         u64::from((a as u32).rotate_left(N)) | u64::from(((a >> 32) as u32).rotate_left(N)) << 32
     }

@@ -168,8 +168,6 @@ pub trait Halves: Words {
     fn add_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Returns the differences of the halves, modulo 2^32.
     fn sub_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
-    /// Returns the smaller of each two halves, as numbers from 0 to 2^32 - 1.
-    fn min_u32(self, a: Self::Word, b: Self::Word) -> Self::Word;
     /// Rotates each half left by `N` bits, 1 to 31.
     fn rotl_u32<const N: u32>(self, a: Self::Word) -> Self::Word;
     /// Shifts each half right by `N` bits, 0 to 31, and fills with zeros.
@@ -242,16 +240,9 @@ pub trait Madd52: Words {
     fn carry(self, a: Self::Word) -> Self::Word;
 }
 
-/// The first sextets of the eight parts of [`Bytes64::overlapping_sextets`]. Each of the first seven
-/// repeats two sextets of the part before it. The last part repeats the seventh.
-pub const OVERLAPPING: [usize; 8] = [0, 6, 12, 18, 24, 30, 36, 36];
-
 /// Vectors of 64 bytes, whatever the lanes of [`Words`]. They are sixteen little-endian words of 32
 /// bits.
 pub trait Bytes64: Words {
-    /// Whether [`Self::look_up`] is one instruction, and [`Self::look_up_in_turn`] takes few.
-    const LOOKS_UP_AT_ONCE: bool = false;
-
     /// A vector of 64 bytes.
     type Vector64: Copy;
 
@@ -260,51 +251,10 @@ pub trait Bytes64: Words {
     /// Each byte of words 0 to 10 holds one sextet. Word 11 repeats word 9, and word 12 repeats
     /// word 10. The other words have no meaning.
     fn sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64;
-    /// Splits `bytes` into sextets as [`Self::sextets`] does, and repeats some of them: every eight
-    /// bytes hold the eight sextets from the one of [`OVERLAPPING`] on. It is slow unless
-    /// [`Self::LOOKS_UP_AT_ONCE`].
-    #[inline(always)]
-    fn overlapping_sextets(self, bytes: &[u8; 32], lead: u32) -> Self::Vector64 {
-        let mut sextets = [0; 64];
-        self.store_bytes(self.sextets(bytes, lead), &mut sextets);
-        let mut overlapping = [0; 64];
-        for at in 0..64 {
-            overlapping[at] = sextets[OVERLAPPING[at / 8] + at % 8];
-        }
-        self.load_bytes(&overlapping)
-    }
     /// Returns `a | b`.
     fn or_bytes(self, a: Self::Vector64, b: Self::Vector64) -> Self::Vector64;
     /// Replaces each byte of `a`, 0 to 63, by the byte of `table` with that index.
     fn look_up(self, table: &[u8; 64], a: Self::Vector64) -> Self::Vector64;
-    /// Looks up a byte at an even place and the three after it, one in each table, and returns the
-    /// AND of the four. It needs bytes below 64. Bytes at odd places, and those whose eight bytes
-    /// end before the fourth, have no meaning. It is slow unless [`Self::LOOKS_UP_AT_ONCE`].
-    #[inline(always)]
-    fn look_up_in_turn(self, tables: &[[u8; 64]; 4], a: Self::Vector64) -> Self::Vector64 {
-        let mut bytes = [0; 64];
-        self.store_bytes(a, &mut bytes);
-        for at in (0..61).step_by(2) {
-            let mut all = u8::MAX;
-            for (table, byte) in tables.iter().zip(&bytes[at..]) {
-                all &= table[usize::from(*byte)];
-            }
-            bytes[at] = all;
-        }
-        self.load_bytes(&bytes)
-    }
-    /// Does the same with one table for all four. Its bytes have two bits for each of them, the first
-    /// one lowest. The AND is in the two lowest bits; the others have no meaning.
-    #[inline(always)]
-    fn look_up_joint(self, table: &[u8; 64], a: Self::Vector64) -> Self::Vector64 {
-        let mut tables = [[0; 64]; 4];
-        for (number, of_one) in tables.iter_mut().enumerate() {
-            for (entry, joint) in of_one.iter_mut().zip(table) {
-                *entry = joint >> (2 * number) & 3;
-            }
-        }
-        self.look_up_in_turn(&tables, a)
-    }
     /// Returns, for each half of a word, low byte * `weight` + high byte. `weight` is 1 to 127, and
     /// each sum must be less than 2^15.
     fn weigh_bytes(self, a: Self::Vector64, weight: u8) -> Self::Vector64;

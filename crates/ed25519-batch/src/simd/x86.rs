@@ -261,7 +261,6 @@ impl Halves for Avx2 {
         splat_u32(half: u32) -> __m256i = _mm256_set1_epi32(half.cast_signed());
         add_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_add_epi32(a, b);
         sub_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_sub_epi32(a, b);
-        min_u32(a: __m256i, b: __m256i) -> __m256i = _mm256_min_epu32(a, b);
         shr_u32<N>(a: __m256i) -> __m256i = _mm256_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed()));
     }
 
@@ -452,7 +451,6 @@ impl Halves for Avx512f {
         splat_u32(half: u32) -> __m512i = _mm512_set1_epi32(half.cast_signed());
         add_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_add_epi32(a, b);
         sub_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_sub_epi32(a, b);
-        min_u32(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epu32(a, b);
         shr_u32<N>(a: __m512i) -> __m512i = _mm512_srli_epi32::<N>(a);
     }
 

@@ -13,8 +13,7 @@
 //!                    where the Bloom filter begins, where the walk begins, or 0 for none
 //! ```
 
-use super::literals::MOST_COUNT;
-use super::lookup::SPREAD;
+use super::lookup::{MOST_COUNT, SPREAD};
 use super::pair_bitmap::{PairBitmap, ROW_WORDS, WINDOWS};
 use crate::wire::Target;
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::prefilter::EachCandidate;
+use super::needle::EachCandidate;
 use crate::odds::{Automaton, DEAD, MATCHED, START};
 use crate::wire::{BODY_LEN, Bytes, QUADS, SIGN_POSITION, SIGN_VALUE, SYMBOL_BITS, Target};
 

@@ -6,7 +6,8 @@ use super::choice::{MOST_WALKS, of_expressions};
 use super::device_filter::DeviceFilter;
 use super::dfa_scan::{DfaScan, MOST_STATES};
 use super::literals::Literals;
-use super::prefilter::{EachCandidate, Prefilter};
+use super::needle::EachCandidate;
+use super::pair_bitmap::PairBitmap;
 use super::required_literals::{literal, needles};
 use crate::syntax::{Pattern, PatternId, Regex};
 use crate::wire::{Bytes, Target, with_sign};
@@ -29,8 +30,8 @@ pub(super) struct Expressions<'a> {
     literals: Option<Literals<'a>>,
     /// The number of expressions that are found by their literals.
     by_literal: usize,
-    /// The prefilter of the expressions after them, and how many of those it covers.
-    prefilter: Option<(Prefilter, usize)>,
+    /// The pair bitmap of the expressions after them, and how many of those it covers.
+    pairs: Option<(PairBitmap, usize)>,
     /// The automata of the other expressions, as few as possible.
     unions: Vec<DfaScan>,
 }
@@ -67,9 +68,9 @@ impl<'a> Expressions<'a> {
         }
         all.append(&mut without);
         let count = with_needles.len();
-        let prefilter = of_expressions(set, target, with_needles.iter().flatten().cloned(), count);
-        let prefilter = prefilter.map(|prefilter| (prefilter, count));
-        let covered = by_literal + prefilter.as_ref().map_or(0, |(_, count)| *count);
+        let pairs = of_expressions(target, with_needles.iter().flatten().cloned(), count);
+        let pairs = pairs.map(|pairs| (pairs, count));
+        let covered = by_literal + pairs.as_ref().map_or(0, |(_, count)| *count);
         // If the memory becomes short, the others have room for automata of their own.
         let own: usize = all[covered..].iter().map(|(_, regex)| DfaScan::bytes(regex.automaton())).sum();
         let scan = |(id, regex): (_, &Regex)| (id, DfaScan::new(target, regex.automaton()));
@@ -82,7 +83,7 @@ impl<'a> Expressions<'a> {
             literals: (by_literal > 0)
                 .then(|| Literals::new(set, target, &places, Box::new(move |at| literals[at]))),
             by_literal,
-            prefilter,
+            pairs,
             unions,
             each,
         }
@@ -100,9 +101,9 @@ impl<'a> Expressions<'a> {
                 }
             });
         }
-        if let Some((prefilter, count)) = &self.prefilter {
+        if let Some((pairs, count)) = &self.pairs {
             // In one batch, because walks side by side take no longer than one.
-            let (candidates, bytes) = prefilter.copied(batch);
+            let (candidates, bytes) = pairs.copied(batch);
             for (_, scan) in &self.each[self.by_literal..][..*count] {
                 scan.candidates(&bytes, &mut |at| each(candidates[at]));
             }
@@ -136,8 +137,7 @@ impl<'a> Expressions<'a> {
         if let Some(literals) = &self.literals {
             literals.write(filter);
         }
-        let (pairs, count) =
-            self.prefilter.as_ref().map_or((None, 0), |(prefilter, count)| (Some(prefilter.pairs()), *count));
+        let (pairs, count) = self.pairs.as_ref().map_or((None, 0), |(pairs, count)| (Some(pairs), *count));
         if count > MOST_WALKS {
             filter.add(pairs, |_| {}, |_| {});
         } else {

@@ -5,9 +5,9 @@ use std::ops::{ControlFlow, RangeInclusive};
 use super::choice::{of_literals, pairs_of};
 use super::device_filter::DeviceFilter;
 use super::four_gram_filter::{EachText, FourGramFilter};
-use super::lookup::{Bloom, Lookup, prefix_hash};
-use super::needle::Positions;
-use super::prefilter::{EachCandidate, Prefilter};
+use super::lookup::{Bloom, Lookup, MOST_COUNT, prefix_hash};
+use super::needle::{EachCandidate, Positions};
+use super::pair_bitmap::PairBitmap;
 use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
 use crate::odds::Place;
 use crate::syntax::{Literal, PatternId};
@@ -19,7 +19,7 @@ pub(super) struct Literals<'a> {
     literal: OfId<'a>,
     target: Target,
     classes: SymbolClasses,
-    prefilter: Prefilter,
+    pairs: PairBitmap,
     four_grams: Option<FourGramFilter>,
     index: Lookup,
     /// Whether the list has words, whose needles begin one character earlier, at the delimiter.
@@ -44,9 +44,9 @@ impl<'a> Literals<'a> {
             are_exact && literal.delimiters().is_none() && Positions::of(literal) == starts
         };
         let index = Lookup::new(&classes, most, ids.iter().map(|id| (*id, literal(*id))), by_classes);
-        let (prefilter, four_grams) = of_literals(set, target, &classes, most, index.look_ups(), each());
+        let (pairs, four_grams) = of_literals(set, target, &classes, most, index.look_ups(), each());
         let has_words = each().any(|literal| literal.delimiters().is_some());
-        Self { literal, target, classes, prefilter, four_grams, index, has_words, starts }
+        Self { literal, target, classes, pairs, four_grams, index, has_words, starts }
     }
 
     /// Calls `each` with every element of `batch` that shows a literal, by its index. Tests keys
@@ -74,14 +74,14 @@ impl<'a> Literals<'a> {
     /// filters.
     pub(super) fn texts(&self, batch: &[Bytes], each: EachText) {
         match &self.four_grams {
-            None => self.prefilter.candidates(batch, &mut |candidate| {
+            None => self.pairs.candidates(batch, &mut |candidate| {
                 let bytes = &batch[candidate];
                 let text = ClassText::new(Scalar::plain(), self.classes.of_values(), self.target, bytes);
                 each(&[candidate], &[text], &[Positions::ALL]);
             }),
-            Some(four_grams) if self.prefilter.is_none() => four_grams.candidates(batch, each),
+            Some(four_grams) if self.pairs.is_none() => four_grams.candidates(batch, each),
             Some(four_grams) => {
-                let (candidates, bytes) = self.prefilter.copied(batch);
+                let (candidates, bytes) = self.pairs.copied(batch);
                 let mut of_some = Vec::new();
                 four_grams.candidates(&bytes, &mut |some, texts, starts| {
                     of_some.clear();
@@ -191,9 +191,6 @@ const BY_CHANCE: f64 = 0.02;
 /// is found.
 const COUNTS_ON_A_DEVICE: RangeInclusive<usize> = 4..=MOST_COUNT;
 const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
-
-/// The most characters that are looked up.
-pub(super) const MOST_COUNT: usize = 7;
 
 /// The room in a device's Bloom filter for each literal. It is so large, 16 words, that only one
 /// other number of 150,000 is found.

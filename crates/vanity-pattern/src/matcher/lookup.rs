@@ -13,8 +13,11 @@ use crate::wire::{BODY_LEN, SIGN_POSITION};
 use ed25519_batch::memory::Zeros;
 use ed25519_batch::simd::prefetch;
 
-/// The lowest bit of the count in a number to hash, above up to 7 classes.
-const COUNT: u32 = 56;
+/// The most characters that are looked up.
+pub(super) const MOST_COUNT: usize = 7;
+
+/// The lowest bit of the count in a number to hash, above up to [`MOST_COUNT`] classes.
+const COUNT: u32 = 8 * MOST_COUNT as u32;
 
 /// The literals of a list, by the hash of their first characters, folded into classes.
 pub(super) struct Lookup {

@@ -3,8 +3,7 @@
 //! A test takes a batch and calls back with its *candidates*, by their indices, in ascending order.
 //! It may let any element pass, but it never rejects bytes that show a pattern. The sign of x, the
 //! highest bit of a key, must be 0. A test lets the key pass if it shows a pattern with either
-//! sign. The candidates of one test are the batch of the next. Fingerprints that show no literal
-//! are rejected where they are hashed, if [`Matcher::fingerprint_filter`] pays.
+//! sign. The candidates of one test are the batch of the next.
 //!
 //! ```text
 //!                  batch of 32-byte keys or fingerprints
@@ -13,7 +12,7 @@
 //!           │                            ┌───────────┴───────────┐
 //!           │                      with needles            without needles
 //!           │                     required_literals              │
-//!       prefilter    if it pays      prefilter                   │
+//!      pair_bitmap   if it pays     pair_bitmap                  │
 //!           │                            │                       │
 //!   four_gram_filter if it pays          │                       │
 //!    anchored_filter                     │                       │
@@ -28,9 +27,7 @@
 //! | --- | --- |
 //! | `choice` | the measured cost of each filter, and the choice of the cheapest |
 //! | `needle` | what a match shows, and the positions where it may begin |
-//! | `prefilter` | tests bytes by needles: by a pair bitmap or by sequences |
 //! | `pair_bitmap` | tests pairs of bytes, without reading characters |
-//! | `sequence_filter` | tests some characters in a row, with AVX-512 VBMI |
 //! | `literals` | takes the literals of a list through their tests |
 //! | `symbol_classes` | folds characters that no literal distinguishes into classes, in vectors |
 //! | `four_gram_filter` | tests four classes in a row everywhere |
@@ -56,22 +53,18 @@ mod literals;
 mod lookup;
 mod needle;
 mod pair_bitmap;
-mod prefilter;
 mod required_literals;
-mod sequence_filter;
 mod symbol_classes;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use self::choice::of_fingerprints;
 pub use self::device_filter::DeviceFilter;
 use self::dfa_scan::DfaScan;
 use self::expressions::Expressions;
 use self::literals::Literals;
 use crate::syntax::{Form, Pattern, PatternId};
 use crate::wire::{Bytes, Target};
-use ed25519_batch::FingerprintFilter;
 use ed25519_batch::simd::InstructionSet;
 
 /// A compiled list of patterns, all about the same [`Target`].
@@ -81,7 +74,6 @@ pub struct Matcher<'a> {
     target: Target,
     literals: Option<Literals<'a>>,
     expressions: Expressions<'a>,
-    in_lanes: Option<FingerprintFilter>,
 }
 
 impl<'a> Matcher<'a> {
@@ -127,16 +119,12 @@ impl<'a> Matcher<'a> {
                 Form::Regex(regex) => regexes.push((id, regex)),
             }
         }
-        let in_lanes = (target == Target::Fingerprint && regexes.is_empty())
-            .then(|| of_fingerprints(set, literals.iter().map(|id| patterns[*id].literal())))
-            .flatten();
         Self {
             number: NUMBERS.fetch_add(1, Relaxed),
             target,
             literals: (!literals.is_empty())
                 .then(|| Literals::new(set, target, &literals, Box::new(|id| patterns[id].literal()))),
             expressions: Expressions::new(set, target, patterns, &regexes),
-            in_lanes,
         }
     }
 
@@ -172,13 +160,6 @@ impl<'a> Matcher<'a> {
         }
         self.expressions.write(&mut filter);
         filter
-    }
-
-    /// Returns the filter that every fingerprint passes that matches. It is tested in the lanes that
-    /// hash, so most fingerprints are never bytes. `None` if it does not pay.
-    #[must_use]
-    pub fn fingerprint_filter(&self) -> Option<&FingerprintFilter> {
-        self.in_lanes.as_ref()
     }
 
     /// Returns the indices of all elements of `batch` that match a pattern, in ascending order. The

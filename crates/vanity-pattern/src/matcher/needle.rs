@@ -4,8 +4,10 @@ use std::ops::RangeInclusive;
 
 use crate::odds::Place;
 use crate::syntax::Literal;
-use crate::wire::{BODY_LEN, SYMBOL_BITS, Symbols, Target};
-use ed25519_batch::MaskedBits;
+use crate::wire::{BODY_LEN, Symbols};
+
+/// A callback that takes the index of a candidate in a batch.
+pub(super) type EachCandidate<'a> = &'a mut dyn FnMut(usize);
 
 /// Characters to search for: the symbols of each, and the positions where the first may be.
 #[derive(Clone)]
@@ -26,27 +28,6 @@ impl Needle {
             Place::Anywhere => 0..=last,
         };
         Self { symbols, starts }
-    }
-
-    /// Returns the bits that all texts of a fingerprint have that show the needle, for each position
-    /// where it may begin. Characters beyond two words of the digest do not count.
-    pub(super) fn bits_of_fingerprint(&self) -> impl Iterator<Item = MaskedBits> {
-        self.starts.clone().map(|start| {
-            let first = (SYMBOL_BITS * start / 32).min(6);
-            let mut bits = MaskedBits { first, mask: 0, value: 0 };
-            for (symbols, position) in self.symbols.iter().zip(start..) {
-                let symbols = symbols.and(Target::Fingerprint.symbols(position));
-                let values = || (0..64).filter(|value| symbols.has(*value));
-                let ones = values().fold(0x3f, |ones, value| ones & value);
-                let zeros = values().fold(0x3f, |zeros, value| zeros & !value);
-                // The bits after those of the character, which are 0 if it ends beyond the words.
-                let end = SYMBOL_BITS * (position + 1) - 32 * first;
-                let place = |bits: u8| (u128::from(bits) << 64).checked_shr(end as u32).unwrap_or(0) as u64;
-                bits.mask |= place(ones | zeros);
-                bits.value |= place(ones);
-            }
-            bits
-        })
     }
 
     /// Widens the needle, so that a text that shows either shows the needle: as long as the shorter
@@ -124,17 +105,6 @@ impl Positions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// `/` is the symbol 63, so each of its bits is 1.
-    #[test]
-    fn characters_beyond_two_words_of_a_fingerprint_do_not_count() {
-        for len in 1..=BODY_LEN {
-            let needle = Needle { symbols: vec![Symbols::of(b'/'); len], starts: 0..=0 };
-            let bits: Vec<MaskedBits> = needle.bits_of_fingerprint().collect();
-            let ones = u64::MAX.checked_shl(64_u32.saturating_sub(6 * len as u32)).unwrap();
-            assert_eq!(bits, [MaskedBits { first: 0, mask: ones, value: ones }], "{len} characters");
-        }
-    }
 
     #[test]
     fn starts_are_a_set_of_positions() {

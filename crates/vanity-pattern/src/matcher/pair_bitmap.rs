@@ -31,8 +31,7 @@
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
-use super::needle::Needle;
-use super::prefilter::EachCandidate;
+use super::needle::{EachCandidate, Needle};
 use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
 
 /// The number of rows: windows three bytes apart begin at byte 0, 1 or 2.
@@ -117,6 +116,16 @@ impl PairBitmap {
                 }
             }),
         }
+    }
+
+    /// Returns the candidates and their bytes.
+    pub(super) fn copied(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
+        let (mut candidates, mut bytes) = (Vec::new(), Vec::new());
+        self.candidates(batch, &mut |candidate| {
+            candidates.push(candidate);
+            bytes.push(batch[candidate]);
+        });
+        (candidates, bytes)
     }
 }
 

@@ -16,15 +16,12 @@
 //! `sha2`. With AVX2, the processor's own instructions for SHA-256 are faster, if it has them.
 
 mod block;
-mod filter;
 #[cfg(target_arch = "x86_64")]
 mod instructions;
 
 use sha2::{Digest as _, Sha256};
 
 use self::block::{BLOCK, SIGN};
-use self::filter::Tested;
-pub use self::filter::{FingerprintFilter, MaskedBits};
 use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
 use crate::hash::sha2_round;
 use crate::simd::{Halves, unroll};
@@ -69,29 +66,11 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
         set.copy_from_slice(&all_set[..keys.len()]);
         return;
     }
-    each_vector(simd, keys, Use::Write([clear, set]));
-}
-
-/// Returns whether the lanes of these vectors hash.
-fn hashes_in_lanes<S: Halves>(simd: S) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if simd.sha256().is_some() {
-        return false;
-    }
-    let _ = simd;
-    S::LANES > 1
-}
-
-/// What the digests of a vector are for.
-enum Use<'a> {
-    /// Writes them, as [`of_both_signs`] does.
-    Write([&'a mut [[u8; 32]]; 2]),
-    /// Tests them with a filter.
-    Test(&'a FingerprintFilter, &'a mut Tested),
+    each_vector(simd, keys, [clear, set]);
 }
 
 /// Hashes at least 2 `S::LANES` keys. The last vector may begin with keys that are hashed already.
-fn each_vector<S: Halves>(simd: S, keys: &[[u8; 32]], mut used: Use) {
+fn each_vector<S: Halves>(simd: S, keys: &[[u8; 32]], [clear, set]: [&mut [[u8; 32]]; 2]) {
     let vector = 2 * S::LANES;
     simd.run(
         #[inline(always)]
@@ -100,13 +79,8 @@ fn each_vector<S: Halves>(simd: S, keys: &[[u8; 32]], mut used: Use) {
             loop {
                 let places = first..first + vector;
                 let words = hash_vector(simd, &keys[places.clone()]);
-                match &mut used {
-                    Use::Write([clear, set]) => {
-                        write(simd, &words[0], &mut clear[places.clone()]);
-                        write(simd, &words[1], &mut set[places]);
-                    }
-                    Use::Test(filter, tested) => filter.test(simd, &words, first.div_ceil(vector), tested),
-                }
+                write(simd, &words[0], &mut clear[places.clone()]);
+                write(simd, &words[1], &mut set[places]);
                 if first == last {
                     break;
                 }

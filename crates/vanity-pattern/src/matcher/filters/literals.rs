@@ -6,16 +6,13 @@
 //! all characters that share a four-gram with a short literal. Elsewhere is a symbol of no literal:
 //! it is marked nowhere, so a text does not pass because of it.
 
-use super::super::choice::MOST_COMPARISONS;
 use super::super::four_gram_filter::FourGramFilter;
 use super::super::literals::Literals;
 use super::super::needle::{Needle, Positions};
-use super::super::sequence_filter::{SequenceFilter, tables};
 use super::super::symbol_classes::{ClassText, SymbolClasses, UNUSED};
 use super::*;
 use crate::syntax::Literal;
 use crate::wire::Symbols;
-use ed25519_batch::FingerprintFilter;
 use ed25519_batch::simd::{InstructionSet, Scalar, with_set};
 
 /// Returns the values that a typed character stands for, by the definition of the options.
@@ -157,15 +154,6 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
         },
     );
     starts_pass("the chosen filters", &reported);
-    let needles: Vec<Needle> = literals().map(|literal| Needle::of(&literal)).collect();
-    let mut candidates = Vec::new();
-    SequenceFilter::of(target, set, tables(&needles)).candidates(&batch, &mut |at| candidates.push(at));
-    assert!(candidates.into_iter().eq(0..all.len()), "a text is rejected by its sequences");
-    // A longer list has none.
-    if target == Target::Fingerprint && needles.len() <= MOST_COMPARISONS {
-        let filter = FingerprintFilter::new(needles.iter().flat_map(Needle::bits_of_fingerprint));
-        assert!(batch.iter().all(|digest| filter.passes(digest)), "a fingerprint is rejected in lanes");
-    }
     let texts: Vec<Values> = all.iter().map(|(values, _)| *values).collect();
     assert_all_found(patterns, &texts, target);
     all.len()

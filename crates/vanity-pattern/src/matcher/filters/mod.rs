@@ -4,8 +4,7 @@
 //! | file | what it checks | how |
 //! | --- | --- | --- |
 //! | `pairs` | `pair_bitmap` | for each needle and place, some tested window has all its possible values marked |
-//! | `sequences` | `sequence_filter` | for each needle, its bucket holds all its symbols; texts for each symbol at each place |
-//! | `literals` | `symbol_classes` to `literals`, `device_filter`, bits of fingerprints | all texts that show a literal, with all neighbors that count |
+//! | `literals` | `symbol_classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbors that count |
 //! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
 //!
 //! [`Pattern::find`](crate::Pattern::find), which shares no code with the tests, decides
@@ -14,7 +13,6 @@
 mod expressions;
 mod literals;
 mod pairs;
-mod sequences;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
