@@ -2,17 +2,17 @@
 
 use std::io;
 use std::panic::UnwindSafe;
-use std::process::ExitCode;
 
 use vanity_ed25519::cli::{self, Early};
+use vanity_ed25519::engine;
 use vanity_ed25519::job::{self, JobError, PreparedSearch, Whereabouts};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, BenchProgress, Paint, Report};
 use vanity_ed25519::search::{End, Stop, check_randomness};
 use vanity_ed25519::sys::forbid_core_dumps;
 
-fn main() -> ExitCode {
-    carry_out(|tell| cli::plan(std::env::args_os(), tell)).into()
+fn main() {
+    engine::exit(carry_out(|tell| cli::plan(std::env::args_os(), tell)))
 }
 
 /// Carries out a plan, and returns the exit status.
@@ -70,5 +70,5 @@ fn abandon(ended: &Result<End, JobError>, untold: &Whereabouts) -> ! {
     }
     message += &report::unread(untold);
     report::text_if_read(message);
-    std::process::exit(report::status(ended).into())
+    engine::exit(report::status(ended))
 }

@@ -1,4 +1,4 @@
-//! The GPU engine: batches of up to millions of keys on every graphics processor. The few survivors
+//! The GPU engine: batches of up to millions of keys on every GPU. The few survivors
 //! are proved on the host.
 //!
 //! A worker takes a new key from its seed source for every batch. The device computes the seeds of
@@ -18,8 +18,8 @@ mod tuner;
 
 use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use ed25519_batch::memory::wipe;
@@ -29,8 +29,8 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use self::tuner::Tuner;
-use super::interface::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, Worker};
-use super::{batch, reference, self_test};
+use super::interface::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
+use super::{batch, reference};
 use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};
 use crate::key::Seed;
 use crate::notice::Notice;
@@ -87,28 +87,52 @@ const CHECKED: usize = 1 << 11;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
+/// The time in which the batches of a device grow to their size, and the time after that in which it is
+/// compared with the processor.
+const WARM_UP: Duration = Duration::from_secs(1);
+const TRIAL: Duration = Duration::from_secs(2);
+
+/// How long a worker waits at a time while its device is not open.
+const WAIT: Duration = Duration::from_millis(20);
+
 /// Makes the engine that replaces a device that fails.
 type MakeSpare = fn(Sizing) -> Box<dyn Engine>;
 
 /// The engine of all devices that are used.
 pub(super) struct Gpu {
     shared: Arc<Shared>,
-    /// The engine that replaces a device that was dropped.
+    /// Makes the engine that replaces a device that was dropped, unless the processor searches
+    /// beside the devices.
+    make_spare: Option<MakeSpare>,
     spare: OnceLock<Box<dyn Engine>>,
-    make_spare: MakeSpare,
 }
 
 /// What the engine shares with the threads that open devices.
 struct Shared {
-    slots: Vec<Slot>,
+    /// The cards that are used, or were, in the order in which they joined.
+    slots: RwLock<Vec<Arc<Slot>>>,
+    /// The number of cards that are opened for the first time, and one while they are listed.
+    opening: AtomicUsize,
     sizing: Sizing,
+    /// What the processor does beside the devices.
+    pace: Arc<Pace>,
     /// Messages about devices, until they are reported.
     notices: Mutex<Vec<Notice>>,
+}
+
+/// The work of a processor that searches beside devices.
+#[derive(Default)]
+pub(super) struct Pace {
+    /// The number of its workers.
+    pub(super) workers: AtomicUsize,
+    /// The keys that they have tried.
+    pub(super) keys: AtomicU64,
 }
 
 /// A card that is used, or was.
 struct Slot {
     card: gpu::Card,
+    joined: Instant,
     state: Mutex<State>,
     /// The number of workers that use it.
     workers: AtomicUsize,
@@ -123,6 +147,17 @@ enum State {
     },
     /// A thread opens it.
     Opening,
+    /// It is too slow.
+    Unused,
+}
+
+/// The comparison of a device with the threads of the processor: when it began, the keys of the device
+/// since then, and those of the processor before.
+struct Trial {
+    began: Instant,
+    keys: u64,
+    of_processor: u64,
+    is_over: bool,
 }
 
 /// A device, with its kernels and its tables.
@@ -137,6 +172,7 @@ struct OpenCard {
     opened: Instant,
     /// How long the device was closed before.
     pause: Duration,
+    trial: Mutex<Trial>,
 }
 
 struct Tables {
@@ -163,13 +199,21 @@ enum DropReason {
     Panic,
 }
 
-/// Builds the engine. It uses all graphics processors, or the devices that `sizing` selects. It
+/// Builds the engine. It uses all GPUs, or the devices that `sizing` selects. It
 /// uses a processor that OpenCL offers as a device only if it is selected, or if no graphics
 /// processor exists.
 pub(super) fn build(sizing: Sizing, make_spare: MakeSpare) -> Result<Box<dyn Engine>, String> {
     let cards = gpu::cards().map_err(|error| error.to_string())?;
     let cards = chosen(cards, sizing.devices)?;
     Gpu::new(cards, sizing, make_spare).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
+}
+
+/// Returns the cards that join a search of the processor: the GPUs, or the devices that
+/// are selected. None, if no library finds a device.
+pub(super) fn joining(devices: Devices) -> Result<Vec<gpu::Card>, String> {
+    let mut cards = chosen(gpu::cards().unwrap_or_default(), devices)?;
+    cards.retain(|card| devices != Devices::ALL || !card[0].is_processor());
+    Ok(cards)
 }
 
 /// Always succeeds: the drivers are asked only when the engine is built.
@@ -197,26 +241,9 @@ fn described(device: &dyn Device) -> String {
     format!("{}{place}, {memory}", device.name())
 }
 
-/// Returns whether the machine has a graphics processor.
+/// Returns whether the machine has a GPU.
 pub(super) fn has_graphics() -> bool {
     gpu::cards().is_ok_and(|cards| cards.iter().any(|card| !card[0].is_processor()))
-}
-
-/// Builds the engine with graphics processors alone, and runs its self-test. `None` if the machine
-/// has no graphics processor.
-pub(super) fn build_graphics(
-    sizing: Sizing,
-    make_spare: MakeSpare,
-) -> Option<Result<Box<dyn Engine>, String>> {
-    let mut cards = gpu::cards().ok()?;
-    cards.retain(|card| !card[0].is_processor());
-    if cards.is_empty() {
-        return None;
-    }
-    Some(Gpu::new(cards, sizing, make_spare).and_then(|gpu| {
-        let why = "it computed a wrong key in its self-test and is not used";
-        if self_test::passes(&gpu) { Ok(Box::new(gpu) as Box<dyn Engine>) } else { Err(why.to_owned()) }
-    }))
 }
 
 /// Returns the cards to use.
@@ -239,44 +266,65 @@ impl Gpu {
     /// Makes the engine of the cards that pass their check. The others are reported, each in a
     /// notice.
     fn new(cards: Vec<gpu::Card>, sizing: Sizing, make_spare: MakeSpare) -> Result<Self, String> {
-        let (mut slots, mut notices) = (Vec::new(), Vec::new());
-        for card in cards {
-            let (opened, why) = OpenCard::by_any_library(&card, sizing, FIRST_PAUSE / 2);
-            notices.extend(why);
-            if let Some(opened) = opened {
-                let state = Mutex::new(State::Open(Arc::new(opened)));
-                slots.push(Slot { card, state, workers: AtomicUsize::new(0) });
-            }
+        let shared = Arc::new(Shared::new(sizing, Arc::default()));
+        cards.into_iter().for_each(|card| drop(shared.join(card)));
+        let gpu = Self { shared, make_spare: Some(make_spare), spare: OnceLock::new() };
+        if gpu.joined() > 0 {
+            return Ok(gpu);
         }
-        if slots.is_empty() {
-            let why = if notices.is_empty() { "no device was found".to_owned() } else { notices.join("; ") };
-            return Err(why);
-        }
-        let notices = Mutex::new(notices.into_iter().map(Notice::warning).collect());
-        let shared = Arc::new(Shared { slots, sizing, notices });
-        Ok(Self { shared, spare: OnceLock::new(), make_spare })
+        let notices: Vec<String> = gpu.notices().into_iter().map(|notice| notice.text).collect();
+        Err(if notices.is_empty() { "no device was found".to_owned() } else { notices.join("; ") })
     }
 
-    /// Returns the fastest engine of the processor.
-    fn spare(&self) -> &dyn Engine {
-        &**self.spare.get_or_init(|| (self.make_spare)(self.shared.sizing))
+    /// Makes the engine of the cards that `list` returns. Lists and opens them in the background, so
+    /// that each joins when it has passed its check. A device that is slower than half a thread of the
+    /// processor is not kept.
+    pub(super) fn joining(
+        list: impl FnOnce() -> Result<Vec<gpu::Card>, String> + Send + 'static,
+        sizing: Sizing,
+        pace: Arc<Pace>,
+    ) -> Self {
+        let shared = Arc::new(Shared::new(sizing, pace));
+        let all = Arc::clone(&shared);
+        shared.in_background(move || match list() {
+            Ok(cards) => {
+                for card in cards {
+                    let one = Arc::clone(&all);
+                    all.in_background(move || {
+                        if let Some(name) = one.join(card) {
+                            one.tell(Notice::note(format!("the device '{name}' searches, too")));
+                        }
+                    });
+                }
+            }
+            Err(why) => all.tell(Notice::warning(why)),
+        });
+        Self { shared, make_spare: None, spare: OnceLock::new() }
+    }
+
+    /// Returns the number of devices that have joined.
+    pub(super) fn joined(&self) -> usize {
+        self.shared.slots().len()
     }
 
     /// Returns a worker for the device with the fewest workers.
     fn gpu_worker(&self) -> GpuWorker<'_> {
-        let slots = self.shared.slots.iter().enumerate();
-        let fewest = slots.min_by_key(|(_, slot)| slot.workers.load(Relaxed));
-        let (slot, used) = fewest.unwrap_or_else(|| unreachable!("there is a device"));
-        used.workers.fetch_add(1, Relaxed);
+        let fewest = self.shared.slots().iter().min_by_key(|slot| slot.workers.load(Relaxed)).map(Arc::clone);
+        let slot = fewest.unwrap_or_else(|| unreachable!("there is a device"));
+        slot.workers.fetch_add(1, Relaxed);
         GpuWorker { gpu: self, slot, device: None, spare: None }
     }
 
+    /// Returns a worker of the processor for a device that is not open, if the processor does not
+    /// search anyway.
+    fn spare(&self) -> Option<Box<dyn Worker + '_>> {
+        let make = self.make_spare?;
+        Some(self.spare.get_or_init(|| make(self.shared.sizing)).worker())
+    }
+
     /// Returns the devices that are used now.
-    fn open_cards(&self) -> impl Iterator<Item = Arc<OpenCard>> {
-        self.shared.slots.iter().filter_map(|slot| match &*slot.state() {
-            State::Open(card) => Some(Arc::clone(card)),
-            _ => None,
-        })
+    fn open_cards(&self) -> Vec<Arc<OpenCard>> {
+        self.shared.slots().iter().filter_map(|slot| slot.open_card()).collect()
     }
 }
 
@@ -284,29 +332,61 @@ impl Slot {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn open_card(&self) -> Option<Arc<OpenCard>> {
+        match &*self.state() {
+            State::Open(card) => Some(Arc::clone(card)),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the device, by the library that reaches it now.
+    fn name(&self) -> String {
+        self.open_card().map_or_else(|| self.card[0].name().to_owned(), |card| card.name.clone())
+    }
 }
 
 impl Shared {
+    fn new(sizing: Sizing, pace: Arc<Pace>) -> Self {
+        let (slots, notices) = (RwLock::default(), Mutex::default());
+        Self { slots, opening: AtomicUsize::new(0), sizing, pace, notices }
+    }
+
+    fn slots(&self) -> RwLockReadGuard<'_, Vec<Arc<Slot>>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a card for the first time, and returns the name of the device. If no library can use it,
+    /// reports why.
+    fn join(&self, card: gpu::Card) -> Option<String> {
+        let (opened, why) = OpenCard::by_any_library(&card, self.sizing, FIRST_PAUSE / 2);
+        why.into_iter().for_each(|why| self.tell(Notice::warning(why)));
+        let opened = Arc::new(opened?);
+        let name = opened.name.clone();
+        let (state, workers) = (Mutex::new(State::Open(opened)), AtomicUsize::new(0));
+        let slot = Arc::new(Slot { card, joined: Instant::now(), state, workers });
+        self.slots.write().unwrap_or_else(PoisonError::into_inner).push(slot);
+        Some(name)
+    }
+
     /// Returns the device of a slot, if it is open. Begins to open it again when that is due.
-    fn card(self: &Arc<Self>, slot: usize) -> Option<Arc<OpenCard>> {
-        let mut state = self.slots[slot].state();
+    fn card(self: &Arc<Self>, slot: &Arc<Slot>) -> Option<Arc<OpenCard>> {
+        let mut state = slot.state();
         match *state {
             State::Open(ref card) => return Some(Arc::clone(card)),
             State::Closed { at, pause } if at <= Instant::now() => {
                 *state = State::Opening;
-                let shared = Arc::clone(self);
-                if in_background(move || shared.reopen(slot, pause)).is_err() {
-                    *state = State::closed(pause);
-                }
+                let (shared, slot) = (Arc::clone(self), Arc::clone(slot));
+                self.in_background(move || shared.reopen(&slot, pause));
             }
-            State::Closed { .. } | State::Opening => {}
+            State::Closed { .. } | State::Opening | State::Unused => {}
         }
         None
     }
 
     /// Opens a device again, or sets a later time for that.
-    fn reopen(&self, slot: usize, pause: Duration) {
-        let (opened, _) = OpenCard::by_any_library(&self.slots[slot].card, self.sizing, pause);
+    fn reopen(&self, slot: &Slot, pause: Duration) {
+        let (opened, _) = OpenCard::by_any_library(&slot.card, self.sizing, pause);
         let state = match opened {
             Some(card) => {
                 self.tell(Notice::note(format!("the device '{}' is used again", card.name)));
@@ -314,35 +394,66 @@ impl Shared {
             }
             None => State::closed((2 * pause).min(LONGEST_PAUSE)),
         };
-        *self.slots[slot].state() = state;
+        *slot.state() = state;
     }
 
-    /// Drops a device from the search for some time, and reports that once.
-    fn close(&self, slot: usize, card: &Arc<OpenCard>, reason: &DropReason) {
-        let mut state = self.slots[slot].state();
+    /// Drops a device from the search, and reports that once.
+    fn close(&self, slot: &Slot, card: &Arc<OpenCard>, then: State, why: &str) {
+        let mut state = slot.state();
         if matches!(&*state, State::Open(open) if Arc::ptr_eq(open, card)) {
-            *state = State::closed(card.next_pause());
-            self.tell(Notice::warning(format!(
-                "the device '{}' is not used: {reason}; it is tried again later",
-                card.name
-            )));
+            *state = then;
+            self.tell(Notice::warning(format!("the device '{}' is not used: {why}", card.name)));
         }
+    }
+
+    /// Counts the keys of a batch of a device. Returns whether it turns out to be slower than half a
+    /// thread of the processor.
+    fn is_slow(&self, card: &OpenCard, tried: u64) -> bool {
+        let (threads, keys) = (self.pace.workers.load(Relaxed) as u64, self.pace.keys.load(Relaxed));
+        let mut trial = card.trial.lock().unwrap_or_else(PoisonError::into_inner);
+        if trial.is_over || trial.began.elapsed() < WARM_UP {
+            trial.of_processor = keys;
+            return false;
+        }
+        trial.keys += tried;
+        trial.is_over = trial.began.elapsed() >= WARM_UP + TRIAL;
+        trial.is_over && 2 * trial.keys * threads < keys - trial.of_processor
     }
 
     fn tell(&self, notice: Notice) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(notice);
     }
+
+    /// Runs `work` in a thread that nothing waits for.
+    fn in_background(self: &Arc<Self>, work: impl FnOnce() + Send + 'static) {
+        let shared = Arc::clone(self);
+        shared.opening.fetch_add(1, Relaxed);
+        IN_BACKGROUND.fetch_add(1, Relaxed);
+        let started = std::thread::Builder::new().name("device".to_owned()).spawn(move || {
+            // Nobody would see the panic of a library.
+            let _ = catch_unwind(AssertUnwindSafe(work));
+            shared.opening.fetch_sub(1, Relaxed);
+            IN_BACKGROUND.fetch_sub(1, Relaxed);
+        });
+        if started.is_err() {
+            self.opening.fetch_sub(1, Relaxed);
+            IN_BACKGROUND.fetch_sub(1, Relaxed);
+        }
+    }
+}
+
+/// The number of threads that open devices.
+static IN_BACKGROUND: AtomicUsize = AtomicUsize::new(0);
+
+/// Ends the process. It does not wait for threads that open devices.
+pub(super) fn exit(status: u8) -> ! {
+    if IN_BACKGROUND.load(Relaxed) > 0 { gpu::leave(status) } else { std::process::exit(status.into()) }
 }
 
 impl State {
     fn closed(pause: Duration) -> Self {
         Self::Closed { at: Instant::now() + pause, pause }
     }
-}
-
-/// Runs `work` in a thread that nothing waits for.
-fn in_background(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    std::thread::Builder::new().name("devices".to_owned()).spawn(work).map(drop)
 }
 
 impl OpenCard {
@@ -383,6 +494,7 @@ impl OpenCard {
             batch_keys: AtomicUsize::new(unit),
             opened: Instant::now(),
             pause,
+            trial: Mutex::new(Trial { began: Instant::now(), keys: 0, of_processor: 0, is_over: false }),
         };
         card.check()?;
         Ok(card)
@@ -558,16 +670,22 @@ impl Engine for Gpu {
     }
 
     fn workers(&self, _: usize) -> usize {
-        WORKERS * self.shared.slots.len()
+        WORKERS * self.joined()
     }
 
     fn is_settled(&self) -> bool {
-        self.open_cards().all(|card| card.tables().tuner.is_settled())
+        let is_settled = |card: &Arc<OpenCard>| card.tables().tuner.is_settled();
+        self.shared.opening.load(Relaxed) == 0 && self.open_cards().iter().all(is_settled)
+    }
+
+    fn devices(&self) -> Vec<UsedDevice> {
+        let used = |slot: &Arc<Slot>| UsedDevice { name: slot.name(), since: slot.joined };
+        self.shared.slots().iter().map(used).collect()
     }
 
     /// Returns the settings of the first device that is still used.
     fn tuning(&self) -> Option<Tuning> {
-        let card = self.open_cards().next()?;
+        let card = self.open_cards().into_iter().next()?;
         let tables = card.tables();
         let windows = tables.tuner.windows(tables.tuner.best());
         let batch_keys = card.batch_keys.load(Relaxed);
@@ -582,7 +700,7 @@ impl Engine for Gpu {
 /// The state of one thread that keeps a device busy.
 struct GpuWorker<'a> {
     gpu: &'a Gpu,
-    slot: usize,
+    slot: Arc<Slot>,
     /// What it has on the device, while that is open.
     device: Option<OnDevice>,
     /// The worker that replaces this one while the device is not open.
@@ -591,28 +709,42 @@ struct GpuWorker<'a> {
 
 impl Drop for GpuWorker<'_> {
     fn drop(&mut self) {
-        self.gpu.shared.slots[self.slot].workers.fetch_sub(1, Relaxed);
+        self.slot.workers.fetch_sub(1, Relaxed);
     }
 }
 
 impl Worker for GpuWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
-        let before = hits.len();
-        if let Some(card) = self.gpu.shared.card(self.slot) {
+        let (before, shared) = (hits.len(), &self.gpu.shared);
+        if let Some(card) = shared.card(&self.slot) {
             self.spare = None;
             let is_same = |device: &OnDevice| Arc::ptr_eq(&device.card, &card);
-            let device = self.device.take().filter(is_same).unwrap_or_else(|| OnDevice::new(card));
-            match self.device.insert(device).batch(matcher, seeds, hits) {
-                Ok(tried) => return tried,
+            let device = self.device.take().filter(is_same);
+            let device = self.device.insert(device.unwrap_or_else(|| OnDevice::new(Arc::clone(&card))));
+            match device.batch(matcher, seeds, hits) {
+                Ok(tried) => {
+                    if shared.is_slow(&card, tried) {
+                        let why = "it is slower than half a thread of the processor";
+                        shared.close(&self.slot, &card, State::Unused, why);
+                    }
+                    return tried;
+                }
                 Err(reason) => {
                     hits.truncate(before);
-                    let device = self.device.take();
-                    device.iter().for_each(|device| self.gpu.shared.close(self.slot, &device.card, &reason));
+                    let why = format!("{reason}; it is tried again later");
+                    shared.close(&self.slot, &card, State::closed(card.next_pause()), &why);
                 }
             }
         }
         self.device = None;
-        self.spare.get_or_insert_with(|| self.gpu.spare().worker()).batch(matcher, seeds, hits)
+        self.spare = self.spare.take().or_else(|| self.gpu.spare());
+        match &mut self.spare {
+            Some(spare) => spare.batch(matcher, seeds, hits),
+            None => {
+                std::thread::sleep(WAIT);
+                0
+            }
+        }
     }
 }
 

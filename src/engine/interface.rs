@@ -1,7 +1,7 @@
 //! The interface of engines: their names, the parameters for which one is built, and what a search
 //! asks of it.
 
-use std::num::NonZeroUsize;
+use std::time::Instant;
 
 pub use ed25519_batch::{LEAST_TABLE_MEMORY, Tuning};
 use zeroize::Zeroizing;
@@ -18,8 +18,7 @@ pub const AUTO: &str = "auto";
 /// The name of the engine of GPUs.
 pub const GPU: &str = "gpu";
 
-/// The name of the engine that uses GPUs and the processor together. [`AUTO`] may
-/// select it.
+/// The name of the engine of [`AUTO`] while it uses GPUs and the processor together.
 pub const HYBRID: &str = "gpu+cpu";
 
 /// The parameters for which an engine is built: the size of its tables, and the devices that it may
@@ -28,9 +27,6 @@ pub const HYBRID: &str = "gpu+cpu";
 pub struct Sizing {
     /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
-    /// The number of threads that try them. Many threads may be done before [`AUTO`] has compared
-    /// them with GPUs.
-    pub threads: NonZeroUsize,
     /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
     /// that. `None` sets the usual limit, 128 MiB.
     pub table_memory: Option<usize>,
@@ -66,12 +62,11 @@ impl Devices {
 }
 
 impl Sizing {
-    /// Returns the sizing of a search of this number of keys on one thread, with tables sized by the
-    /// caches, and all devices.
+    /// Returns the sizing of a search of this number of keys, with tables sized by the caches, and all
+    /// devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
-        let threads = NonZeroUsize::MIN;
-        Self { expected_attempts, threads, table_memory: None, devices: Devices::ALL, windows: None }
+        Self { expected_attempts, table_memory: None, devices: Devices::ALL, windows: None }
     }
 }
 
@@ -86,6 +81,22 @@ pub trait Engine: Send + Sync {
     /// Returns the number of workers for a search with `threads` threads.
     fn workers(&self, threads: usize) -> usize {
         threads
+    }
+
+    /// Returns how many workers of devices a search runs beside those of its threads, by now. More can
+    /// join at any time, and none leaves.
+    fn joined_workers(&self) -> usize {
+        0
+    }
+
+    /// Returns a new worker of a device that has joined, for a thread of its own.
+    fn joined_worker(&self) -> Box<dyn Worker + '_> {
+        self.worker()
+    }
+
+    /// Returns the devices that search, or did.
+    fn devices(&self) -> Vec<UsedDevice> {
+        Vec::new()
     }
 
     /// Returns the instruction set with which seeds are made and keys are matched. An engine that
@@ -111,6 +122,16 @@ pub trait Engine: Send + Sync {
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
+}
+
+/// A device that an engine uses.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UsedDevice {
+    /// The name of the device and of the library that reaches it.
+    pub name: String,
+    /// When it was ready.
+    pub since: Instant,
 }
 
 /// One thread's part of an engine.

@@ -29,12 +29,13 @@ mod self_test;
 #[cfg(feature = "gpu")]
 pub use gpu::{pipeline, settings as gpu_settings};
 pub use interface::{
-    AUTO, Devices, Engine, GPU, HYBRID, Hit, LEAST_TABLE_MEMORY, SeedSource, Sizing, Tuning, Worker,
+    AUTO, Devices, Engine, GPU, HYBRID, Hit, LEAST_TABLE_MEMORY, SeedSource, Sizing, Tuning, UsedDevice,
+    Worker,
 };
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{
-    BASELINE, EngineError, available, candidates, check, device_names, every, is_built, names, select,
+    BASELINE, EngineError, available, check, device_names, every, exit, is_built, names, select,
 };
 
 #[doc(inline)]

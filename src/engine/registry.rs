@@ -23,7 +23,7 @@ macro_rules! of_back_end {
     };
 }
 
-/// Every engine: the one of graphics processors, then those of the processor, fastest first. The
+/// Every engine: the one of GPUs, then those of the processor, fastest first. The
 /// last one is the [`BASELINE`].
 static ENGINES: [Entry; 8] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
@@ -79,7 +79,7 @@ fn entry(name: &str) -> Result<&'static Entry, EngineError> {
 }
 
 /// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
-/// selects the last of its [`candidates`].
+/// selects the fastest engine of the processor, and GPUs join it when they are ready.
 ///
 /// # Errors
 ///
@@ -87,34 +87,20 @@ fn entry(name: &str) -> Result<&'static Entry, EngineError> {
 /// wrong key.
 pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     if name == AUTO {
-        let mut candidates = automatic(sizing)?;
-        return Ok(candidates.swap_remove(candidates.len() - 1));
+        let processor = of_the_processor(sizing)?;
+        #[cfg(feature = "gpu")]
+        let processor = hybrid::build(processor, sizing);
+        return Ok(processor);
     }
     let &Entry { name, build, .. } = entry(name)?;
     let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
 
-/// Returns the engines that the name stands for, at least one. [`AUTO`] stands for several engines
-/// if the machine has graphics processors and the search is long: only measuring shows which of
-/// them is the fastest ([`Measure::fastest`](crate::search::Measure::fastest)). Otherwise it stands
-/// for the fastest engine of the processor.
-///
-/// # Errors
-///
-/// Returns the errors of [`select`].
-pub fn candidates(name: &str, sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
-    if name == AUTO { automatic(sizing) } else { Ok(vec![select(name, sizing)?]) }
-}
-
-fn automatic(sizing: Sizing) -> Result<Vec<Box<dyn Engine>>, EngineError> {
-    #[cfg(feature = "gpu")]
-    {
-        let graphics = if hybrid::is_short(sizing) { None } else { gpu::build_graphics(sizing, spare) };
-        hybrid::candidates(graphics, of_the_processor(sizing))
-    }
-    #[cfg(not(feature = "gpu"))]
-    Ok(vec![of_the_processor(sizing)?])
+/// Ends the process, also while devices are opened in the background: what libraries do at the end of a
+/// process may fail then.
+pub fn exit(status: u8) -> ! {
+    gpu::exit(status)
 }
 
 /// Returns the engine that replaces a device that fails.
@@ -196,6 +182,10 @@ mod gpu {
 
     pub(super) fn has_graphics() -> bool {
         false
+    }
+
+    pub(super) fn exit(status: u8) -> ! {
+        std::process::exit(status.into())
     }
 
     pub(super) fn device_names() -> Result<Vec<String>, String> {

@@ -53,6 +53,22 @@ pub fn cards() -> Result<Vec<Card>, GpuError> {
     }
 }
 
+/// Ends the process without what libraries do at its end, because another thread may be inside them.
+/// Windows ends the other threads first.
+pub fn leave(status: u8) -> ! {
+    #[cfg(unix)]
+    {
+        unsafe extern "C" {
+            fn _exit(status: std::ffi::c_int) -> !;
+        }
+        let _ = std::io::Write::flush(&mut std::io::stdout());
+        // SAFETY: the function of POSIX has this type.
+        unsafe { _exit(status.into()) }
+    }
+    #[cfg(not(unix))]
+    std::process::exit(status.into())
+}
+
 /// Unites the devices of the same card, and sorts the cards. Those without a known place are last.
 fn in_order(cuda: Vec<Arc<dyn Device>>, opencl: Vec<Arc<dyn Device>>) -> Vec<Card> {
     let of_cuda = cuda.len();

@@ -1,6 +1,5 @@
 //! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::error::JobError;
@@ -57,9 +56,8 @@ pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
     let EstimatePlan { search, within } = plan;
     let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
     let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
-    let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
+    let engine = engine.build(quota.expected_attempts(&patterns))?;
     let measure = Measure { patterns: &patterns, threads, stop };
-    let engine = measure.fastest(engines)?;
     measure.settle(&*engine)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
     let rate = Rate { keys_per_second, is_settled: engine.is_settled(), tuning: engine.tuning() };
@@ -83,7 +81,7 @@ pub enum BenchStep {
 pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> Result<Benchmark, JobError> {
     let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
     let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
-    let engines = engines(engine, threads)?;
+    let engines = engines(engine)?;
     let measure = Measure { patterns: &patterns, threads, stop };
     tell(BenchStep::Begin(notices, engines.len(), measure.expected(&engines, time)));
     let figures = measure.compare(&engines, time, &mut |step| tell(BenchStep::Measure(step)))?;
@@ -92,12 +90,12 @@ pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> R
 }
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
-fn engines(choice: EngineChoice, threads: NonZeroUsize) -> Result<Vec<Box<dyn Engine>>, PlanError> {
-    let sizing = choice.sizing(f64::INFINITY, threads);
+fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
+    let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));
     }
-    let mut engines = choice.candidates(f64::INFINITY, threads)?;
+    let mut engines = vec![choice.build(f64::INFINITY)?];
     if engines[0].name() != engine::BASELINE {
         engines.push(engine::select(engine::BASELINE, sizing)?);
     }

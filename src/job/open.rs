@@ -106,12 +106,8 @@ impl PreparedSearch {
         };
         let Existing { patterns, quota, existing, notices: more } = existing;
         notices.extend(more);
-        let engines = engine.candidates(quota.expected_attempts(&patterns), threads)?;
-        if engines.len() > 1 {
-            tell(Notice::info("comparing the CPU with the GPUs, which takes some seconds"));
-        }
+        let engine = engine.build(quota.expected_attempts(&patterns))?;
         let measure = Measure { patterns: &patterns, threads, stop };
-        let engine = measure.fastest(engines)?;
         if timeout.is_none()
             && !however_long
             && let Some(hopeless) = hopeless::check(&measure, &*engine, &quota, output)?

@@ -135,32 +135,27 @@ pub enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys on `threads`
-    /// threads.
+    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys.
     #[must_use]
-    pub fn sizing(&self, expected_attempts: f64, threads: NonZeroUsize) -> Sizing {
-        let sizing = Sizing { threads, ..Sizing::for_attempts(expected_attempts) };
+    pub fn sizing(&self, expected_attempts: f64) -> Sizing {
+        let sizing = Sizing::for_attempts(expected_attempts);
         match *self {
             Self::Named { table_memory, devices, .. } => Sizing { table_memory, devices, ..sizing },
             Self::Given(_) => sizing,
         }
     }
 
-    /// Builds the engines of which the fastest carries out a search that is expected to try
-    /// `expected_attempts` keys on `threads` threads, and runs their self-tests.
+    /// Builds the engine of a search that is expected to try `expected_attempts` keys, and runs its
+    /// self-test.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`engine::candidates`].
-    pub fn candidates(
-        self,
-        expected_attempts: f64,
-        threads: NonZeroUsize,
-    ) -> Result<Vec<Box<dyn Engine>>, PlanError> {
-        let sizing = self.sizing(expected_attempts, threads);
+    /// Returns the errors of [`engine::select`].
+    pub fn build(self, expected_attempts: f64) -> Result<Box<dyn Engine>, PlanError> {
+        let sizing = self.sizing(expected_attempts);
         match self {
-            Self::Named { name, .. } => Ok(engine::candidates(&name, sizing)?),
-            Self::Given(engine) => Ok(vec![engine]),
+            Self::Named { name, .. } => Ok(engine::select(&name, sizing)?),
+            Self::Given(engine) => Ok(engine),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The output for scripts: one JSON object per line.
 
+use std::time::Duration;
+
 use crate::engine::Tuning;
 use crate::escape::escaped_json;
 use crate::pattern::{Pattern, PatternId};
@@ -138,6 +140,13 @@ pub(super) fn summary(
     })
 }
 
+/// Adds the devices that search, and the time since when, to the object for a search.
+pub(super) fn add_devices(object: &mut Value, devices: &[(String, Duration)]) {
+    let device =
+        |(name, since): &(String, Duration)| json!({ "name": name, "since_seconds": since.as_secs_f64() });
+    object["devices"] = devices.iter().map(device).collect();
+}
+
 /// Returns the object for the figures of an engine.
 pub(super) fn bench(measured: &Measured) -> Value {
     let mut bench = json!({
@@ -163,8 +172,6 @@ pub(super) fn bench(measured: &Measured) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use crate::key::{Format, Seed};
     use crate::pattern::MatchOptions;
     use crate::search::PublicFind;

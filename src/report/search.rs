@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::Range;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::forecast::{Forecast, Several};
 use super::json;
 use super::next_steps::{self, Step};
 use super::number::{clock, rough};
-use super::progress::{NAMED, ProgressLine, Recent, Status, chance_text, listed, whole};
+use super::progress::{NAMED, Part, ProgressLine, Recent, Status, chance_text, listed, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
@@ -64,6 +64,8 @@ pub struct Report<'a> {
     /// Whether the estimates for scripts are printed.
     has_estimates: bool,
     recent: Recent,
+    /// When the search began.
+    began: Option<Instant>,
     /// The files that were written last.
     kept: Option<Kept>,
     /// The number of keys that were written to files.
@@ -77,6 +79,7 @@ pub struct Report<'a> {
 
 impl Reporter for Report<'_> {
     fn odds(&mut self) {
+        self.began = Some(Instant::now());
         let patterns = &self.search.patterns;
         for pattern in patterns.iter().take(LISTED) {
             self.note(odds_line(pattern, self.err));
@@ -136,7 +139,9 @@ impl Reporter for Report<'_> {
                 end: End::Complete,
                 threads: self.search.workers(),
             };
-            self.print_json(&json::summary(&nothing, &[], &[], self.search.engine.name()))?;
+            let mut summary = json::summary(&nothing, &[], &[], self.search.engine.name());
+            json::add_devices(&mut summary, &[]);
+            self.print_json(&summary)?;
         }
         Ok(())
     }
@@ -208,13 +213,19 @@ impl Reporter for Report<'_> {
         let status = Status::new(&mut self.forecast, &self.recent, progress, is_encrypting);
         if let Some(progress_line) = &self.progress_line {
             let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
-            progress_line.show(&status.parts(), known.map(|chance| chance.at_least));
+            let mut parts = status.parts();
+            parts.extend(self.searchers().map(|searchers| Part::of([searchers])));
+            progress_line.show(&parts, known.map(|chance| chance.at_least));
         } else if self.search.output.progress == ProgressForm::Json {
             self.line_due = progress.elapsed + OBJECT_EVERY;
-            streams::raw(&json::line(&json::progress(&status)));
+            let mut progress = json::progress(&status);
+            json::add_devices(&mut progress, &self.devices());
+            streams::raw(&json::line(&progress));
         } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
-            self.note(whole(&status.parts()));
+            let mut parts = status.parts();
+            parts.extend(self.searchers().map(|searchers| Part::of([searchers])));
+            self.note(whole(&parts));
         }
     }
 
@@ -240,7 +251,8 @@ impl Reporter for Report<'_> {
         }
         if self.search.output.json {
             let (patterns, engine) = (&self.search.patterns, self.search.engine.name());
-            let summary = json::summary(summary, given_up, patterns, engine);
+            let mut summary = json::summary(summary, given_up, patterns, engine);
+            json::add_devices(&mut summary, &self.devices());
             self.print_json(&summary)?;
         }
         let (found, wanted) = self.forecast.found_of();
@@ -302,6 +314,7 @@ impl<'a> Report<'a> {
                 !quiet || json || is_for_scripts,
             ),
             recent: Recent::new(),
+            began: None,
             kept: None,
             files: 0,
             is_in_agent: false,
@@ -434,9 +447,22 @@ impl<'a> Report<'a> {
             counted(summary.attempts, "key"),
             clock(summary.elapsed),
             rate.unwrap_or_default(),
-            self.search.engine.name(),
+            self.searchers().unwrap_or_else(|| self.search.engine.name().to_owned()),
             counted(summary.threads as u64, "thread"),
         )
+    }
+
+    /// Returns the devices that search, each with the time of the search since when.
+    fn devices(&self) -> Vec<(String, Duration)> {
+        let since = |since: Instant| self.began.map_or(Duration::ZERO, |began| since.duration_since(began));
+        self.search.engine.devices().into_iter().map(|device| (device.name, since(device.since))).collect()
+    }
+
+    /// Returns the engine with its devices, if it has any.
+    fn searchers(&self) -> Option<String> {
+        let named = |(name, since): &(String, Duration)| format!("{} since {}", escaped(name), clock(*since));
+        let devices: Vec<String> = self.devices().iter().map(named).collect();
+        (!devices.is_empty()).then(|| format!("{} with {}", self.search.engine.name(), listed(&devices)))
     }
 
     /// Prints what to do with the keys.

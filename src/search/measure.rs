@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use super::find::{Find, Observer, Progress, SearchError};
+use super::find::{Find, Observer, SearchError};
 use super::request::{Goal, Search};
 use super::stop::{End, Stop};
 use crate::engine::{Engine, Tuning};
@@ -22,11 +22,8 @@ const LONGEST_TUNING_OF_EACH: Duration = Duration::from_secs(10);
 /// The time in which an engine usually finds them.
 const USUAL_TUNING: Duration = Duration::from_secs(1);
 
-/// The time in which the batches of an engine grow to their size, before its trial.
-const WARM_UP: Duration = Duration::from_millis(150);
-
-/// The time of a trial that decides which engine is the fastest.
-const TRIAL: Duration = Duration::from_millis(200);
+/// The time between two looks at whether an engine has found them.
+const TURN: Duration = Duration::from_millis(150);
 
 /// The parameters of a measurement.
 pub struct Measure<'a> {
@@ -156,7 +153,7 @@ impl Measure<'_> {
     /// Returns an error if the stop is requested, or if the search fails.
     pub fn rate(&self, engine: &dyn Engine, time: Duration) -> Result<f64, MeasureError> {
         loop {
-            let rate = self.rate_after(Duration::ZERO, engine, time)?;
+            let rate = self.rate_once(engine, time)?;
             // On a very busy machine the time can be over before a worker begins.
             if rate > 0.0 {
                 return Ok(rate);
@@ -176,54 +173,25 @@ impl Measure<'_> {
     fn settle_within(&self, engine: &dyn Engine, longest: Duration) -> Result<(), MeasureError> {
         let end = Instant::now() + longest;
         while !engine.is_settled() && Instant::now() < end {
-            self.rate_after(Duration::ZERO, engine, WARM_UP)?;
+            self.rate_once(engine, TURN)?;
         }
         Ok(())
     }
 
-    /// Returns the fastest of `engines`. A single engine is not measured.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the stop is requested, or if a search fails.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no engine.
-    pub fn fastest(&self, mut engines: Vec<Box<dyn Engine>>) -> Result<Box<dyn Engine>, MeasureError> {
-        let mut fastest = (0, 0.0);
-        if engines.len() > 1 {
-            for (number, engine) in engines.iter().enumerate() {
-                self.settle(&**engine)?;
-                let rate = self.rate_after(WARM_UP, &**engine, TRIAL)?;
-                if rate > fastest.1 {
-                    fastest = (number, rate);
-                }
-            }
-        }
-        Ok(engines.swap_remove(fastest.0))
-    }
-
-    /// Measures the keys per second of one engine over `time`, after `warm_up`.
-    fn rate_after(
-        &self,
-        warm_up: Duration,
-        engine: &dyn Engine,
-        time: Duration,
-    ) -> Result<f64, MeasureError> {
+    /// Measures the keys per second of one engine over `time`, once.
+    fn rate_once(&self, engine: &dyn Engine, time: Duration) -> Result<f64, MeasureError> {
         let search = Search {
             engine,
             patterns: self.patterns,
             threads: self.threads,
             goal: Goal::Measurement,
-            timeout: Some(warm_up + time),
+            timeout: Some(time),
         };
-        let mut warm = WarmUp { length: warm_up, end: Progress::NONE };
-        let summary = search.run(self.stop, &mut warm).map_err(MeasureError::Failed)?;
+        let summary = search.run(self.stop, &mut Nobody).map_err(MeasureError::Failed)?;
         if let Some(end) = self.stop.requested() {
             return Err(MeasureError::Stopped(end));
         }
-        Ok(summary.progress().keys_per_second_since(&warm.end))
+        Ok(summary.keys_per_second())
     }
 }
 
@@ -235,25 +203,13 @@ impl Spread {
     }
 }
 
-/// An observer that notes how far a search is at the end of its warm-up.
-struct WarmUp {
-    /// The shortest time of the warm-up. It ends with the next report of progress.
-    length: Duration,
-    /// The first progress after the warm-up.
-    end: Progress,
-}
+/// An observer that keeps nothing.
+struct Nobody;
 
-impl Observer for WarmUp {
+impl Observer for Nobody {
     type Error = Infallible;
 
     fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn progress(&mut self, progress: &Progress) -> Result<(), Self::Error> {
-        if self.end.elapsed < self.length {
-            self.end = *progress;
-        }
         Ok(())
     }
 }
@@ -333,16 +289,6 @@ mod tests {
         assert!(!late.1.into_inner());
     }
 
-    #[test]
-    fn an_engine_that_tries_nothing_is_not_the_fastest() {
-        let (patterns, stop) = (patterns(), Stop::new());
-        let measure = one_thread(&patterns, &stop);
-        let idle = || -> Box<dyn Engine> { Box::new(Late(reference(), AtomicBool::new(true))) };
-        assert_eq!(measure.fastest(vec![reference(), idle()]).unwrap().name(), "reference");
-        assert_eq!(measure.fastest(vec![idle(), reference()]).unwrap().name(), "reference");
-        assert_eq!(measure.fastest(vec![idle()]).unwrap().name(), "late");
-    }
-
     /// An engine that has settled after three searches.
     struct Slow(Box<dyn Engine>, AtomicUsize);
 
@@ -370,16 +316,6 @@ mod tests {
         assert_eq!(slow.1.load(Relaxed), 3);
         measure.settle(&slow).unwrap();
         assert_eq!(slow.1.into_inner(), 3, "it has settled already");
-    }
-
-    #[test]
-    fn a_warm_up_ends_with_the_first_progress_after_it() {
-        let seconds = Duration::from_secs;
-        let mut warm = WarmUp { length: seconds(2), end: Progress::NONE };
-        for elapsed in [1, 2, 3] {
-            warm.progress(&Progress::of(0, seconds(elapsed))).unwrap();
-        }
-        assert_eq!(warm.end.elapsed, seconds(2));
     }
 
     #[test]

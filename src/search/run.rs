@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
@@ -13,7 +14,7 @@ use super::quota::{Quota, Remaining};
 use super::request::{Goal, Search, max_threads};
 use super::stop::{End, Signal, Stop};
 use super::stream::SeedStream;
-use crate::engine::Hit;
+use crate::engine::{Hit, Worker};
 use crate::notice::Notice;
 use crate::pattern::{Matcher, PatternId};
 use crate::sys::{RandomnessError, WipeStack, draw_hash_keys};
@@ -79,17 +80,19 @@ impl Search<'_> {
             stop.take();
         }
         observer.begin();
-        let (found, early_end) = pool.in_place_scope(|scope| {
-            for stream in streams {
-                let outbox = outbox.clone();
-                scope.spawn(|_| shared.work(stream, outbox));
-            }
-            drop(outbox);
-            have_started();
-            let _guard = EndOnPanic(&shared);
-            let outcome = shared.oversee(&inbox, stop, observer);
-            self.pass_notices(observer);
-            outcome
+        let (found, early_end) = std::thread::scope(|threads| {
+            pool.in_place_scope(|scope| {
+                for stream in streams {
+                    let outbox = outbox.clone();
+                    scope.spawn(|_| shared.work(self.engine.worker(), stream, outbox, threads));
+                }
+                drop(outbox);
+                have_started();
+                let _guard = EndOnPanic(&shared);
+                let outcome = shared.oversee(&inbox, stop, observer);
+                self.pass_notices(observer);
+                outcome
+            })
         })?;
         let is_complete = locked(&shared.remaining).is_complete();
         Ok(Summary {
@@ -150,6 +153,8 @@ struct Shared<'a> {
     /// The quota without the finds that were made.
     remaining: Mutex<Remaining>,
     attempts: AtomicU64,
+    /// The number of workers of devices that were started.
+    joined: AtomicUsize,
     ended: AtomicBool,
     /// The number of finds that are made, waiting for the observer, or taken by it just now.
     waiting: AtomicUsize,
@@ -216,6 +221,7 @@ impl<'a> Shared<'a> {
             is_renewal_due: AtomicBool::new(false),
             wanted: (0..patterns.len()).map(|id| AtomicBool::new(remaining.wants(id))).collect(),
             attempts: AtomicU64::new(0),
+            joined: AtomicUsize::new(0),
             ended: AtomicBool::new(remaining.is_complete()),
             waiting: AtomicUsize::new(0),
             room: AtomicUsize::new(room),
@@ -226,10 +232,15 @@ impl<'a> Shared<'a> {
     }
 
     /// Runs one worker: batch after batch until the search ends.
-    fn work(&self, mut stream: SeedStream, outbox: Sender<Message>) {
+    fn work<'s>(
+        &'s self,
+        mut worker: Box<dyn Worker + 's>,
+        mut stream: SeedStream,
+        outbox: Sender<Message>,
+        threads: &'s Scope<'s, '_>,
+    ) {
         let _guard = EndOnPanic(self);
         let _last = WipeStack;
-        let mut worker = self.search.engine.worker();
         let mut hits = Vec::new();
         let mut left_to_prove =
             if self.search.goal == Goal::Measurement { PROVED_IN_MEASURING } else { usize::MAX };
@@ -238,6 +249,7 @@ impl<'a> Shared<'a> {
                 std::thread::sleep(PAUSE);
                 continue;
             }
+            self.start_joined(&outbox, threads);
             if let Err(error) = stream.refresh() {
                 drop(outbox.send(Err(WorkerError::Randomness(error))));
                 return;
@@ -267,6 +279,23 @@ impl<'a> Shared<'a> {
             }
         }
         *locked(&self.searched) = self.began.elapsed();
+    }
+
+    /// Starts the workers of devices that have joined the engine. Where the system lets no more threads
+    /// start, the device is not used.
+    fn start_joined<'s>(&'s self, outbox: &Sender<Message>, threads: &'s Scope<'s, '_>) {
+        let engine = self.search.engine;
+        let one_more = |joined: usize| (joined < engine.joined_workers()).then_some(joined + 1);
+        while self.joined.fetch_update(Relaxed, Relaxed, one_more).is_ok() {
+            let outbox = outbox.clone();
+            let thread =
+                std::thread::Builder::new().name("device worker".to_owned()).stack_size(WORKER_STACK);
+            let _ =
+                thread.spawn_scoped(threads, move || match SeedStream::with_set(engine.instruction_set()) {
+                    Ok(stream) => self.work(engine.joined_worker(), stream, outbox, threads),
+                    Err(error) => drop(outbox.send(Err(WorkerError::Randomness(error)))),
+                });
+        }
     }
 
     /// Returns the matcher, which this replaces if that is due.

@@ -259,7 +259,7 @@ fn exit(signal: Signal) -> ! {
     #[cfg(unix)]
     crate::sys::signals::exit(signal.status());
     #[cfg(not(unix))]
-    std::process::exit(signal.status().into());
+    crate::engine::exit(signal.status())
 }
 
 /// Keeps signals from ending the process at once.

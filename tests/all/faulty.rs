@@ -148,8 +148,7 @@ fn run_as_the_program() {
         let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into), limit)? else {
             panic!("no search")
         };
-        let mut candidates = search.engine.candidates(f64::INFINITY, search.threads)?;
-        let inner = candidates.swap_remove(0);
+        let inner = search.engine.build(f64::INFINITY)?;
         let engine = EngineChoice::Given(Box::new(Faulty { inner, fault }));
         Ok(Plan::Search(SearchPlan { engine, ..search }))
     });

@@ -146,6 +146,56 @@ mod with_devices {
         assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
     }
 
+    /// Returns the arguments of a search on the processor that the first device joins.
+    fn joined<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["--json", "--engine", "auto", "--gpu-device", "0"], more].concat()
+    }
+
+    #[test]
+    fn a_device_joins_a_search_of_the_processor() {
+        if !is_there() {
+            return;
+        }
+        let mut search = program::program(&joined(&["--however-long", "abcdefghijklmnopq"]));
+        let mut child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+        let mut lines = std::io::BufRead::lines(stderr).map(Result::unwrap);
+        let line = lines.find(|line| line.contains("' searches, too")).expect("a device joins");
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let rest: Vec<String> = lines.collect();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+        let stdout = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
+        let objects = objects(&stdout);
+        let summary = of_type(&objects, "summary")[0];
+        let device = &summary["devices"][0];
+        assert_eq!(text(summary, "engine"), "gpu+cpu");
+        assert_eq!(line, format!("note: the device '{}' searches, too", text(device, "name")));
+        assert!(device["since_seconds"].as_f64().unwrap() > 0.0, "{summary}");
+        let named = format!("(gpu+cpu with {} since ", text(device, "name"));
+        assert!(rest.iter().any(|line| line.contains(&named)), "{rest:?}");
+    }
+
+    /// The kernel is not yet compiled. The process ends all the same.
+    #[test]
+    fn a_search_that_ends_before_a_device_is_ready_does_not_notice_it() {
+        if !is_there() {
+            return;
+        }
+        for _ in 0..5 {
+            let empty = TempDir::new().unwrap();
+            let began = Instant::now();
+            let ran = succeed(program::program(&joined(&["ab"])).env("POCL_CACHE_DIR", empty.path()));
+            println!("{:?}", began.elapsed());
+            let objects = objects(&ran.stdout);
+            let summary = of_type(&objects, "summary")[0];
+            assert!(
+                summary["devices"] == serde_json::json!([]) && text(summary, "engine") != "gpu+cpu",
+                "{summary}"
+            );
+            assert!(!ran.stderr.contains("device"), "{}", ran.stderr);
+        }
+    }
+
     #[test]
     fn an_interrupt_ends_a_search_within_a_second() {
         if !is_there() {

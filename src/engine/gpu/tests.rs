@@ -26,7 +26,7 @@ fn faulty(device: Faulty, others: gpu::Card) -> Result<Gpu, String> {
 
 /// Returns the first device.
 fn card(engine: &Gpu) -> Arc<OpenCard> {
-    engine.open_cards().next().unwrap()
+    engine.open_cards().into_iter().next().unwrap()
 }
 
 /// A source that gives the same key for every batch.
@@ -353,7 +353,7 @@ fn run_until(worker: &mut dyn Worker, engine: &Gpu, is_open: bool) -> Vec<Hit> {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
         assert!(worker.batch(&matcher, &mut random, &mut hits) > 0);
-        if engine.open_cards().next().is_some() == is_open {
+        if engine.open_cards().is_empty() != is_open {
             return hits;
         }
         assert!(Instant::now() < end, "the device is open: {}", !is_open);
@@ -366,8 +366,9 @@ fn a_dropped_device_is_opened_again_with_a_line_each_way() {
     let name = device.name().to_owned();
     let (device, switch) = Faulty::new(device);
     let engine = faulty(device, Vec::new()).unwrap();
+    let slot = Arc::clone(&engine.shared.slots()[0]);
     let due_now = || {
-        let mut state = engine.shared.slots[0].state();
+        let mut state = slot.state();
         let State::Closed { at, pause } = &mut *state else { panic!("the device is open") };
         *at = Instant::now();
         *pause
@@ -382,8 +383,7 @@ fn a_dropped_device_is_opened_again_with_a_line_each_way() {
     // It fails again, in silence, and has a longer pause.
     assert_eq!(due_now(), FIRST_PAUSE);
     let end = Instant::now() + Duration::from_secs(60);
-    while !matches!(*engine.shared.slots[0].state(), State::Closed { pause, .. } if pause == 2 * FIRST_PAUSE)
-    {
+    while !matches!(*slot.state(), State::Closed { pause, .. } if pause == 2 * FIRST_PAUSE) {
         run_until(&mut *worker, &engine, false);
         assert!(Instant::now() < end);
     }
@@ -422,4 +422,87 @@ fn tables_and_batches_shrink_to_the_memory_that_is_there() {
     let mut worker = OnDevice::new(card);
     let failed = worker.batch(&Matcher::new(&patterns), &mut OneKey([7; 32]), &mut Vec::new());
     assert!(matches!(failed, Err(DropReason::Call(GpuError::NoMemory))));
+}
+
+/// Waits until a device has joined, or none will.
+fn wait_for(engine: &Gpu) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while engine.shared.opening.load(Relaxed) > 0 {
+        assert!(Instant::now() < end, "the device is not ready");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_device_joins_when_it_is_ready_and_is_not_kept_if_it_is_slow() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let name = device.name().to_owned();
+    let (may_list, list) = std::sync::mpsc::channel::<()>();
+    let pace = Arc::<Pace>::default();
+    let wait = move || list.recv().map(|()| vec![vec![device]]).map_err(|error| error.to_string());
+    let engine = Gpu::joining(wait, LONG, Arc::clone(&pace));
+    assert_eq!((engine.joined(), engine.is_settled()), (0, false));
+    may_list.send(()).unwrap();
+    wait_for(&engine);
+    assert_eq!((engine.joined(), engine.workers(0)), (1, WORKERS));
+    assert_eq!(engine.notices(), [Notice::note(format!("the device '{name}' searches, too"))]);
+    assert_eq!(engine.devices()[0].name, name);
+
+    let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
+    let matcher = Matcher::new(&patterns);
+    let mut worker = engine.worker();
+    let mut batch = || worker.batch(&matcher, &mut Random([5; 32]), &mut Vec::new());
+    // Four threads of the processor that have tried twice as many keys each, and then more.
+    pace.workers.store(4, Relaxed);
+    let due = || {
+        let card = card(&engine);
+        let mut trial = card.trial.lock().unwrap();
+        (trial.began, trial.keys, trial.is_over) = (Instant::now() - WARM_UP - TRIAL, 0, false);
+        (trial.of_processor, card.unit() as u64)
+    };
+    let (before, _) = due();
+    let tried = batch();
+    assert!(tried > 0 && engine.notices().is_empty());
+    let keys = card(&engine).most.load(Relaxed) as u64;
+    let (_, unit) = due();
+    assert_eq!((before, tried), (0, unit));
+    // The next batches have at most the keys of a round.
+    pace.keys.store(4 * 2 * keys * 64 + 1, Relaxed);
+    assert!(batch() > 0);
+    let slow = format!("the device '{name}' is not used: it is slower than half a thread of the processor");
+    assert_eq!(engine.notices(), [Notice::warning(slow)]);
+    assert_eq!((batch(), engine.open_cards().len(), engine.joined()), (0, 0, 1));
+}
+
+#[test]
+fn a_card_that_cannot_join_is_reported_and_a_machine_without_one_is_not() {
+    let none = Gpu::joining(|| Ok(Vec::new()), LONG, Arc::default());
+    wait_for(&none);
+    assert!(none.is_settled() && none.joined() == 0 && none.notices().is_empty());
+    let wrong = Gpu::joining(|| Err("device 63 does not exist".to_owned()), LONG, Arc::default());
+    wait_for(&wrong);
+    assert_eq!(wrong.notices(), [Notice::warning("device 63 does not exist")]);
+    let Some(device) = devices().into_iter().next() else { return };
+    let (device, switch) = Faulty::new(device);
+    *switch.lock().unwrap() = Some(Injected::Compile);
+    let failed = Gpu::joining(|| Ok(vec![vec![Arc::new(device)]]), LONG, Arc::default());
+    wait_for(&failed);
+    assert_eq!((failed.joined(), failed.notices().len()), (0, 1));
+}
+
+/// Beside the processor nothing replaces a device that is dropped.
+#[test]
+fn a_device_that_joined_and_fails_leaves_the_search_to_the_processor() {
+    let Some(device) = devices().into_iter().next() else { return };
+    let (device, switch) = Faulty::new(device);
+    let engine = Gpu::joining(|| Ok(vec![vec![Arc::new(device)]]), LONG, Arc::default());
+    wait_for(&engine);
+    let patterns = [Pattern::new("abc", MatchOptions::default()).unwrap()];
+    let matcher = Matcher::new(&patterns);
+    let mut worker = engine.worker();
+    let mut batch = || worker.batch(&matcher, &mut Random([6; 32]), &mut Vec::new());
+    assert!(batch() > 0);
+    *switch.lock().unwrap() = Some(Injected::Launch);
+    assert_eq!(batch(), 0);
+    assert_eq!(engine.notices().len(), 2);
 }

@@ -100,6 +100,57 @@ impl<F: Fn(&mut Vec<Hit>, u64)> Worker for AlteredWorker<'_, F> {
     }
 }
 
+/// An engine that claims nothing until it has run some batches. Then two workers of a device join it.
+struct Joining {
+    inner: Box<dyn Engine>,
+    batches: AtomicUsize,
+    joined: AtomicUsize,
+}
+
+impl Engine for Joining {
+    fn name(&self) -> &'static str {
+        "joining"
+    }
+
+    fn worker(&self) -> Box<dyn Worker + '_> {
+        Box::new(Alone(self.inner.worker(), &self.batches))
+    }
+
+    fn joined_workers(&self) -> usize {
+        if self.batches.load(Relaxed) > 5 { 2 } else { 0 }
+    }
+
+    fn joined_worker(&self) -> Box<dyn Worker + '_> {
+        self.joined.fetch_add(1, Relaxed);
+        self.inner.worker()
+    }
+}
+
+struct Alone<'a>(Box<dyn Worker + 'a>, &'a AtomicUsize);
+
+impl Worker for Alone<'_> {
+    fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
+        let tried = self.0.batch(matcher, seeds, hits);
+        hits.clear();
+        self.1.fetch_add(1, Relaxed);
+        tried
+    }
+}
+
+#[test]
+fn a_device_that_joins_a_search_finds_keys() {
+    let patterns = patterns(&["^[a-f]"]);
+    for threads in [1, 2] {
+        let engine =
+            Joining { inner: reference(), batches: AtomicUsize::new(0), joined: AtomicUsize::new(0) };
+        let mut log = Log::default();
+        let summary =
+            search(&engine, &patterns, threads, Quota::Each(20)).run(&Stop::new(), &mut log).unwrap();
+        assert_eq!((summary.end, summary.found, log.finds.len()), (End::Complete, 20, 20));
+        assert_eq!((engine.joined.into_inner(), summary.threads), (2, threads));
+    }
+}
+
 #[test]
 fn every_pattern_gets_its_count_from_one_pass() {
     let patterns = patterns(&["^a", "b$", "zz"]);
