@@ -4,9 +4,9 @@
 //! key, the ledger has its line, the command after finds is queued, and then the find is told. A step
 //! that fails costs no key: what is not kept at its destination is kept elsewhere.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use zeroize::Zeroizing;
@@ -15,19 +15,21 @@ use super::agent::AgentLog;
 use super::encryption::{Encryption, Work};
 use super::error::JobError;
 use super::exec_queue::{ExecQueue, not_run};
+use super::ledger_lines::LedgerLines;
 use super::open::PreparedSearch;
 use super::parcel::Parcel;
 use super::place::{Place, Whereabouts};
 use super::rate::{Rate, RateMeter};
-use super::rescue::{Screen, last_places};
-use super::teller::{Event, Teller, Told};
-use crate::escape::{escaped_path, quoted_start, shell_word};
+use super::reporter::Event;
+use super::rescue::{Attempt, Screen, last_attempts};
+use super::teller::{Teller, Told};
+use crate::escape::{quoted_start, shell_word};
 use crate::key::Seed;
-use crate::ledger::{Entry, Ledger, Waiting};
+use crate::ledger::Entry;
 use crate::notice::{Notice, counted};
 use crate::pattern::PatternId;
 use crate::search::{End, Find, Observer, Progress, PublicFind, Quota};
-use crate::store::{Destination, FileError, HeldLog, Kept, NewPair, StoreError, most_together};
+use crate::store::{Destination, Kept, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 
 /// The error of a write to a terminal that is closed.
@@ -36,17 +38,11 @@ const CLOSED_TERMINAL: Option<i32> = Some(rustix::io::Errno::IO.raw_os_error());
 #[cfg(not(unix))]
 const CLOSED_TERMINAL: Option<i32> = None;
 
-/// How long a process that uses the ledger may delay the files of keys. Their lines follow when it is free.
-const PATIENCE: Duration = Duration::from_millis(50);
-
 /// How long after a request to stop keys may still be encrypted. The usual encryption takes less.
 const GRACE: Duration = Duration::from_millis(400);
 
 /// How often a request to stop is looked for while keys are encrypted after the search.
 const POLL: Duration = Duration::from_millis(50);
-
-/// How long the ledger is waited for before that is said, and the same with `--quiet`.
-const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
@@ -62,12 +58,8 @@ pub(super) struct Delivery<'a> {
     has_waited: bool,
     /// The number of finds that were passed to the teller.
     passed: u64,
-    /// The lines that the ledger does not have yet, because another process uses it.
-    unentered: Vec<Entry>,
-    /// Since when there are such lines.
-    waits_since: Cell<Option<Instant>>,
-    /// Whether that was said.
-    has_said: Cell<bool>,
+    /// The lines for the ledger, if there is one.
+    pub(super) lines: Option<LedgerLines<'a>>,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
     /// Where the keys are that their destination did not take.
@@ -82,10 +74,6 @@ pub(super) struct Delivery<'a> {
     /// The error of a terminal that was closed while keys went to files.
     closed: Option<io::Error>,
 }
-
-/// The ledger as it was when the files of finds got their names: not asked for, or open unless
-/// another process uses it.
-type Held = Option<io::Result<Option<HeldLog>>>;
 
 impl<'a> Delivery<'a> {
     pub(super) fn new(
@@ -104,9 +92,7 @@ impl<'a> Delivery<'a> {
             encryption,
             has_waited: false,
             passed: 0,
-            unentered: Vec::new(),
-            waits_since: Cell::default(),
-            has_said: Cell::default(),
+            lines: LedgerLines::new(search, teller),
             unwritten: VecDeque::new(),
             refused: Whereabouts::default(),
             is_abandoned: false,
@@ -148,9 +134,9 @@ impl<'a> Delivery<'a> {
     }
 
     fn deliver_together(&mut self, mut parcels: Vec<Parcel>) -> Result<(), JobError> {
-        let held = self.keep(&mut parcels);
+        self.keep(&mut parcels);
         self.add_to_agent(&mut parcels);
-        let is_entered = self.enter(&parcels, held);
+        let is_entered = self.enter(&parcels);
         self.queue_commands(&parcels, is_entered);
         for parcel in parcels {
             self.tell(parcel);
@@ -191,7 +177,7 @@ impl<'a> Delivery<'a> {
                 break;
             }
             let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
-            self.teller.progress(&progress, true);
+            self.teller.tell(Event::Progress { progress, is_encrypting: true });
         }
         let mut given_up = self.unencrypted().to_vec();
         given_up.sort_unstable();
@@ -205,120 +191,81 @@ impl<'a> Delivery<'a> {
         (given_up, outcome)
     }
 
-    /// Keeps parcels in durable files. Those that their destination does not take go elsewhere.
-    fn keep(&mut self, parcels: &mut [Parcel]) -> Held {
-        let search = self.search;
-        let destination = &search.keys.destination;
-        if *destination == Destination::Stream {
-            if !search.keys.is_agent_alone() {
-                self.keep_elsewhere(parcels);
-            }
-            return None;
+    /// Keeps parcels in durable files: at their destination, or else elsewhere.
+    fn keep(&mut self, parcels: &mut [Parcel]) {
+        let mut all: Vec<&mut Parcel> = parcels.iter_mut().collect();
+        if self.search.keys.destination != Destination::Stream {
+            self.offer(&mut all, &Attempt::First);
+            self.offer(&mut all, &Attempt::Second);
         }
-        // In a directory each key has a name of its own. A file of the user's choice may be another's.
-        let has_own_name = matches!(destination, Destination::Directory(_));
-        let (mut held, mut errors) = (None, Vec::new());
-        let patience = if self.unentered.is_empty() { PATIENCE } else { Duration::ZERO };
-        let hold = || held = search.ledger.as_ref().map(|ledger| ledger.hold_at_once(patience));
-        let is_new = |parcel: &Parcel| parcel.is_in_memory() && parcel.refusals.is_empty();
-        offer(search, destination, parcels, is_new, hold, |parcel, kept| match kept {
-            Ok(kept) => parcel.place = Place::Files(kept),
-            Err(error) => {
-                (parcel.hint, parcel.place) =
-                    (error.hint(), if error.is_on_disk() { Place::Named } else { Place::Memory });
-                parcel.refusals.push(error.to_string());
-            }
-        });
-        let again = |parcel: &Parcel| parcel.is_refused() && parcel.is_as_asked();
-        offer(
-            search,
-            destination,
-            parcels,
-            again,
-            || (),
-            |parcel, kept| match kept {
-                Ok(kept) => {
-                    parcel.place = Place::Files(kept);
-                    parcel.refusals.clear();
-                }
-                Err(error) => {
-                    let is_there = match error {
-                        // The first try has given the file its name.
-                        StoreError::File(FileError::Exists(_)) => has_own_name,
-                        error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
-                    };
-                    parcel.place = if is_there { Place::Named } else { Place::Memory };
-                }
-            },
-        );
-        for parcel in parcels.iter().filter(|parcel| matches!(parcel.place, Place::Named)) {
-            errors.push(JobError::Unkept {
-                why: parcel.refusals[0].clone(),
-                hint: parcel.hint.clone(),
-                keys: Box::default(),
-            });
+        for parcel in all.iter().filter(|parcel| matches!(parcel.place, Place::Named)) {
+            let (why, hint) = (parcel.refusals[0].clone(), parcel.hint.clone());
+            self.fail(JobError::Unkept { why, hint, keys: Box::default() });
         }
-        errors.into_iter().for_each(|error| self.fail(error));
-        self.keep_elsewhere(parcels);
-        held
+        if !self.search.keys.is_agent_alone() {
+            self.keep_elsewhere(parcels);
+        }
     }
 
     /// Keeps the parcels that were refused at the first of the last places that takes them.
     fn keep_elsewhere(&mut self, parcels: &mut [Parcel]) {
-        if !parcels.iter().any(Parcel::is_refused) {
+        let mut refused: Vec<&mut Parcel> = parcels.iter_mut().filter(|parcel| parcel.is_refused()).collect();
+        if refused.is_empty() {
             return;
         }
-        let refused: Vec<bool> = parcels.iter().map(Parcel::is_refused).collect();
-        let (search, teller) = (self.search, self.teller);
-        let mut places = last_places();
-        if parcels.iter().any(|parcel| parcel.is_refused() && parcel.is_exposed) {
-            // What should be encrypted goes to a disk last.
-            places.sort_by_key(|place| !place.is_in_memory);
+        for attempt in last_attempts(refused.iter().any(|parcel| parcel.is_exposed)) {
+            self.offer(&mut refused, &attempt);
         }
-        for place in places {
-            offer(
-                search,
-                &place.directory,
-                parcels,
-                Parcel::is_refused,
-                || (),
-                |parcel, kept| match kept {
-                    Ok(kept) => {
-                        let file = shell_word(&kept.private_file);
-                        let memory =
-                            if place.is_in_memory { ", in memory: copy it before a restart" } else { "" };
-                        match parcel.added {
-                            None => teller.failure(format!(
-                                "{}; the key is kept in {file} instead{memory}",
-                                parcel.refusals[0]
-                            )),
-                            // The report of the find names the file.
-                            Some(_) if place.is_in_memory => {
-                                teller.failure(format!("{file} is in memory: copy it before a restart"));
-                            }
-                            Some(_) => {}
-                        }
-                        parcel.place = Place::Elsewhere(kept);
-                    }
-                    Err(error) => parcel.refusals.push(error.to_string()),
-                },
-            );
-        }
-        for parcel in parcels.iter_mut().filter(|parcel| parcel.is_refused()) {
-            self.show(parcel);
-        }
-        let mut first = None;
-        for (parcel, _) in parcels.iter().zip(refused).filter(|(_, refused)| *refused) {
-            // An agent that takes no key is an error of its own.
-            if parcel.added.is_some() && parcel.kept().is_some() {
-                continue;
-            }
-            self.refused.add(&parcel.place);
-            first.get_or_insert_with(|| parcel.refusals[0].clone());
-        }
+        refused.iter_mut().filter(|parcel| parcel.is_refused()).for_each(|parcel| self.show(parcel));
+        // An agent that takes no key is an error of its own.
+        refused.retain(|parcel| parcel.added.is_none() || parcel.kept().is_none());
+        refused.iter().for_each(|parcel| self.refused.add(&parcel.place));
         self.refused.is_named = !self.is_abandoned;
-        if let Some(why) = first.filter(|_| !self.is_abandoned) {
-            self.fail(JobError::Unkept { why, hint: None, keys: self.refused.clone().into() });
+        if let (Some(first), false) = (refused.first(), self.is_abandoned) {
+            let (why, keys) = (first.refusals[0].clone(), self.refused.clone().into());
+            self.fail(JobError::Unkept { why, hint: None, keys });
+        }
+    }
+
+    /// Makes such a try for the parcels that want it.
+    fn offer(&mut self, parcels: &mut [&mut Parcel], attempt: &Attempt) {
+        let search = self.search;
+        let destination = match attempt {
+            Attempt::First | Attempt::Second => &search.keys.destination,
+            Attempt::Elsewhere { directory, .. } => directory,
+        };
+        let mut offered: Vec<_> = parcels.iter_mut().filter(|parcel| parcel.wants(attempt)).collect();
+        if offered.is_empty() {
+            return;
+        }
+        let before_names = || {
+            if let (Attempt::First, Some(lines)) = (attempt, &mut self.lines) {
+                lines.hold();
+            }
+        };
+        let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| search.pair(parcel)).collect();
+        let kept = destination.keep(&pairs, search.keys.allow_exposed, before_names);
+        // In a directory each key has a name of its own. A file of the user's choice may be another's.
+        let has_own_name = matches!(destination, Destination::Directory(_));
+        for (parcel, kept) in offered.iter_mut().zip(kept) {
+            parcel.settle(attempt, kept, has_own_name);
+            if let Attempt::Elsewhere { is_in_memory, .. } = attempt {
+                self.tell_elsewhere(parcel, *is_in_memory);
+            }
+        }
+    }
+
+    /// Has it told in which other file a parcel is kept, if it is.
+    fn tell_elsewhere(&self, parcel: &Parcel, is_in_memory: bool) {
+        let Some(kept) = parcel.kept() else { return };
+        let (why, file) = (&parcel.refusals[0], shell_word(&kept.private_file));
+        let copy = "in memory: copy it before a restart";
+        match (&parcel.added, is_in_memory) {
+            (None, true) => self.teller.failure(format!("{why}; the key is kept in {file} instead, {copy}")),
+            (None, false) => self.teller.failure(format!("{why}; the key is kept in {file} instead")),
+            // The report of the find names the file.
+            (Some(_), true) => self.teller.failure(format!("{file} is {copy}")),
+            (Some(_), false) => {}
         }
     }
 
@@ -361,11 +308,10 @@ impl<'a> Delivery<'a> {
         self.keep_elsewhere(parcels);
     }
 
-    /// Writes the lines of parcels to the ledger, if there is one. While another process uses it, they
-    /// wait. Returns false if that fails.
-    fn enter(&mut self, parcels: &[Parcel], held: Held) -> bool {
+    /// Writes the lines of parcels to the ledger, if there is one. Returns false if that fails.
+    fn enter(&mut self, parcels: &[Parcel]) -> bool {
         let search = self.search;
-        let Some(ledger) = &search.ledger else { return true };
+        let Some(lines) = &mut self.lines else { return true };
         let entry = |parcel: &Parcel| match &parcel.place {
             Place::Files(kept) => {
                 let find = &parcel.find;
@@ -373,91 +319,12 @@ impl<'a> Delivery<'a> {
             }
             _ => None,
         };
-        let entries: Vec<Entry> = parcels.iter().filter_map(entry).collect();
-        if entries.is_empty() {
-            return true;
-        }
-        let is_alone = self.unentered.is_empty();
-        self.unentered.extend(entries);
-        let entered = match held {
-            Some(Ok(Some(mut held))) if is_alone => {
-                Ledger::append(&mut held, &std::mem::take(&mut self.unentered))
+        match lines.add(parcels.iter().filter_map(entry).collect()) {
+            Ok(()) => true,
+            Err(error) => {
+                self.fail(error);
+                false
             }
-            Some(Ok(Some(mut held))) => self.append_waiting(&mut held),
-            Some(Err(error)) => Err(error),
-            Some(Ok(None)) | None => {
-                self.tell_waiting(ledger);
-                Ok(())
-            }
-        };
-        let failed = entered.err().map(|error| JobError::Unentered(error, ledger.path().to_owned()));
-        let is_entered = failed.is_none();
-        failed.into_iter().for_each(|error| self.fail(error));
-        is_entered
-    }
-
-    /// Writes the lines that wait, as far as no other process has written them.
-    fn append_waiting(&mut self, held: &mut HeldLog) -> io::Result<()> {
-        self.waits_since.set(None);
-        Ledger::append_missing(held, std::mem::take(&mut self.unentered))
-    }
-
-    /// Writes the lines that wait, if no other process uses the ledger any more.
-    fn enter_waiting(&mut self) -> Result<(), JobError> {
-        let Some(ledger) = self.search.ledger.as_ref().filter(|_| !self.unentered.is_empty()) else {
-            return Ok(());
-        };
-        let _signals = self.search.stop.hold_off();
-        let entered = ledger.hold_at_once(Duration::ZERO).and_then(|held| match held {
-            Some(mut held) => self.append_waiting(&mut held),
-            None => {
-                self.tell_waiting(ledger);
-                Ok(())
-            }
-        });
-        entered.map_err(|error| JobError::Unentered(error, ledger.path().to_owned()))
-    }
-
-    /// Writes the lines that wait, when the search is over. Waits for another process that uses the ledger
-    /// until the job must end, but not after a failure. Returns whether the ledger has all lines.
-    pub(super) fn enter_last(&mut self, has_failed: bool) -> Result<bool, JobError> {
-        let Some(ledger) = self.search.ledger.as_ref().filter(|_| !self.unentered.is_empty()) else {
-            return Ok(true);
-        };
-        let must_end = || {
-            self.tell_waiting(ledger);
-            has_failed || self.search.stop.requested().is_some()
-        };
-        let held = ledger.hold(&Waiting { tell: &|_| (), must_end: &must_end });
-        match held.and_then(|mut held| self.append_waiting(&mut held)) {
-            Ok(()) => Ok(true),
-            // The next search makes up for it.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let error = JobError::Unentered(error, ledger.path().to_owned());
-                self.teller.failure(error.to_string());
-                self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
-                Ok(false)
-            }
-            Err(error) => Err(JobError::Unentered(error, ledger.path().to_owned())),
-        }
-    }
-
-    /// Has it told once that another process uses the ledger, if it does so for long.
-    fn tell_waiting(&self, ledger: &Ledger) {
-        let now = Instant::now();
-        let since = self.waits_since.get().unwrap_or(now);
-        self.waits_since.set(Some(since));
-        let is_quiet = self.search.output.quiet;
-        if self.has_said.get() || now - since < SAID_AFTER[usize::from(is_quiet)] {
-            return;
-        }
-        self.has_said.set(true);
-        let path = escaped_path(ledger.path());
-        let text = format!("waiting for another process, which is using '{path}'; keys are stored meanwhile");
-        if is_quiet {
-            self.teller.failure(text);
-        } else {
-            self.teller.notice(Notice::info(text));
         }
     }
 
@@ -489,7 +356,7 @@ impl<'a> Delivery<'a> {
         if self.commands.is_some() && parcel.is_in_memory() {
             self.unwritten.push_back((self.passed, parcel.find.clone()));
         }
-        self.teller.found(parcel);
+        self.teller.tell(Event::Found(Arc::new(parcel)));
     }
 
     /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `told` is how the telling
@@ -591,24 +458,6 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Offers the parcels of which `which` is true to a destination. Passes on what became of each.
-fn offer(
-    search: &PreparedSearch,
-    destination: &Destination,
-    parcels: &mut [Parcel],
-    which: impl Fn(&Parcel) -> bool,
-    before_names: impl FnOnce(),
-    mut settle: impl FnMut(&mut Parcel, Result<Kept, StoreError>),
-) {
-    let mut offered: Vec<&mut Parcel> = parcels.iter_mut().filter(|parcel| which(parcel)).collect();
-    if offered.is_empty() {
-        return;
-    }
-    let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| search.pair(parcel)).collect();
-    let kept = destination.keep(&pairs, search.keys.allow_exposed, before_names);
-    offered.iter_mut().zip(kept).for_each(|(parcel, kept)| settle(parcel, kept));
-}
-
 impl PreparedSearch {
     /// Returns the key pair of a parcel, unless it is wiped. Its files get their names from the first
     /// pattern.
@@ -630,7 +479,7 @@ impl Observer for Delivery<'_> {
     type Error = JobError;
 
     fn begin(&mut self) {
-        self.teller.tell(Event::Odds);
+        self.teller.tell(Event::Begin);
     }
 
     fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
@@ -655,8 +504,8 @@ impl Observer for Delivery<'_> {
         }
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
-        self.teller.progress(progress, has_waited);
-        self.enter_waiting()?;
+        self.teller.tell(Event::Progress { progress: *progress, is_encrypting: has_waited });
+        self.lines.as_mut().map_or(Ok(()), LedgerLines::retry)?;
         self.add_written_commands();
         if let Some(commands) = &mut self.commands {
             commands.report(self.teller);

@@ -4,9 +4,10 @@ use zeroize::Zeroizing;
 
 use super::agent::Added;
 use super::place::Place;
+use super::rescue::Attempt;
 use crate::key::{Format, Protection, Seed};
 use crate::search::PublicFind;
-use crate::store::Kept;
+use crate::store::{FileError, Kept, StoreError};
 
 /// A find on its route. Each step changes it in place.
 pub struct Parcel {
@@ -82,6 +83,46 @@ impl Parcel {
         }
     }
 
+    /// Whether such a try may keep the key, after those before it.
+    pub(super) fn wants(&self, attempt: &Attempt) -> bool {
+        let is_as_asked = self.key.as_ref().is_some_and(|key| key.is_as_asked);
+        self.is_in_memory()
+            && match attempt {
+                Attempt::First => self.refusals.is_empty(),
+                Attempt::Second => !self.refusals.is_empty() && is_as_asked,
+                Attempt::Elsewhere { .. } => !self.refusals.is_empty(),
+            }
+    }
+
+    /// Takes the outcome of a try. `has_own_name` is whether no other key can have the name of its file.
+    pub(super) fn settle(&mut self, attempt: &Attempt, kept: Result<Kept, StoreError>, has_own_name: bool) {
+        match (attempt, kept) {
+            (Attempt::Elsewhere { .. }, Ok(kept)) => self.place = Place::Elsewhere(kept),
+            (_, Ok(kept)) => {
+                self.place = Place::Files(kept);
+                self.refusals.clear();
+            }
+            (Attempt::First, Err(error)) => {
+                if error.is_on_disk() {
+                    self.place = Place::Named;
+                }
+                self.hint = error.hint();
+                self.refusals.push(error.to_string());
+            }
+            (Attempt::Second, Err(error)) => {
+                let is_there = match &error {
+                    // The first try has given the file its name.
+                    StoreError::File(FileError::Exists(_)) => has_own_name,
+                    error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
+                };
+                if is_there {
+                    self.place = Place::Named;
+                }
+            }
+            (Attempt::Elsewhere { .. }, Err(error)) => self.refusals.push(error.to_string()),
+        }
+    }
+
     /// Whether the key is in memory alone.
     pub(super) fn is_in_memory(&self) -> bool {
         matches!(self.place, Place::Memory)
@@ -90,11 +131,6 @@ impl Parcel {
     /// Whether no place has taken the key, but one has refused it.
     pub(super) fn is_refused(&self) -> bool {
         self.is_in_memory() && !self.refusals.is_empty()
-    }
-
-    /// Whether the text has the form that the plan asks for.
-    pub(super) fn is_as_asked(&self) -> bool {
-        self.key.as_ref().is_some_and(|key| key.is_as_asked)
     }
 
     /// Returns the text of the private key, if it is in memory alone.

@@ -1,6 +1,9 @@
 //! The interface through which a job reports what happens.
 
 use std::io;
+use std::sync::Arc;
+
+use zeroize::Zeroizing;
 
 use super::parcel::Parcel;
 use super::rate::Rate;
@@ -9,51 +12,50 @@ use crate::notice::Notice;
 use crate::pattern::PatternId;
 use crate::search::{Progress, Summary};
 
-/// A receiver of the events of a job. An error means that a result could not be written to stdout.
+/// What happens in a job.
+pub enum Event {
+    /// The search is about to begin.
+    Begin,
+    /// How fast this machine is, and with it how long the search takes. The first one comes before the
+    /// first find. If the engine had not settled then, another one follows.
+    Rate(Rate),
+    /// Every key exists already.
+    NothingMissing,
+    /// A find, and where its private key went. One that is in memory alone goes to stdout, as part of
+    /// the report.
+    Found(Arc<Parcel>),
+    Progress {
+        progress: Progress,
+        /// Whether the search waits until keys are encrypted.
+        is_encrypting: bool,
+    },
+    /// A line for people.
+    Notice(Notice),
+    /// A failure that does not end the search. It is reported even if only errors are.
+    Failure(String),
+    /// A private key that nothing else takes is shown on a terminal.
+    Show(Zeroizing<String>, Screen),
+    /// The search is over.
+    Summary {
+        summary: Summary,
+        /// The first pattern of each key that was given up.
+        given_up: Vec<PatternId>,
+    },
+}
+
+impl Event {
+    /// Whether this is a result, which is written to stdout.
+    pub(super) fn is_result(&self) -> bool {
+        matches!(self, Self::Rate(_) | Self::NothingMissing | Self::Found(_) | Self::Summary { .. })
+    }
+}
+
+/// A receiver of the events of a job.
 pub trait Reporter {
-    /// Reports the odds before the search.
-    fn odds(&mut self);
-
-    /// Reports how fast this machine is, and with it how long the search takes. The first call
-    /// comes before the first find. If the engine had not settled then, another call follows. A long
-    /// report is cut short if it must not go on.
+    /// Reports an event. A long report is cut short if it must not go on.
     ///
     /// # Errors
     ///
-    /// Returns an error if a result cannot be written.
-    fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()>;
-
-    /// Reports that every key exists already.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a result cannot be written.
-    fn nothing_missing(&mut self) -> io::Result<()>;
-
-    /// Reports a find, and where its private key went. One that is in memory alone goes to stdout, as part
-    /// of the report.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a result cannot be written.
-    fn found(&mut self, parcel: &Parcel) -> io::Result<()>;
-
-    /// Reports the progress of the search, and whether it waits until keys are encrypted.
-    fn progress(&mut self, progress: &Progress, is_encrypting: bool);
-
-    /// Reports a line for people.
-    fn notice(&mut self, notice: &Notice);
-
-    /// Reports a failure that does not end the search, even if only errors are reported.
-    fn failure(&mut self, text: &str);
-
-    /// Shows a private key on a terminal, because nothing else takes it.
-    fn show(&mut self, private_text: &str, screen: &Screen);
-
-    /// Reports the end of the search, and the first pattern of each key that was given up.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a result cannot be written.
-    fn summary(&mut self, summary: &Summary, given_up: &[PatternId]) -> io::Result<()>;
+    /// Returns an error if a result cannot be written to stdout.
+    fn tell(&mut self, event: &Event, may_go_on: &dyn Fn() -> bool) -> io::Result<()>;
 }

@@ -10,8 +10,8 @@ use super::exec_queue::ExecQueue;
 use super::open::PreparedSearch;
 use super::place::Whereabouts;
 use super::rate::RateMeter;
-use super::reporter::Reporter;
-use super::teller::{Close, Event, Teller, Told};
+use super::reporter::{Event, Reporter};
+use super::teller::{Close, Teller, Told};
 use crate::search::{End, Goal, Progress, Search, Summary};
 use crate::sys::draw_hash_keys;
 
@@ -95,7 +95,7 @@ impl PreparedSearch {
             }
             summary
         });
-        let entered = delivery.enter_last(searched.is_err());
+        let entered = delivery.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
         *stopped = self.stop.acknowledge();
         let lacks_lines = matches!(entered, Ok(false));
         let searched = searched.and_then(|summary| entered.map(|_| summary));
@@ -106,7 +106,7 @@ impl PreparedSearch {
             let rate = delivery.meter.so_far(&summary.progress());
             delivery.tell_rate(rate);
             let (end, added) = (summary.end, outcome(delivery.agent.not_added));
-            teller.tell(Event::Summary(summary, given_up));
+            teller.tell(Event::Summary { summary, given_up });
             match end {
                 End::Signal(_) => Ok(end),
                 end if lacks_lines => Ok(stopped.unwrap_or(end)),

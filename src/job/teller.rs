@@ -10,34 +10,17 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use zeroize::Zeroizing;
-
 use super::parcel::Parcel;
 use super::place::Whereabouts;
-use super::rate::Rate;
-use super::reporter::Reporter;
-use super::rescue::Screen;
+use super::reporter::{Event, Reporter};
 use crate::notice::Notice;
-use crate::pattern::PatternId;
-use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
+use crate::search::{End, MAX_FINDS_AT_ONCE, Stop};
 
 /// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
 
 /// How long results may still be told after a request to stop.
 const GRACE: Duration = Duration::from_millis(200);
-
-/// What the reporter is told.
-pub(super) enum Event {
-    Odds,
-    Rate(Rate),
-    NothingMissing,
-    Found(Arc<Parcel>),
-    Notice(Notice),
-    Failure(String),
-    Show(Zeroizing<String>, Screen),
-    Summary(Summary, Vec<PatternId>),
-}
 
 /// The queue between a job and its reporter.
 #[derive(Default)]
@@ -51,8 +34,8 @@ pub(super) struct Teller {
 #[derive(Default)]
 struct Queue {
     events: VecDeque<Event>,
-    /// The progress, and whether the search waits until keys are encrypted.
-    progress: Option<(Progress, bool)>,
+    /// The latest progress.
+    progress: Option<Event>,
     /// The finds that are not yet told, the oldest first.
     untold: VecDeque<Arc<Parcel>>,
     /// Where the keys of the finds are that are never told, because a write to stdout has failed.
@@ -88,14 +71,17 @@ impl Teller {
         self.tell(Event::Failure(text));
     }
 
-    pub(super) fn found(&self, parcel: Parcel) {
-        let parcel = Arc::new(parcel);
-        self.locked().untold.push_back(Arc::clone(&parcel));
-        self.tell(Event::Found(parcel));
-    }
-
-    pub(super) fn progress(&self, progress: &Progress, is_encrypting: bool) {
-        self.locked().progress = Some((*progress, is_encrypting));
+    pub(super) fn tell(&self, event: Event) {
+        let mut queue = self.locked();
+        match event {
+            Event::Progress { .. } => queue.progress = Some(event),
+            event => {
+                if let Event::Found(find) = &event {
+                    queue.untold.push_back(Arc::clone(find));
+                }
+                queue.events.push_back(event);
+            }
+        }
         self.changed.notify_all();
     }
 
@@ -182,57 +168,32 @@ impl Teller {
         let _over = Over(self);
         let mut queue = self.locked();
         loop {
-            let has_failed = queue.has_failed;
-            if let Some(event) = queue.events.pop_front() {
-                let find = if let Event::Found(find) = &event { Some(Arc::clone(find)) } else { None };
-                queue.is_busy = true;
-                drop(queue);
-                let told = self.pass(event, has_failed, reporter);
-                queue = self.locked();
-                queue.is_busy = false;
-                match (told, find) {
-                    (Ok(is_told), Some(find)) => queue.count(&find, is_told),
-                    (Ok(_), None) => {}
-                    (Err(error), _) => {
-                        queue.failure = Some(error.to_string());
-                        (queue.has_failed, queue.error) = (true, Some(error));
-                    }
+            let next = queue.events.pop_front();
+            let Some(event) = next.or_else(|| queue.progress.take()) else {
+                if queue.is_closed {
+                    return;
                 }
-                self.changed.notify_all();
-            } else if let Some((progress, is_encrypting)) = queue.progress.take() {
-                queue.is_busy = true;
-                drop(queue);
-                reporter.progress(&progress, is_encrypting);
-                queue = self.locked();
-                queue.is_busy = false;
-                self.changed.notify_all();
-            } else if queue.is_closed {
-                return;
-            } else {
                 queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            // After a failed write there are no results.
+            let is_told = !(queue.has_failed && event.is_result());
+            queue.is_busy = true;
+            drop(queue);
+            let may_go_on = || !self.is_hurried.load(Relaxed);
+            let told = if is_told { reporter.tell(&event, &may_go_on) } else { Ok(()) };
+            queue = self.locked();
+            queue.is_busy = false;
+            match (told, &event) {
+                (Ok(()), Event::Found(find)) => queue.count(find, is_told),
+                (Ok(()), _) => {}
+                (Err(error), _) => {
+                    queue.failure = Some(error.to_string());
+                    (queue.has_failed, queue.error) = (true, Some(error));
+                }
             }
+            self.changed.notify_all();
         }
-    }
-
-    /// Tells one event. Returns whether it was told: after a failed write there are no results.
-    fn pass(&self, event: Event, has_failed: bool, reporter: &mut impl Reporter) -> io::Result<bool> {
-        match event {
-            Event::Odds => reporter.odds(),
-            Event::Notice(notice) => reporter.notice(&notice),
-            Event::Failure(text) => reporter.failure(&text),
-            Event::Show(text, screen) => reporter.show(&text, &screen),
-            _ if has_failed => return Ok(false),
-            Event::Rate(rate) => reporter.rate(rate, &|| !self.is_hurried.load(Relaxed))?,
-            Event::NothingMissing => reporter.nothing_missing()?,
-            Event::Found(parcel) => reporter.found(&parcel)?,
-            Event::Summary(summary, given_up) => reporter.summary(&summary, &given_up)?,
-        }
-        Ok(true)
-    }
-
-    pub(super) fn tell(&self, event: Event) {
-        self.locked().events.push_back(event);
-        self.changed.notify_all();
     }
 
     /// Locks the queue. No thread panics while it holds the lock.
@@ -285,6 +246,9 @@ impl Drop for Close<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::Progress;
+
+    const PROGRESS: Event = Event::Progress { progress: Progress::NONE, is_encrypting: false };
 
     /// A reporter whose reader may be slow or gone.
     struct Report<'a> {
@@ -296,39 +260,15 @@ mod tests {
         results: usize,
     }
 
-    impl Report<'_> {
-        fn read(&self) {
+    impl Reporter for Report<'_> {
+        fn tell(&mut self, event: &Event, _: &dyn Fn() -> bool) -> io::Result<()> {
+            if event.is_result() {
+                self.results += 1;
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
             self.has_begun.store(true, Relaxed);
             (self.reads)();
-        }
-
-        fn result(&mut self) -> io::Result<()> {
-            self.results += 1;
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
-    }
-
-    impl Reporter for Report<'_> {
-        fn odds(&mut self) {}
-        fn rate(&mut self, _: Rate, _: &dyn Fn() -> bool) -> io::Result<()> {
-            self.result()
-        }
-        fn nothing_missing(&mut self) -> io::Result<()> {
-            self.result()
-        }
-        fn found(&mut self, _: &Parcel) -> io::Result<()> {
-            self.result()
-        }
-        fn progress(&mut self, _: &Progress, _: bool) {
-            self.read();
-        }
-        fn notice(&mut self, _: &Notice) {
-            self.read();
-        }
-        fn failure(&mut self, _: &str) {}
-        fn show(&mut self, _: &str, _: &Screen) {}
-        fn summary(&mut self, _: &Summary, _: &[PatternId]) -> io::Result<()> {
-            self.result()
+            Ok(())
         }
     }
 
@@ -350,9 +290,8 @@ mod tests {
 
     #[test]
     fn what_is_being_told_is_not_told_yet() {
-        let tell: [&dyn Fn(&Teller); 2] = [&|teller| teller.notice(Notice::info("text")), &|teller| {
-            teller.progress(&Progress::NONE, false)
-        }];
+        let tell: [&dyn Fn(&Teller); 2] =
+            [&|teller| teller.notice(Notice::info("text")), &|teller| teller.tell(PROGRESS)];
         for tell in tell {
             let has_read = AtomicBool::new(false);
             let reads = || {

@@ -16,7 +16,7 @@ use super::number::{clock, rough};
 use super::progress::{NAMED, Part, ProgressLine, Recent, Status, chance_text, listed, whole};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
-use crate::job::{Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
+use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
 use crate::notice::{Notice, counted, grouped};
 use crate::pattern::PatternId;
@@ -78,6 +78,25 @@ pub struct Report<'a> {
 }
 
 impl Reporter for Report<'_> {
+    fn tell(&mut self, event: &Event, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
+        match event {
+            Event::Begin => self.odds(),
+            Event::Rate(rate) => self.rate(*rate, may_go_on)?,
+            Event::NothingMissing => self.nothing_missing()?,
+            Event::Found(parcel) => self.found(parcel)?,
+            Event::Progress { progress, is_encrypting } => self.progress(progress, *is_encrypting),
+            Event::Notice(notice) => self.note(escaped(&notice.to_string())),
+            Event::Failure(text) => {
+                self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
+            }
+            Event::Show(private_text, screen) => self.show(private_text, screen),
+            Event::Summary { summary, given_up } => self.summary(summary, given_up)?,
+        }
+        Ok(())
+    }
+}
+
+impl Report<'_> {
     fn odds(&mut self) {
         self.began = Some(Instant::now());
         let patterns = &self.search.patterns;
@@ -227,14 +246,6 @@ impl Reporter for Report<'_> {
             parts.extend(self.searchers().map(|searchers| Part::of([searchers])));
             self.note(whole(&parts));
         }
-    }
-
-    fn notice(&mut self, notice: &Notice) {
-        self.note(escaped(&notice.to_string()));
-    }
-
-    fn failure(&mut self, text: &str) {
-        self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
     }
 
     fn show(&mut self, private_text: &str, screen: &Screen) {

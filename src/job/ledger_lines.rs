@@ -1,0 +1,131 @@
+//! Writes the lines of finds to the ledger. While another process uses it, they wait: the files of keys
+//! do not.
+
+use std::cell::Cell;
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::error::JobError;
+use super::open::PreparedSearch;
+use super::teller::Teller;
+use crate::escape::escaped_path;
+use crate::ledger::{Entry, Ledger, Waiting};
+use crate::notice::Notice;
+use crate::store::HeldLog;
+
+/// How long a process that uses the ledger may delay the files of keys. Their lines follow when it is free.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How long the ledger is waited for before that is said, and the same with `--quiet`.
+const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
+
+/// The lines that the ledger does not have yet.
+pub(super) struct LedgerLines<'a> {
+    ledger: &'a Ledger,
+    search: &'a PreparedSearch,
+    teller: &'a Teller,
+    waiting: Vec<Entry>,
+    /// The ledger as it was when the files of finds got their names: open unless another process used it.
+    held: Option<io::Result<Option<HeldLog>>>,
+    /// Since when lines wait.
+    since: Cell<Option<Instant>>,
+    /// Whether that was said.
+    has_said: Cell<bool>,
+}
+
+impl<'a> LedgerLines<'a> {
+    /// Returns no lines, or `None` if there is no ledger.
+    pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Option<Self> {
+        let ledger = search.ledger.as_ref()?;
+        let (since, has_said) = (Cell::default(), Cell::default());
+        Some(Self { ledger, search, teller, waiting: Vec::new(), held: None, since, has_said })
+    }
+
+    /// Opens the ledger, before the files of finds get their names.
+    pub(super) fn hold(&mut self) {
+        let patience = if self.waiting.is_empty() { PATIENCE } else { Duration::ZERO };
+        self.held = Some(self.ledger.hold_at_once(patience));
+    }
+
+    /// Writes lines, or has them wait.
+    pub(super) fn add(&mut self, entries: Vec<Entry>) -> Result<(), JobError> {
+        let held = self.held.take().unwrap_or(Ok(None));
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let is_alone = self.waiting.is_empty();
+        self.waiting.extend(entries);
+        let entered = held.and_then(|held| match held {
+            Some(mut held) if is_alone => Ledger::append(&mut held, &std::mem::take(&mut self.waiting)),
+            held => self.append(held),
+        });
+        entered.map_err(|error| self.unentered(error))
+    }
+
+    /// Writes the lines that wait, if no other process uses the ledger any more.
+    pub(super) fn retry(&mut self) -> Result<(), JobError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let _signals = self.search.stop.hold_off();
+        let held = self.ledger.hold_at_once(Duration::ZERO);
+        held.and_then(|held| self.append(held)).map_err(|error| self.unentered(error))
+    }
+
+    /// Writes the lines that wait, when the search is over. Waits for another process that uses the ledger
+    /// until the job must end, but not after a failure. Returns whether the ledger has all lines.
+    pub(super) fn finish(&mut self, has_failed: bool) -> Result<bool, JobError> {
+        if self.waiting.is_empty() {
+            return Ok(true);
+        }
+        let must_end = || {
+            self.say_once();
+            has_failed || self.search.stop.requested().is_some()
+        };
+        let held = self.ledger.hold(&Waiting { tell: &|_| (), must_end: &must_end });
+        match held.and_then(|held| self.append(Some(held))) {
+            Ok(()) => Ok(true),
+            // The next search makes up for it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let error = self.unentered(error);
+                self.teller.failure(error.to_string());
+                self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
+                Ok(false)
+            }
+            Err(error) => Err(self.unentered(error)),
+        }
+    }
+
+    /// Writes the lines that wait, as far as no other process has written them.
+    fn append(&mut self, held: Option<HeldLog>) -> io::Result<()> {
+        let Some(mut held) = held else {
+            self.say_once();
+            return Ok(());
+        };
+        self.since.set(None);
+        Ledger::append_missing(&mut held, std::mem::take(&mut self.waiting))
+    }
+
+    fn unentered(&self, error: io::Error) -> JobError {
+        JobError::Unentered(error, self.ledger.path().to_owned())
+    }
+
+    /// Has it told once that another process uses the ledger, if it does so for long.
+    fn say_once(&self) {
+        let now = Instant::now();
+        let since = self.since.get().unwrap_or(now);
+        self.since.set(Some(since));
+        let is_quiet = self.search.output.quiet;
+        if self.has_said.get() || now - since < SAID_AFTER[usize::from(is_quiet)] {
+            return;
+        }
+        self.has_said.set(true);
+        let path = escaped_path(self.ledger.path());
+        let text = format!("waiting for another process, which is using '{path}'; keys are stored meanwhile");
+        if is_quiet {
+            self.teller.failure(text);
+        } else {
+            self.teller.notice(Notice::info(text));
+        }
+    }
+}
