@@ -23,6 +23,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+pub use ed25519_batch::without_sign;
 
 /// The name of the algorithm, in the blob and at the start of a public line.
 pub const ALGORITHM: &str = "ssh-ed25519";
@@ -270,13 +271,6 @@ pub const SIGN_VALUE: u8 = 0b10;
 #[must_use]
 pub const fn with_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
     key[KEY_LEN - 1] |= 0x80;
-    key
-}
-
-/// Returns `key` with its highest bit clear.
-#[must_use]
-pub const fn without_sign(mut key: [u8; KEY_LEN]) -> [u8; KEY_LEN] {
-    key[KEY_LEN - 1] &= 0x7f;
     key
 }
 
