@@ -185,6 +185,12 @@ pub(super) struct Means {
     #[arg(long, value_name = "NUMBERS", value_parser = values::gpu_devices, allow_hyphen_values = true)]
     pub gpu_device: Option<GpuDevices>,
 
+    /// Time that a GPU works [default: 100%]
+    ///
+    /// With 50%, a GPU pauses after each batch for as long as it worked, so that other programs can use it.
+    #[arg(long, value_name = "PERCENT", value_parser = values::gpu_load, allow_hyphen_values = true)]
+    pub gpu_load: Option<u8>,
+
     /// Maximum memory for a table [default: 128MiB]
     ///
     /// SIZE is a number and a unit, such as 64KiB or 30MiB. The engines that work in batches have a table, which

@@ -135,7 +135,11 @@ fn engine(args: &Args) -> Result<EngineChoice, PlanError> {
     };
     let name = args.means.engine.clone().unwrap_or_else(|| usual.to_owned());
     engine::check(&name)?;
-    Ok(EngineChoice::Named { name, table_memory: args.means.table_memory, devices })
+    if args.means.gpu_load.is_some() {
+        engine::check(engine::GPU)?;
+    }
+    let device_load = args.means.gpu_load.unwrap_or(100);
+    Ok(EngineChoice::Named { name, table_memory: args.means.table_memory, devices, device_load })
 }
 
 fn read_patterns(args: &Args, threads: NonZeroUsize, tell: &dyn Fn(Early)) -> Result<Patterns, PlanError> {

@@ -29,6 +29,9 @@ use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
 /// The times that `--bench` takes for each engine.
 const BENCH_TIMES: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60 * 60);
 
+/// The percentages of the time that a GPU can work. With less, a pause would delay the end of a search.
+const GPU_LOADS: RangeInclusive<u8> = 10..=100;
+
 /// The most rounds of bcrypt. They take minutes for each key, and again each time it is opened.
 pub(super) const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 
@@ -152,6 +155,12 @@ pub(super) fn gpu_devices(typed: &str) -> Result<GpuDevices, String> {
         .and_then(Devices::of)
         .map(GpuDevices::Use)
         .ok_or_else(|| format!("a number from 0 to {}, or several separated by commas", Devices::END - 1))
+}
+
+pub(super) fn gpu_load(typed: &str) -> Result<u8, String> {
+    let must = || format!("a percentage from {}% to {}%", GPU_LOADS.start(), GPU_LOADS.end());
+    let number = typed.strip_suffix('%').unwrap_or(typed).parse().ok();
+    number.filter(|load| GPU_LOADS.contains(load)).ok_or_else(must)
 }
 
 /// Returns a parser of whole numbers in a range.

@@ -417,7 +417,8 @@ impl Shared {
         }
         trial.keys += tried;
         trial.is_over = trial.began.elapsed() >= WARM_UP + TRIAL;
-        trial.is_over && 2 * trial.keys * threads < keys - trial.of_processor
+        let at_full_load = trial.keys * 100 / u64::from(self.sizing.device_load);
+        trial.is_over && 2 * at_full_load * threads < keys - trial.of_processor
     }
 
     fn tell(&self, notice: Notice) {
@@ -669,8 +670,10 @@ impl Engine for Gpu {
         Box::new(self.gpu_worker())
     }
 
+    /// With pauses, only one batch is in flight on a device.
     fn workers(&self, _: usize) -> usize {
-        WORKERS * self.joined()
+        let of_each = if self.shared.sizing.device_load < 100 { 1 } else { WORKERS };
+        of_each * self.joined()
     }
 
     fn is_settled(&self) -> bool {
@@ -721,8 +724,10 @@ impl Worker for GpuWorker<'_> {
             let is_same = |device: &OnDevice| Arc::ptr_eq(&device.card, &card);
             let device = self.device.take().filter(is_same);
             let device = self.device.insert(device.unwrap_or_else(|| OnDevice::new(Arc::clone(&card))));
+            let began = Instant::now();
             match device.batch(matcher, seeds, hits) {
                 Ok(tried) => {
+                    std::thread::sleep(pause_after(began.elapsed(), shared.sizing.device_load));
                     if shared.is_slow(&card, tried) {
                         let why = "it is slower than half a thread of the processor";
                         shared.close(&self.slot, &card, State::Unused, why);
@@ -746,6 +751,12 @@ impl Worker for GpuWorker<'_> {
             }
         }
     }
+}
+
+/// Returns how long a device pauses after a batch, to work for `load` percent of the time. The end of a
+/// search may wait for that, so a batch that took long has no longer pause.
+fn pause_after(took: Duration, load: u8) -> Duration {
+    took.min(BATCH_TIME).mul_f64(100.0 / f64::from(load) - 1.0)
 }
 
 /// What a worker has on a device.

@@ -32,6 +32,8 @@ pub struct Sizing {
     pub table_memory: Option<usize>,
     /// The devices that the GPU engine uses.
     pub devices: Devices,
+    /// The part of the time that a device works, in percent, 10 to 100. It pauses after each batch.
+    pub device_load: u8,
     /// The number of windows of the only table, 12 to 126, for measurements. `None` lets the engine
     /// find the fastest table.
     #[doc(hidden)]
@@ -66,7 +68,7 @@ impl Sizing {
     /// devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
-        Self { expected_attempts, table_memory: None, devices: Devices::ALL, windows: None }
+        Self { expected_attempts, table_memory: None, devices: Devices::ALL, device_load: 100, windows: None }
     }
 }
 

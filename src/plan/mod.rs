@@ -129,6 +129,8 @@ pub enum EngineChoice {
         table_memory: Option<usize>,
         /// The GPUs that the engine can use.
         devices: Devices,
+        /// The part of the time that a GPU works, in percent.
+        device_load: u8,
     },
     /// An engine that the caller has built.
     Given(Box<dyn Engine>),
@@ -140,7 +142,9 @@ impl EngineChoice {
     pub fn sizing(&self, expected_attempts: f64) -> Sizing {
         let sizing = Sizing::for_attempts(expected_attempts);
         match *self {
-            Self::Named { table_memory, devices, .. } => Sizing { table_memory, devices, ..sizing },
+            Self::Named { table_memory, devices, device_load, .. } => {
+                Sizing { table_memory, devices, device_load, ..sizing }
+            }
             Self::Given(_) => sizing,
         }
     }

@@ -29,6 +29,21 @@ fn a_device_must_be_a_number() {
     }
 }
 
+#[test]
+fn a_load_must_be_a_percentage() {
+    for typed in ["x", "9%", "101", "50 %", "-50%", ""] {
+        let ran = run(&mut program(&["--gpu-load", typed, "abc"]));
+        let expected = format!("error: --gpu-load must be a percentage from 10% to 100%, not '{typed}'\n");
+        assert_eq!(ran.status, Some(2));
+        assert!(ran.stderr.starts_with(&expected), "{}", ran.stderr);
+    }
+    if cfg!(not(feature = "gpu")) {
+        let ran = run(&mut program(&["--gpu-load", "50%", "abc"]));
+        assert_eq!(ran.status, Some(2));
+        assert!(ran.stderr.starts_with("error: the engine 'gpu' cannot run here: "), "{}", ran.stderr);
+    }
+}
+
 #[cfg(feature = "gpu")]
 mod with_devices {
     use std::process::Stdio;
@@ -111,6 +126,7 @@ mod with_devices {
             &["--word", "a"],
             &["--regex", "^A.*9$"],
             &["--in", "fingerprint", "abc"],
+            &["--gpu-load", "50%", "abd"],
         ] {
             let base = ["--json", "--engine", "gpu", "-n", "2", "-d", keys.to_str().unwrap()];
             let ran = succeed(&mut program::program(&[&base[..], args].concat()));

@@ -475,6 +475,19 @@ fn a_device_joins_when_it_is_ready_and_is_not_kept_if_it_is_slow() {
 }
 
 #[test]
+fn a_device_pauses_for_the_rest_of_the_time() {
+    let millis = Duration::from_millis;
+    for (took, load, pause) in [(40, 100, 0), (40, 50, 40), (10, 25, 30), (50, 10, 450), (400, 50, 50)] {
+        let paused = pause_after(millis(took), load);
+        assert!(paused.abs_diff(millis(pause)) < millis(1), "{took} ms at {load}%: {paused:?}");
+    }
+    let Some(device) = devices().into_iter().next() else { return };
+    let half = Sizing { device_load: 50, ..LONG };
+    let engine = Gpu::new(vec![vec![device]], half, reference_instead).unwrap();
+    assert_eq!(engine.workers(8), 1);
+}
+
+#[test]
 fn a_card_that_cannot_join_is_reported_and_a_machine_without_one_is_not() {
     let none = Gpu::joining(|| Ok(Vec::new()), LONG, Arc::default());
     wait_for(&none);
