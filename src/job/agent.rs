@@ -5,17 +5,15 @@
 //! later.
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::error::{JobError, diagnostic, warning};
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
+use crate::search::Stop;
 use crate::store::{Demands, Destination, NewPair};
-
-/// How long finds still go to the agent when the search must end. The others go to files.
-const HASTE: Duration = Duration::from_millis(250);
 
 /// What people must know about gpg-agent.
 const IS_GPG: &str = "gpg-agent writes keys to its disk and removes none; \
@@ -81,7 +79,7 @@ impl OpenAgent {
                     let now = Instant::now();
                     log.hurried_at.set(Some(now));
                     now
-                }) + HASTE
+                }) + Stop::TO_ADD
             })
         };
         let keys: Vec<_> = finds.iter().map(|find| (find.seed, find.comment)).collect();

@@ -28,7 +28,7 @@ use crate::key::Seed;
 use crate::ledger::Entry;
 use crate::notice::{Notice, counted};
 use crate::pattern::PatternId;
-use crate::search::{End, Find, Observer, Progress, PublicFind, Quota};
+use crate::search::{End, Find, Observer, Progress, PublicFind, Quota, Stop};
 use crate::store::{Destination, Kept, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 
@@ -37,9 +37,6 @@ use crate::sys::{WipeStack, reader_gone};
 const CLOSED_TERMINAL: Option<i32> = Some(rustix::io::Errno::IO.raw_os_error());
 #[cfg(not(unix))]
 const CLOSED_TERMINAL: Option<i32> = None;
-
-/// How long after a request to stop keys may still be encrypted. The usual encryption takes less.
-const GRACE: Duration = Duration::from_millis(400);
 
 /// How often a request to stop is looked for while keys are encrypted after the search.
 const POLL: Duration = Duration::from_millis(50);
@@ -170,7 +167,7 @@ impl<'a> Delivery<'a> {
         let (began, mut outcome) = (Instant::now(), Ok(()));
         while !self.unencrypted().is_empty() {
             let is_late = self.search.stop.acknowledge().is_some()
-                && self.search.stop.age().is_some_and(|age| age >= GRACE);
+                && self.search.stop.age().is_some_and(|age| age >= Stop::TO_ENCRYPT);
             let delivered = self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
             outcome = outcome.and(delivered);
             if is_late {

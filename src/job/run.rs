@@ -12,11 +12,8 @@ use super::place::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::{Event, Reporter};
 use super::teller::{Close, Teller, Told};
-use crate::search::{End, Goal, Progress, Search, Summary};
+use crate::search::{End, Goal, Progress, Search, Stop, Summary};
 use crate::sys::draw_hash_keys;
-
-/// How long results may still be told after a timeout or a signal.
-const GRACE: Duration = Duration::from_millis(300);
 
 /// Ends the process with the status of a job whose results nobody reads. It is also passed where the keys
 /// are that were not told.
@@ -142,7 +139,7 @@ struct Searched {
 /// need.
 fn patience(ended: &Result<End, JobError>, stopped: Option<End>) -> Option<Duration> {
     let is_over = matches!(ended, Ok(End::Timeout | End::Signal(_))) || stopped.is_some();
-    is_over.then_some(GRACE)
+    is_over.then_some(Stop::TO_TELL)
 }
 
 /// Returns the end of a job whose results a request to stop has cut short.

@@ -19,9 +19,6 @@ use crate::search::{End, MAX_FINDS_AT_ONCE, Stop};
 /// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How long results may still be told after a request to stop.
-const GRACE: Duration = Duration::from_millis(200);
-
 /// The queue between a job and its reporter.
 #[derive(Default)]
 pub(super) struct Teller {
@@ -147,7 +144,7 @@ impl Teller {
         while !queue.is_told() {
             if most.is_none() && stopped.is_none() {
                 stopped = stop.acknowledge();
-                until = stopped.map(|_| Instant::now() + GRACE);
+                until = stopped.map(|_| Instant::now() + Stop::TO_TELL);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
                 return Told::NotInTime(stopped);
@@ -317,7 +314,7 @@ mod tests {
             while stop.requested().is_none() {
                 std::thread::yield_now();
             }
-            std::thread::sleep(GRACE / 8);
+            std::thread::sleep(Stop::TO_TELL / 8);
         };
         with_reader(&reads, |teller, await_beginning| {
             teller.notice(Notice::info("text"));

@@ -86,6 +86,16 @@ struct State {
 }
 
 impl Stop {
+    /// How long after a request keys may still be encrypted. The usual encryption takes less.
+    pub(crate) const TO_ENCRYPT: Duration = Duration::from_millis(400);
+
+    /// How long finds still go to the agent after a request is noticed. The others go to files.
+    pub(crate) const TO_ADD: Duration = Duration::from_millis(250);
+
+    /// How long results may still be told after the last key is kept. With the times above, the program ends
+    /// within a second.
+    pub(crate) const TO_TELL: Duration = Duration::from_millis(300);
+
     /// Returns a stop that is not yet requested.
     #[must_use]
     pub fn new() -> Self {
