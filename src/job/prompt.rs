@@ -2,6 +2,10 @@
 //!
 //! The terminal itself edits the line, as it does for ssh and openssl. So this program reads the
 //! same bytes as they do. One buffer holds these bytes, and it is wiped.
+//!
+//! The package `rpassword` cannot serve here, because no signal and no time limit ends its blocking
+//! read, it ignores Ctrl-Z, a terminal that hangs up ends the line as Enter does, and its growing
+//! buffer leaves copies of what was typed.
 
 use std::io;
 
