@@ -92,7 +92,7 @@
 //! | 3 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
 //! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on GPUs |
 //! | 1 | `sys` | randomness, core dumps, access lists |
-//! | 1 | `escape`, `notice` | escapes foreign text; lines for people |
+//! | 1 | `escape`, `notice`, `words` | escapes foreign text; lines for people; numbers in sentences |
 
 #[doc(hidden)]
 pub mod agent;
@@ -120,6 +120,8 @@ pub mod search;
 pub mod store;
 #[doc(hidden)]
 pub mod sys;
+#[doc(hidden)]
+pub mod words;
 
 #[doc(inline)]
 pub use vanity_pattern as pattern;

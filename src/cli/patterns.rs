@@ -15,11 +15,12 @@ use super::line::{self, Line, LineError};
 use super::meant::{self, meant};
 use super::streams::is_stdio;
 use super::values::{quoted, quoted_os};
-use crate::notice::{Notice, grouped};
+use crate::notice::Notice;
 use crate::plan::{Diagnostic, PlanError};
 use crate::search::{check_memory, memory_for};
 use crate::sys::{Patient, draw_hash_keys, room};
 use crate::wire::{self, Target};
+use crate::words::grouped;
 
 /// The most bad patterns that are shown. The others are only counted.
 const SHOWN: usize = 10;

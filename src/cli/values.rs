@@ -14,9 +14,10 @@ use std::time::Duration;
 use crate::engine::{self, Devices};
 use crate::escape::{escaped, escaped_os, is_active, quoted_start};
 use crate::key::{Cipher, Format, HostName};
-use crate::notice::{Notice, counted};
+use crate::notice::Notice;
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
+use crate::words::counted;
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use clap::builder::{

@@ -26,11 +26,12 @@ use super::teller::{Teller, Told};
 use crate::escape::{quoted_start, shell_word};
 use crate::key::Seed;
 use crate::ledger::Entry;
-use crate::notice::{Notice, counted};
+use crate::notice::Notice;
 use crate::pattern::PatternId;
 use crate::search::{End, Find, Observer, Progress, PublicFind, Quota, Stop};
 use crate::store::{Destination, Kept, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
+use crate::words::counted;
 
 /// The error of a write to a terminal that is closed.
 #[cfg(unix)]

@@ -9,11 +9,12 @@ use thiserror::Error;
 use super::hopeless::Hopeless;
 use super::place::Whereabouts;
 use crate::escape::escaped_path;
-use crate::notice::{Notice, are, counted, grouped};
+use crate::notice::Notice;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::{End, MeasureError, SearchError};
 use crate::store::FileError;
 use crate::sys::RandomnessError;
+use crate::words::{are, counted, grouped};
 
 /// Why a job failed.
 #[derive(Debug, Error)]

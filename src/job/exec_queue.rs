@@ -22,13 +22,14 @@ use std::time::{Duration, Instant};
 use super::error::JobError;
 use super::teller::Teller;
 use crate::key::PublicKey;
-use crate::notice::{Notice, counted};
+use crate::notice::Notice;
 use crate::plan::Diagnostic;
 #[cfg(unix)]
 use crate::search::Signal;
 use crate::search::{End, PublicFind, Stop};
 use crate::store::Kept;
 use crate::sys::close_files_on_exec;
+use crate::words::counted;
 
 /// How often the job looks for a signal while it waits for commands.
 const POLL: Duration = Duration::from_millis(50);

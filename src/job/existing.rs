@@ -7,11 +7,12 @@ use super::error::JobError;
 use super::passphrase::Source;
 use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger, Waiting};
-use crate::notice::{Notice, are, counted, grouped};
+use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::Diagnostic;
 use crate::search::{Quota, Stop};
 use crate::store::{Demands, FileError};
+use crate::words::{are, counted, grouped};
 
 /// The most patterns or files that are listed by name.
 const LISTED: usize = 10;

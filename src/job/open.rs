@@ -18,11 +18,12 @@ use crate::engine::Engine;
 use crate::escape::escaped;
 use crate::key::{Protection, encryption_memory};
 use crate::ledger::Ledger;
-use crate::notice::{Notice, counted};
+use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{Diagnostic, KeyOutput, OutputOptions, SearchPlan};
 use crate::search::{Measure, Quota, Stop, TooLittleMemory, fitting_threads, max_threads, memory_for};
 use crate::store::{Demands, Destination, longest_name};
+use crate::words::counted;
 
 /// A search that is ready to begin.
 pub struct PreparedSearch {

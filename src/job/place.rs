@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::escape::escaped_path;
-use crate::notice::counted;
 use crate::store::Kept;
+use crate::words::counted;
 
 /// Where a private key is.
 pub enum Place {

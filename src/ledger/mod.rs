@@ -19,9 +19,10 @@ use std::{fs, io};
 
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
-use crate::notice::{Notice, counted, grouped};
+use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId};
 use crate::store::{AppendLog, FileError, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
+use crate::words::{counted, grouped};
 
 pub use entry::{Entry, exact};
 

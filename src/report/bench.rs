@@ -9,9 +9,10 @@ use super::progress::{Part, ProgressLine};
 use super::streams::{self, Paint, print};
 use crate::engine::BASELINE;
 use crate::job::{BenchStep, Benchmark};
-use crate::notice::{Notice, counted};
+use crate::notice::Notice;
 use crate::plan::{OutputOptions, ProgressForm};
 use crate::search::{Measured, ROUNDS};
+use crate::words::counted;
 
 /// Shows what is being measured.
 pub struct BenchProgress {

@@ -7,10 +7,10 @@ use super::forecast::seconds_for;
 use super::number::time;
 use super::streams::{self, Paint};
 use crate::job::{Hopeless, JobError, Whereabouts};
-use crate::notice::{counted, grouped};
 use crate::pattern::Pattern;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::End;
+use crate::words::{counted, grouped};
 use console::Term;
 
 /// The status of a failure of input or output, of the machine, or of a self-check.

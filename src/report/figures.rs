@@ -10,9 +10,9 @@ use super::number::{limit, one_in, rough, table, time};
 use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument};
 use crate::job::{Estimate, Rate};
-use crate::notice::{counted, grouped};
 use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, any_of, fitting, likelier};
 use crate::plan::Arguments;
+use crate::words::{counted, grouped};
 use console::Term;
 use serde_json::{Value, json};
 

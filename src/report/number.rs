@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::notice::{counted, grouped};
 use crate::pattern::Odds;
+use crate::words::{counted, grouped};
 
 /// The number of significant digits of an estimate.
 const DIGITS: i32 = 3;

@@ -13,9 +13,9 @@ use super::forecast::{Chance, Forecast};
 use super::number::{clock, percent, rough, time};
 use super::streams::is_dumb;
 use crate::escape::escaped;
-use crate::notice::grouped;
 use crate::search::{Progress, Summary};
 use crate::sys::is_in_background;
+use crate::words::grouped;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 

@@ -18,12 +18,13 @@ use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
-use crate::notice::{Notice, counted, grouped};
+use crate::notice::Notice;
 use crate::pattern::PatternId;
 use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Destination, Kept, file_label};
 use crate::wire::{self, Target};
+use crate::words::{counted, grouped};
 use console::Term;
 
 /// The most patterns that are listed by name.

@@ -9,7 +9,7 @@ use regex::Regex;
 
 /// The modules of each layer, the lowest first. Neighbors do not know each other.
 const LAYERS: [&[&str]; 9] = [
-    &["escape", "notice", "sys"],
+    &["escape", "notice", "sys", "words"],
     &["key"],
     &["agent", "gpu", "store"],
     &["engine"],
