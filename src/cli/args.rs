@@ -247,7 +247,7 @@ pub(super) struct Keys {
     ///
     /// The two files have the names, the modes and the comment that sshd and ssh-keygen -A give them. They go to
     /// the working directory or to --output-dir. The lines for known_hosts and the SSHFP records are printed, for
-    /// the host NAME, or else for this machine. With a port that is not 22, NAME is [HOST]:PORT.
+    /// the host NAME, or else for this machine. With a port that is not 22, NAME is `[HOST]:PORT`.
     #[arg(long, value_name = "NAME", value_parser = values::host_name, require_equals = true)]
     // clap does not ask for what is excluded, so what needs it is excluded, too.
     #[arg(conflicts_with_all = ["agent", "lifetime", "confirm", "passphrase", "passphrase_file"])]
