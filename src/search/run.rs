@@ -246,7 +246,7 @@ impl<'a> Shared<'a> {
             if self.search.goal == Goal::Measurement { PROVED_IN_MEASURING } else { usize::MAX };
         while !self.ended.load(Relaxed) {
             if self.waiting.load(Relaxed) >= self.room.load(Relaxed) {
-                std::thread::sleep(PAUSE);
+                std::thread::park_timeout(PAUSE);
                 continue;
             }
             self.start_joined(&outbox, threads);
@@ -328,7 +328,7 @@ impl<'a> Shared<'a> {
             if self.waiting.fetch_update(Relaxed, Relaxed, more).is_ok() {
                 return true;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::park_timeout(PAUSE);
         }
         false
     }
