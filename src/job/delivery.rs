@@ -415,12 +415,9 @@ impl<'a> Delivery<'a> {
                 self.closed = Some(error);
                 return Ok(());
             }
-            Some(error) => Some(error),
-            None if self.is_for_stdout() => reader_gone(),
-            None => None,
+            error => error,
         };
-        let Some(error) = error else { return Ok(()) };
-        Err(JobError::Stdout(error, Box::default()))
+        error.map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
     }
 
     /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones
@@ -508,7 +505,10 @@ impl Observer for Delivery<'_> {
         if let Some(commands) = &mut self.commands {
             commands.report(self.teller);
         }
-        self.check_stdout()
+        self.check_stdout()?;
+        // A reader that leaves after the last key has all of them.
+        let gone = if self.is_for_stdout() { reader_gone() } else { None };
+        gone.map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
     }
 
     fn ready(&mut self) -> Result<usize, JobError> {
