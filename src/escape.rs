@@ -77,7 +77,7 @@ pub fn blanked(text: &str) -> Cow<'_, str> {
     replaced(text, |_, out| out.push(' '))
 }
 
-/// Returns JSON with every active character as `\uXXXX`. A reader gets the same values.
+/// Returns JSON with every active character as `\u` and four digits. A reader gets the same values.
 ///
 /// `json` must be compact JSON, which has active characters only in strings. Indented JSON also has
 /// line ends and tabs between values.

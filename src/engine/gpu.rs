@@ -111,7 +111,7 @@ pub(super) struct Gpu {
 struct Shared {
     /// The cards that are used, or were, in the order in which they joined.
     slots: RwLock<Vec<Arc<Slot>>>,
-    /// The number of cards that are opened for the first time, and one while they are listed.
+    /// The number of threads that list or open cards.
     opening: AtomicUsize,
     sizing: Sizing,
     /// What the processor does beside the devices.

@@ -60,7 +60,7 @@ impl Encryption {
                 }
             }
         };
-        thread::Builder::new().name("preparer".into()).stack_size(STACK).spawn(encrypt)?;
+        thread::Builder::new().name("encryption".into()).stack_size(STACK).spawn(encrypt)?;
         self.threads += 1;
         Ok(())
     }
@@ -141,7 +141,7 @@ mod tests {
             encryption.add(
                 id,
                 Box::new(move || {
-                    assert_eq!(thread::current().name(), Some("preparer"));
+                    assert_eq!(thread::current().name(), Some("encryption"));
                     if id < 3 {
                         met.wait();
                     }

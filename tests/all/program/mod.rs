@@ -235,7 +235,7 @@ pub fn at_once<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl 
 /// Waits until a process has worked for 50 ms on the encryption of keys.
 #[cfg(unix)]
 pub fn wait_for_encryption(process: u32) {
-    wait_until("a key is encrypted", || threads(process, "preparer").into_iter().any(|ticks| ticks >= 5));
+    wait_until("a key is encrypted", || threads(process, "encryption").into_iter().any(|ticks| ticks >= 5));
 }
 
 /// Waits until `is_so`, and fails if it never is.
