@@ -167,7 +167,7 @@ built() { if [ "$list" ]; then return; fi; cargo "$@" > "$logs/build.log" 2>&1 |
 built test --lib --test all --no-run
 if [ "$full" ]; then
     built test --release --lib --test all --no-run
-    built build --release --example constant_time
+    built build --release --package vanity-search --example constant_time
 fi
 # Only these lines are also about the engine of GPUs.
 for line in 2 3 7 8 16; do

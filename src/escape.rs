@@ -14,17 +14,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use unicode_general_category::{GeneralCategory, get_general_category};
-
-/// Returns true if `char` is active: a terminal can obey it instead of showing it.
-#[must_use]
-pub fn is_active(char: char) -> bool {
-    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
-    if char.is_ascii() {
-        return char.is_ascii_control();
-    }
-    matches!(get_general_category(char), Control | Format | LineSeparator | ParagraphSeparator)
-}
+use crate::key::is_active;
 
 /// Returns `text` with every active character as a Rust escape: `\n`, `\u{1b}`, `\u{202e}`.
 #[must_use]
@@ -68,13 +58,6 @@ pub fn quoted_start(text: &str) -> String {
 #[must_use]
 pub fn escaped_path(path: &Path) -> String {
     escaped_os(path.as_os_str())
-}
-
-/// Returns `text` with a space in the place of every active character. It is for text that other
-/// programs read, which would take the characters of an escape literally.
-#[must_use]
-pub fn blanked(text: &str) -> Cow<'_, str> {
-    replaced(text, |_, out| out.push(' '))
 }
 
 /// Returns JSON with every active character as `\u` and four digits. A reader gets the same values.
@@ -151,7 +134,6 @@ fn replaced(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use regex_syntax::hir::{Class, HirKind};
 
     use super::*;
 
@@ -159,17 +141,6 @@ mod tests {
     fn a_path_cannot_control_a_terminal() {
         assert_eq!(escaped_path(Path::new("größe/a b")), "größe/a b");
         assert_eq!(escaped_path(Path::new("a\x1b[2J\nb\u{9b}1m\x7f")), "a\\u{1b}[2J\\nb\\u{9b}1m\\u{7f}");
-    }
-
-    /// Compares with another package's tables of Unicode.
-    #[test]
-    fn active_characters_are_those_of_the_unicode_categories() {
-        let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();
-        let HirKind::Class(Class::Unicode(class)) = class.kind() else { panic!("{class:?}") };
-        let listed = |char: char| class.iter().any(|range| (range.start()..=range.end()).contains(&char));
-        for char in '\0'..=char::MAX {
-            assert_eq!(is_active(char), listed(char), "{char:?}");
-        }
     }
 
     #[test]
@@ -181,7 +152,6 @@ mod tests {
                 .chars()
         {
             assert_eq!(escaped_char(char), char.escape_default().to_string());
-            assert_eq!(blanked(&format!("a{char}b")), "a b");
         }
         assert_eq!(escaped_json("\"a\u{7f}\u{9b}\u{e0041}\""), r#""a\u007f\u009b\udb40\udc41""#);
     }
@@ -225,8 +195,6 @@ mod tests {
             prop_assert!(!shown.contains(is_active));
             prop_assert_eq!(escaped(&shown), shown.clone());
             prop_assert_eq!(escaped_os(OsStr::new(&text)), shown);
-            prop_assert!(!blanked(&text).contains(is_active));
-            prop_assert_eq!(blanked(&text).chars().count(), text.chars().count());
             prop_assert!(!shell_word(Path::new(&text)).contains(is_active));
         }
 

@@ -8,8 +8,8 @@ use vanity_ed25519::engine;
 use vanity_ed25519::job::{self, JobError, PreparedSearch, Whereabouts};
 use vanity_ed25519::plan::{Plan, PlanError};
 use vanity_ed25519::report::{self, BenchProgress, Paint, Report};
-use vanity_ed25519::search::{End, Stop, check_randomness};
-use vanity_ed25519::sys::forbid_core_dumps;
+use vanity_ed25519::search::{End, check_randomness};
+use vanity_ed25519::sys::{forbid_core_dumps, stop_on_signals};
 
 fn main() {
     engine::exit(carry_out(|tell| cli::plan(std::env::args_os(), tell)))
@@ -29,7 +29,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
     if let Err(error) = forbid_core_dumps() {
         report::text(&format!("warning: cannot disable core dumps: {error}\n"));
     }
-    let stop = Stop::on_signals().map_err(JobError::Signals)?;
+    let stop = stop_on_signals().map_err(JobError::Signals)?;
     check_randomness().map_err(JobError::Randomness)?;
     // Without a thread for it, only what looks at the limit ends in time.
     let tell = |early| match early {

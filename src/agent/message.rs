@@ -10,7 +10,7 @@ use ssh_encoding::{Decode as _, Encode as _};
 use zeroize::Zeroizing;
 
 use super::error::AgentError;
-use crate::escape::blanked;
+use crate::key::blanked;
 use crate::key::{PublicKey, Seed};
 use crate::wire;
 
@@ -82,7 +82,7 @@ impl Request {
             wire::ALGORITHM.encode(body)?;
             public_key[..].encode(body)?;
             pair[..].encode(body)?;
-            comment.as_ref().encode(body)?;
+            comment.as_str().encode(body)?;
             if let Some(seconds) = constraints.lifetime {
                 CONSTRAIN_LIFETIME.encode(body)?;
                 seconds.get().encode(body)?;

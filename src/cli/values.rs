@@ -12,7 +12,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::escape::{escaped, escaped_os, is_active, quoted_start};
+use crate::escape::{escaped, escaped_os, quoted_start};
+use crate::key::is_active;
 use crate::key::{Cipher, Format, HostName};
 use crate::notice::Notice;
 use crate::search::MAX_THREADS;

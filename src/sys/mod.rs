@@ -2,25 +2,24 @@
 //! also protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
 //! access them.
 
-mod chacha;
 mod foreign_access;
 mod patient;
 mod secret_file;
 #[cfg(unix)]
 pub(crate) mod signals;
 mod stdout;
+mod stop;
 mod system;
 #[cfg(windows)]
 pub mod windows;
 
-pub use chacha::ChaCha20;
 #[doc(no_inline)]
 pub use ed25519_batch::memory::{WipeStack, room, wipe_vec};
 pub use foreign_access::ForeignAccess;
 pub use patient::Patient;
 pub use secret_file::SecretFile;
 pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};
-pub use system::{
-    RandomnessError, clock, close_files_on_exec, draw_hash_keys, fill_random, forbid_core_dumps, host_name,
-    is_in_background,
-};
+pub use stop::stop_on_signals;
+pub use system::{close_files_on_exec, forbid_core_dumps, host_name, is_in_background};
+#[doc(no_inline)]
+pub use vanity_search::random::{RandomnessError, draw_hash_keys, fill_random};

@@ -28,7 +28,6 @@ mod host_key;
 mod hostile;
 mod json;
 mod keys;
-mod layers;
 mod memory;
 mod model;
 mod naive;

@@ -22,7 +22,8 @@ use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
-use vanity_ed25519::sys::{ChaCha20, WipeStack};
+use vanity_ed25519::sys::WipeStack;
+use vanity_search::chacha::ChaCha20;
 use zeroize::Zeroizing;
 
 /// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.

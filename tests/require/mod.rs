@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vanity_ed25519::engine::{self, Engine, EngineError, Sizing};
+use vanity_search::engine::{self, Engine, EngineError, Sizing};
 
 mod missing;
 

@@ -1,0 +1,200 @@
+//! Every engine by its name, and the choice among them.
+
+use ed25519_batch::BackEnd;
+use thiserror::Error;
+
+use super::interface::{AUTO, Engine, GPU, Sizing};
+use super::{batch, reference, self_test};
+#[cfg(feature = "gpu")]
+use super::{gpu, hybrid};
+
+/// The name of the engine that is the oracle and the baseline of all others.
+pub const BASELINE: &str = reference::NAME;
+
+/// Returns the entry of a back end of the batch engine.
+macro_rules! of_back_end {
+    ($back_end:expr) => {
+        Entry {
+            name: $back_end.name(),
+            detect: || $back_end.check().map_err(|why| why.to_string()),
+            build: |sizing| batch::build($back_end, sizing),
+        }
+    };
+}
+
+/// Every engine: the one of GPUs, then those of the processor, fastest first. The
+/// last one is the [`BASELINE`].
+static ENGINES: [Entry; 8] = [
+    Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
+    of_back_end!(BackEnd::Avx512ifma),
+    of_back_end!(BackEnd::Avx512f),
+    of_back_end!(BackEnd::AvxIfma),
+    of_back_end!(BackEnd::Avx2),
+    of_back_end!(BackEnd::Neon),
+    of_back_end!(BackEnd::Portable),
+    Entry { name: reference::NAME, detect: || Ok(()), build: reference::build },
+];
+
+/// An engine that can be chosen.
+struct Entry {
+    name: &'static str,
+    /// Returns an error that names what this machine lacks for the engine, as far as that is known
+    /// at once. Devices are only searched for when the engine is built.
+    detect: fn() -> Result<(), String>,
+    /// Builds the engine. Returns the reason if this machine cannot run it.
+    build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
+}
+
+/// Returns the names that [`select`] knows besides [`AUTO`].
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENGINES.iter().map(|entry| entry.name)
+}
+
+/// Returns the names of all devices that the engine [`GPU`] can use, in the order of their numbers.
+///
+/// # Errors
+///
+/// Returns an error if no device exists, or if the program was built without that engine.
+pub fn device_names() -> Result<Vec<String>, EngineError> {
+    gpu::device_names().map_err(|why| EngineError::Unavailable { name: GPU, why })
+}
+
+/// Checks that [`select`] knows `name`, and that this machine has what the engine needs, as far as
+/// that is known at once. Builds nothing.
+///
+/// # Errors
+///
+/// Returns an error if no engine has this name, or if this machine cannot run it.
+pub fn check(name: &str) -> Result<(), EngineError> {
+    if name == AUTO { Ok(()) } else { entry(name).map(|_| ()) }
+}
+
+/// Returns the entry called `name`, if this machine has what the engine needs.
+fn entry(name: &str) -> Result<&'static Entry, EngineError> {
+    let entry = ENGINES.iter().find(|entry| entry.name == name);
+    let entry = entry.ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
+    (entry.detect)().map_err(|why| EngineError::Unavailable { name: entry.name, why })?;
+    Ok(entry)
+}
+
+/// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
+/// selects the fastest engine of the processor, and GPUs join it when they are ready.
+///
+/// # Errors
+///
+/// Returns an error if no engine has this name, if this machine cannot run it, or if it computed a
+/// wrong key.
+pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    if name == AUTO {
+        let processor = of_the_processor(sizing)?;
+        #[cfg(feature = "gpu")]
+        let processor = hybrid::build(processor, sizing);
+        return Ok(processor);
+    }
+    let &Entry { name, build, .. } = entry(name)?;
+    let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
+    if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
+}
+
+/// Ends the process, also while devices are opened in the background: what libraries do at the end of a
+/// process may fail then.
+pub fn exit(status: u8) -> ! {
+    gpu::exit(status)
+}
+
+/// Returns the engine that replaces a device that fails.
+fn spare(sizing: Sizing) -> Box<dyn Engine> {
+    of_the_processor(sizing).unwrap_or_else(|_| Box::new(reference::Reference))
+}
+
+/// Returns the fastest engine of the processor that works on this machine and passes its self-test.
+fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+    let mut first = None;
+    for Entry { name, .. } in &ENGINES[1..] {
+        match select(name, sizing) {
+            Ok(engine) => return Ok(engine),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
+}
+
+/// Selects every engine in turn, in the order of [`names`]. Leaves out the engine of graphics
+/// processors if the machine has none, although it could use the processor as a device. Leaves out
+/// those of other architectures, too.
+pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
+    let is_for_this_machine = |name: &&str| is_built(name) && (*name != GPU || gpu::has_graphics());
+    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
+}
+
+/// Returns whether this program has the engine called `name`: whether it was built with it, for an
+/// architecture that the engine is for.
+#[must_use]
+pub fn is_built(name: &str) -> bool {
+    match name {
+        GPU => cfg!(feature = "gpu"),
+        name => BackEnd::by_name(name).is_none_or(BackEnd::is_built),
+    }
+}
+
+/// Returns the engines of [`every`] that work on this machine.
+#[must_use]
+pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
+    every(sizing).filter_map(Result::ok).collect()
+}
+
+/// The reason why an engine is refused.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum EngineError {
+    /// No engine has this name.
+    #[error("unknown engine '{}'", .0.escape_debug())]
+    Unknown(String),
+    /// This machine cannot run the engine.
+    #[error("the engine '{name}' cannot run here: {why}")]
+    Unavailable {
+        /// The name of the engine.
+        name: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// The engine does not reproduce the known vectors.
+    #[error("the engine '{0}' computed a wrong key in its self-test and is not used")]
+    SelfTest(&'static str),
+}
+
+impl EngineError {
+    /// Returns a line that lists the engines of this machine.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        // A hint builds nothing. An engine that later fails its self-test has an error of its own.
+        let is_available = |name: &&str| if *name == GPU { gpu::has_graphics() } else { check(name).is_ok() };
+        let available = names().filter(is_available).collect::<Vec<_>>().join(", ");
+        format!("engines of this machine: {AUTO}, {available}")
+    }
+}
+
+/// Replaces the GPU engine in a program that was built without it.
+#[cfg(not(feature = "gpu"))]
+mod gpu {
+    use super::{Engine, Sizing};
+
+    pub(super) fn has_graphics() -> bool {
+        false
+    }
+
+    pub(super) fn exit(status: u8) -> ! {
+        std::process::exit(status.into())
+    }
+
+    pub(super) fn device_names() -> Result<Vec<String>, String> {
+        detect().map(|()| Vec::new())
+    }
+
+    pub(super) fn detect() -> Result<(), String> {
+        Err("this program was built without it; build it with `--features gpu`".to_owned())
+    }
+
+    pub(super) fn build(_: Sizing, _: fn(Sizing) -> Box<dyn Engine>) -> Result<Box<dyn Engine>, String> {
+        detect().map(|()| unreachable!("it is not there"))
+    }
+}

@@ -1,0 +1,322 @@
+//! Ending a search from outside: by a signal, or by a time limit.
+//!
+//! A signal or the limit ends the process at once while nothing can be lost: while lists are read and
+//! compiled, tables are built, or figures are printed. Such work need not look at its [`Stop`]. Where keys
+//! may be lost, somebody takes requests ([`Stop::take`]), and ends in good order within a second.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Signals that come within this time are one request: `timeout` and other tools send each signal twice.
+const SAME: Duration = Duration::from_millis(30);
+
+/// How long after the limit the process may still begin to take requests, so that short limits end in good
+/// order, too.
+const LATE: Duration = Duration::from_millis(700);
+
+/// How often the limit is compared with the clock. A machine that sleeps delays other timers.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The reason why a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Every key that was wanted is found.
+    Complete,
+    /// The time limit was reached.
+    Timeout,
+    /// A signal came.
+    Signal(Signal),
+}
+
+/// A signal that ends a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signal(i32);
+
+impl Signal {
+    /// SIGINT, as Ctrl-C sends it. On Windows Ctrl-C or Ctrl-Break.
+    pub const INTERRUPT: Self = Self(2);
+    /// SIGTERM.
+    pub const TERMINATE: Self = Self(15);
+    /// SIGHUP, as a closed terminal sends it. On Windows a closed window.
+    pub const HANGUP: Self = Self(1);
+
+    /// Returns the signal of this number.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of(number: i32) -> Self {
+        Self(number)
+    }
+
+    /// Returns the number of the signal.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self.0
+    }
+
+    /// Returns the exit status of a program that the signal ended, as shells count it: 130 for SIGINT.
+    #[must_use]
+    pub fn status(self) -> u8 {
+        (128 + self.0) as u8
+    }
+}
+
+/// Returns the time since a moment in the past. It goes on while the process is stopped or the machine
+/// sleeps, and nobody can set it.
+fn clock() -> Duration {
+    #[cfg(unix)]
+    {
+        use rustix::time::{ClockId, clock_gettime};
+        // Elsewhere than on Linux this clock goes on while the machine sleeps.
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let id = ClockId::Monotonic;
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let id = ClockId::Boottime;
+        clock_gettime(id).try_into().unwrap_or_default()
+    }
+    #[cfg(not(unix))]
+    {
+        static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        START.get_or_init(std::time::Instant::now).elapsed()
+    }
+}
+
+/// A request to end a search: a signal, or a time limit. Clones share it.
+#[derive(Clone, Default)]
+pub struct Stop(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    /// Ends the process at once, because of a signal.
+    exit: Option<fn(Signal) -> !>,
+    /// The number of the signal that came last, or 0.
+    signal: Arc<AtomicUsize>,
+    /// The number of requests by signals.
+    requests: AtomicUsize,
+    /// When the first request came, and when the last signal.
+    first: OnceLock<Instant>,
+    last: Mutex<Option<Instant>>,
+    /// The time of [`clock`] at which everything must end.
+    limit: OnceLock<Duration>,
+    /// Whether somebody takes requests. Otherwise they end the process at once.
+    is_taken: AtomicBool,
+    /// Whether [`Stop::acknowledge`] has returned a request.
+    is_noticed: AtomicBool,
+    /// Whether the process must not end now, because keys would be lost.
+    is_held: AtomicBool,
+    /// Whether a second signal is a request, too.
+    takes_two: AtomicBool,
+    /// Whether nothing is left to do.
+    is_finished: AtomicBool,
+}
+
+impl Stop {
+    /// How long after a request keys may still be encrypted. The usual encryption takes less.
+    pub const TO_ENCRYPT: Duration = Duration::from_millis(400);
+
+    /// How long finds still go to the agent after a request is noticed. The others go to files.
+    pub const TO_ADD: Duration = Duration::from_millis(250);
+
+    /// How long results may still be told after the last key is kept. With the times above, the program ends
+    /// within a second.
+    pub const TO_TELL: Duration = Duration::from_millis(300);
+
+    /// Returns a stop that is not yet requested.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns a stop that signals request. `exit` ends the process at once.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn by_signals(exit: fn(Signal) -> !) -> Self {
+        Self(Arc::new(State { exit: Some(exit), ..State::default() }))
+    }
+
+    /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while somebody
+    /// takes requests.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the operating system refuses a thread.
+    pub fn limit(&self, time: Duration, end: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let Some(limit) = clock().checked_add(time) else { return Ok(()) };
+        self.0.limit.get_or_init(|| limit);
+        let stop = self.clone();
+        let wait = move || {
+            while clock() < limit.saturating_add(LATE) || stop.0.is_taken.load(Relaxed) {
+                // Unlike a sleep, it does not fail if a library changes the clock.
+                std::thread::park_timeout(POLL);
+            }
+            if !stop.0.is_finished.load(Relaxed) {
+                end();
+            }
+        };
+        std::thread::Builder::new().name("limit".into()).spawn(wait).map(drop)
+    }
+
+    /// Returns the number of the signal that came last, which a handler of signals sets.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn last_signal(&self) -> &Arc<AtomicUsize> {
+        &self.0.signal
+    }
+
+    /// Takes a signal, on the thread that hears it.
+    #[doc(hidden)]
+    pub fn hear(&self, signal: Signal) {
+        let state = &*self.0;
+        let now = Instant::now();
+        state.first.get_or_init(|| now);
+        let before = state.last.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
+        let is_new = before.is_none_or(|before| now.duration_since(before) >= SAME);
+        let requests = state.requests.fetch_add(is_new.into(), Relaxed) + 1;
+        let is_further = is_new && requests > 1 + usize::from(state.takes_two.load(Relaxed));
+        let ends = is_further && state.is_noticed.load(Relaxed) && !state.is_held.load(Relaxed);
+        if ends || !state.is_taken.load(Relaxed) {
+            self.exit(signal);
+        }
+    }
+
+    /// Requests the stop.
+    pub fn request(&self, signal: Signal) {
+        self.0.first.get_or_init(Instant::now);
+        self.0.signal.store(signal.0 as usize, Relaxed);
+        self.0.requests.fetch_add(1, Relaxed);
+    }
+
+    /// Makes signals and the limit requests, which no longer end the process at once. The caller looks
+    /// at them.
+    pub fn take(&self) {
+        self.0.is_taken.store(true, Relaxed);
+    }
+
+    /// Lets signals and the limit end the process at once. A signal that nobody has acknowledged ends
+    /// it now.
+    pub fn leave(&self) {
+        self.0.is_taken.store(false, Relaxed);
+        if let (false, Some(End::Signal(signal))) = (self.0.is_noticed.load(Relaxed), self.requested()) {
+            self.exit(signal);
+        }
+    }
+
+    /// Lets signals end the process at once, and not the limit: nothing is left to do.
+    pub fn finish(&self) {
+        self.0.is_finished.store(true, Relaxed);
+        self.0.is_taken.store(false, Relaxed);
+    }
+
+    /// Returns why the search must end, if it must: [`End::Signal`] or [`End::Timeout`]. A further
+    /// signal may then end the process at once.
+    #[must_use]
+    pub fn acknowledge(&self) -> Option<End> {
+        let requested = self.requested();
+        if requested.is_some() {
+            self.0.is_noticed.store(true, Relaxed);
+        }
+        requested
+    }
+
+    /// Returns the same, without an effect on further signals.
+    pub fn requested(&self) -> Option<End> {
+        match self.0.signal.load(Relaxed) {
+            0 => self.is_over().then_some(End::Timeout),
+            number => Some(End::Signal(Signal(number as i32))),
+        }
+    }
+
+    /// Returns how long ago the first request came, if one came.
+    pub fn age(&self) -> Option<Duration> {
+        let of_signal = self.0.first.get().map(Instant::elapsed);
+        let of_limit = self.0.limit.get().and_then(|limit| clock().checked_sub(*limit));
+        of_signal.max(of_limit)
+    }
+
+    /// Returns the number of requests by signals.
+    pub fn requests(&self) -> usize {
+        self.0.requests.load(Relaxed)
+    }
+
+    /// Whether the limit is reached.
+    pub fn is_over(&self) -> bool {
+        self.time_left().is_some_and(|left| left.is_zero())
+    }
+
+    /// Returns the time until the limit, if there is one.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.0.limit.get().map(|limit| limit.saturating_sub(clock()))
+    }
+
+    /// Makes a second signal a request, too, so that only a third one ends the process at once.
+    pub fn take_two(&self) {
+        self.0.takes_two.store(true, Relaxed);
+    }
+
+    /// Keeps further signals from ending the process at once, until the result is dropped.
+    pub fn hold_off(&self) -> HeldOff<'_> {
+        self.0.is_held.store(true, Relaxed);
+        HeldOff(self)
+    }
+
+    /// Ends the process, if signals request this stop.
+    fn exit(&self, signal: Signal) {
+        if let Some(exit) = self.0.exit {
+            exit(signal);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_noticed(&self) -> bool {
+        self.0.is_noticed.load(Relaxed)
+    }
+}
+
+/// Keeps signals from ending the process at once.
+pub struct HeldOff<'a>(&'a Stop);
+
+impl Drop for HeldOff<'_> {
+    fn drop(&mut self) {
+        self.0.0.is_held.store(false, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_that_come_together_are_one_request() {
+        let stop = Stop::new();
+        stop.take();
+        for (pause, requests) in [(0, 1), (0, 1), (2, 2), (0, 2), (2, 3)] {
+            std::thread::sleep(pause * SAME);
+            stop.hear(Signal::TERMINATE);
+            assert_eq!(stop.requests(), requests);
+        }
+    }
+
+    #[test]
+    fn a_limit_is_a_request_and_a_signal_comes_first() {
+        let stop = Stop::new();
+        stop.take();
+        assert!(stop.time_left().is_none() && stop.requested().is_none());
+        stop.limit(Duration::MAX, || ()).unwrap();
+        assert!(stop.time_left().is_none());
+        stop.limit(2 * POLL, || ()).unwrap();
+        assert!(!stop.is_over());
+        std::thread::sleep(2 * POLL);
+        assert_eq!((stop.requested(), stop.is_noticed()), (Some(End::Timeout), false));
+        stop.request(Signal::HANGUP);
+        assert_eq!((stop.acknowledge(), stop.is_noticed()), (Some(End::Signal(Signal(1))), true));
+    }
+
+    #[test]
+    fn what_nobody_takes_is_ended_after_the_limit() {
+        let stop = Stop::new();
+        let (sender, ended) = std::sync::mpsc::channel();
+        stop.limit(Duration::ZERO, move || sender.send(()).unwrap()).unwrap();
+        ended.recv().unwrap();
+    }
+}
