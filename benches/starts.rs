@@ -17,9 +17,9 @@
 #[allow(dead_code, reason = "starts are not interleaved")]
 mod rounds;
 
-use std::convert::Infallible;
 use std::iter;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, median, print_head};
 use vanity_ed25519::engine::{self, Engine, Sizing, Tuning};
 use vanity_ed25519::pattern::{MatchOptions, Pattern};
-use vanity_ed25519::search::{Find, Goal, Observer, Search, Stop};
+use vanity_ed25519::search::{Measure, Stop};
 
 /// The numbers of windows of the fixed tables: 9, 28, 54 and 112 MiB.
 const FIXED: [usize; 4] = [18, 16, 15, 14];
@@ -77,31 +77,13 @@ fn disturb(round: u64, skipped: Duration, done: &AtomicBool) {
     std::hint::black_box(sum);
 }
 
-/// An observer of a search that reports nothing.
-struct Nobody;
-
-impl Observer for Nobody {
-    type Error = Infallible;
-
-    fn found(&mut self, _: &[Find]) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
-
 /// Returns the keys per second of a search.
 fn rate(engine: &dyn Engine, time: Duration) -> f64 {
     let patterns =
         [Pattern::new("Ab3dEfGh", MatchOptions { case_sensitive: true, ..MatchOptions::default() })];
     let patterns = patterns.map(|pattern| pattern.expect("it can be searched"));
-    let search = Search {
-        engine,
-        patterns: &patterns,
-        threads: NonZeroUsize::MIN,
-        goal: Goal::Measurement,
-        timeout: Some(time),
-    };
-    let Ok(summary) = search.run(&Stop::new(), &mut Nobody) else { return f64::NAN };
-    summary.attempts as f64 / summary.elapsed.as_secs_f64()
+    let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &Stop::new() };
+    measure.rate(engine, time).unwrap_or(f64::NAN)
 }
 
 fn main() -> Result<(), String> {
@@ -123,7 +105,7 @@ fn main() -> Result<(), String> {
         if args.quiet { work() } else { disturbed(round as u64, skipped, work) }
     };
     let tables = FIXED.map(|windows| build(Sizing { windows: Some(windows), ..auto }));
-    let tables: Vec<Box<dyn Engine>> = tables.into_iter().collect::<Result<_, _>>()?;
+    let tables: Vec<Arc<dyn Engine>> = tables.into_iter().collect::<Result<_, _>>()?;
     let slices = (UNTIL - FROM).div_duration_f64(SLICE) as u32;
     let (mut starts, mut fixed) = (Vec::new(), vec![Vec::new(); FIXED.len()]);
     for round in 0..args.rounds {

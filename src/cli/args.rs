@@ -422,8 +422,11 @@ pub(super) fn color(args: &[OsString]) -> ColorChoice {
 /// parentheses cannot run on this processor.
 fn long_version() -> String {
     let features = ed25519_batch::simd::detected();
-    let mark = |name: &str| if engine::check(name).is_ok() { name.to_owned() } else { format!("({name})") };
-    let engines: Vec<String> = engine::names().filter(|name| engine::is_built(name)).map(mark).collect();
+    let mark = |engine: engine::Listed| match engine.check() {
+        Ok(()) => engine.name().to_owned(),
+        Err(_) => format!("({})", engine.name()),
+    };
+    let engines: Vec<String> = engine::list().filter(|engine| engine.is_built()).map(mark).collect();
     format!(
         "{}\nengines: {}\nprocessor: {} {}",
         env!("CARGO_PKG_VERSION"),

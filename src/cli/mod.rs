@@ -134,9 +134,11 @@ fn engine(args: &Args) -> Result<EngineChoice, PlanError> {
         _ => (Devices::ALL, engine::AUTO),
     };
     let name = args.means.engine.clone().unwrap_or_else(|| usual.to_owned());
-    engine::check(&name)?;
+    if name != engine::AUTO {
+        engine::named(&name)?.check()?;
+    }
     if args.means.gpu_load.is_some() {
-        engine::check(engine::GPU)?;
+        engine::named(engine::GPU)?.check()?;
     }
     let device_load = args.means.gpu_load.unwrap_or(100);
     Ok(EngineChoice::Named { name, table_memory: args.means.table_memory, devices, device_load })

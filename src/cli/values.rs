@@ -90,7 +90,7 @@ pub(super) fn by_name<T: Names>(name: &str) -> Option<T> {
 }
 
 pub(super) fn engines() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::names()))
+    PossibleValuesParser::new(std::iter::once(engine::AUTO).chain(engine::list().map(engine::Listed::name)))
 }
 
 /// The variables in which schedulers tell a job the number of its processors.

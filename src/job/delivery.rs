@@ -477,7 +477,7 @@ impl Observer for Delivery<'_> {
         self.teller.tell(Event::Begin);
     }
 
-    fn found(&mut self, finds: &[Find]) -> Result<(), JobError> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), JobError> {
         let first = &finds[0];
         let rate = self.meter.so_far(&Progress::of(first.tried, first.elapsed));
         self.tell_rate(rate);

@@ -82,6 +82,7 @@ impl JobError {
     pub(super) fn of_search(error: SearchError<Self>) -> Self {
         match error {
             SearchError::Observer(error) => error,
+            SearchError::Engine(error) => Self::Search(SearchError::Engine(error)),
             SearchError::Randomness(error) => Self::Search(SearchError::Randomness(error)),
             SearchError::Threads(error) => Self::Search(SearchError::Threads(error)),
             SearchError::FalseHit(engine) => Self::Search(SearchError::FalseHit(engine)),

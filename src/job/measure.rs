@@ -1,5 +1,6 @@
 //! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::JobError;
@@ -90,7 +91,7 @@ pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> R
 }
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
-fn engines(choice: EngineChoice) -> Result<Vec<Box<dyn Engine>>, PlanError> {
+fn engines(choice: EngineChoice) -> Result<Vec<Arc<dyn Engine>>, PlanError> {
     let sizing = choice.sizing(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(sizing));

@@ -36,7 +36,7 @@ pub struct PreparedSearch {
     /// How many of the wanted keys exist already. The quota does not include them.
     pub existing: u64,
     /// The engine, which has passed its self-test.
-    pub engine: Box<dyn Engine>,
+    pub engine: Arc<dyn Engine>,
     pub threads: NonZeroUsize,
     pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.

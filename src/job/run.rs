@@ -1,5 +1,6 @@
 //! Runs an open search.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::outcome;
@@ -12,7 +13,7 @@ use super::place::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::{Event, Reporter};
 use super::teller::{Close, Teller, Told};
-use crate::search::{End, Goal, Progress, Search, Stop, Summary};
+use crate::search::{End, Progress, Search, Stop, Summary};
 use crate::sys::draw_hash_keys;
 
 /// Ends the process with the status of a job whose results nobody reads. It is also passed where the keys
@@ -69,20 +70,18 @@ impl PreparedSearch {
                 told: Told::All,
             });
         }
-        let search = Search {
-            engine: &*self.engine,
-            patterns: &self.patterns,
-            threads: self.threads,
-            goal: Goal::Keys(self.quota.clone()),
-            timeout: None,
-        };
+        let search = Search::new(&self.patterns)
+            .engine(Arc::clone(&self.engine))
+            .threads(self.threads)
+            .quota(self.quota.clone())
+            .stop(&self.stop);
         let encryption = self.protection.as_ref().map(|_| Encryption::start(self.threads.get()));
         let encryption = encryption.transpose().map_err(JobError::Thread)?;
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
         let start = |command| ExecQueue::start(command, &self.stop);
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
         let mut delivery = Delivery::new(self, teller, meter, commands, encryption);
-        let searched = search.run(&self.stop, &mut delivery).map_err(JobError::of_search);
+        let searched = search.observe(&mut delivery).map_err(JobError::of_search);
         let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
         let (given_up, encrypted) = delivery.encrypt_last(progress);
         let searched = searched.and_then(|summary| encrypted.map(|()| summary)).map(|mut summary| {

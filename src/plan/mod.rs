@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::Constraints;
@@ -123,7 +124,7 @@ impl KeyOutput {
 pub enum EngineChoice {
     /// The engine of this name.
     Named {
-        /// One of [`engine::names`], or [`engine::AUTO`].
+        /// One of [`engine::list`], or [`engine::AUTO`].
         name: String,
         /// The most bytes for tables, if the user set a limit.
         table_memory: Option<usize>,
@@ -133,7 +134,7 @@ pub enum EngineChoice {
         device_load: u8,
     },
     /// An engine that the caller has built.
-    Given(Box<dyn Engine>),
+    Given(Arc<dyn Engine>),
 }
 
 impl EngineChoice {
@@ -155,7 +156,7 @@ impl EngineChoice {
     /// # Errors
     ///
     /// Returns the errors of [`engine::select`].
-    pub fn build(self, expected_attempts: f64) -> Result<Box<dyn Engine>, PlanError> {
+    pub fn build(self, expected_attempts: f64) -> Result<Arc<dyn Engine>, PlanError> {
         let sizing = self.sizing(expected_attempts);
         match self {
             Self::Named { name, .. } => Ok(engine::select(&name, sizing)?),

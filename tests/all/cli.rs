@@ -15,7 +15,7 @@ use program::{
     positive, program, public_line, run, start, succeed, text, whole,
 };
 use tempfile::TempDir;
-use vanity_ed25519::engine::Sizing;
+use vanity_search::engine::{Listed, Sizing, list};
 
 #[test]
 fn a_request_that_contradicts_itself_is_refused() {
@@ -182,7 +182,7 @@ fn json_prints_every_object_in_order() {
     assert_eq!(whole(summary, "threads"), 2);
     assert_eq!(text(summary, "reason"), "complete");
     let engine = text(summary, "engine");
-    assert!(vanity_ed25519::engine::names().any(|name| name == engine), "{summary}");
+    assert!(list().any(|one| one.name() == engine), "{summary}");
     let rate = whole(summary, "attempts") as f64 / positive(summary, "seconds");
     assert!((positive(summary, "keys_per_second") / rate - 1.0).abs() < 0.01, "{summary}");
 }
@@ -371,7 +371,7 @@ fn the_version_names_engines_and_processor() {
     // Engines that this processor cannot run are in parentheses, and others are not there.
     let engines: Vec<&str> = lines[1].strip_prefix("engines: ").unwrap().split(' ').collect();
     let named = engines.iter().map(|name| name.trim_matches(['(', ')']));
-    let built = vanity_ed25519::engine::names().filter(|name| vanity_ed25519::engine::is_built(name));
+    let built = list().filter(|engine| engine.is_built()).map(Listed::name);
     assert!(named.eq(built), "{engines:?}");
     assert_eq!(engines.contains(&"(neon)") || engines.contains(&"neon"), cfg!(target_arch = "aarch64"));
     let can_run = engines.iter().filter(|name| !name.starts_with('(') && **name != "gpu");

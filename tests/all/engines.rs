@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 
+use std::sync::Arc;
 use std::sync::LazyLock;
 
 use crate::require;
@@ -23,7 +24,7 @@ const RANDOM_SEEDS: usize = 10_000;
 
 /// Returns every engine that this machine can run, and names the others. Without a graphics
 /// processor, the GPU engine runs on the processor by OpenCL.
-fn engines() -> Vec<Box<dyn Engine>> {
+fn engines() -> Vec<Arc<dyn Engine>> {
     let mut engines = require::engines(LONG);
     if cfg!(feature = "gpu") && engines.iter().all(|engine| engine.name() != engine::GPU) {
         match engine::select(engine::GPU, LONG) {
@@ -258,7 +259,7 @@ fn the_hits_are_right(all: &[Pattern]) {
 
 #[test]
 fn an_engine_has_the_name_by_which_it_is_selected() {
-    for name in engine::names() {
+    for name in engine::list().map(engine::Listed::name) {
         match engine::select(name, LONG) {
             Ok(engine) => assert_eq!(engine.name(), name),
             Err(error) => assert!(matches!(error, engine::EngineError::Unavailable { .. }), "{error}"),

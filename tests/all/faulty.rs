@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::{program, require};
 use base64::Engine as _;
@@ -63,7 +64,7 @@ impl Fault {
 }
 
 struct Faulty {
-    inner: Box<dyn Engine>,
+    inner: Arc<dyn Engine>,
     fault: Fault,
 }
 
@@ -149,7 +150,7 @@ fn run_as_the_program() {
             panic!("no search")
         };
         let inner = search.engine.build(f64::INFINITY)?;
-        let engine = EngineChoice::Given(Box::new(Faulty { inner, fault }));
+        let engine = EngineChoice::Given(Arc::new(Faulty { inner, fault }));
         Ok(Plan::Search(SearchPlan { engine, ..search }))
     });
     std::process::exit(status.into());

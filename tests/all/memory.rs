@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::Mutex;
 
 use crate::{program, putty, remains, require, ssh_agent};
@@ -21,7 +22,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
 use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
-use vanity_ed25519::search::{Find, Goal, Observer, Quota, Search, Stop};
+use vanity_ed25519::search::{Quota, Search};
 use vanity_ed25519::sys::WipeStack;
 use vanity_search::chacha::ChaCha20;
 use zeroize::Zeroizing;
@@ -266,7 +267,7 @@ fn check_memory(search: Running, mut needles: Needles, args: &[&str]) {
 static GIVEN: Mutex<Vec<[u8; 32]>> = Mutex::new(Vec::new());
 
 /// An engine that remembers its seeds in [`GIVEN`].
-struct Remembering(Box<dyn Engine>);
+struct Remembering(Arc<dyn Engine>);
 struct RememberingWorker<'a>(Box<dyn Worker + 'a>);
 struct RememberingSource<'a>(&'a mut dyn SeedSource);
 
@@ -300,16 +301,6 @@ impl SeedSource for RememberingSource<'_> {
     }
 }
 
-struct Nobody;
-
-impl Observer for Nobody {
-    type Error = std::convert::Infallible;
-
-    fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
-
 /// The test runs itself in a process of its own for each engine.
 #[test]
 fn nothing_is_left_of_seeds_that_were_thrown_away() {
@@ -330,14 +321,8 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
     let engine = Remembering(engine::select(&name, sizing).unwrap());
     let patterns =
         [Pattern::new("ab", MatchOptions { kind: Kind::Prefix, ..MatchOptions::default() }).unwrap()];
-    let search = Search {
-        engine: &engine,
-        patterns: &patterns,
-        threads: NonZeroUsize::new(2).unwrap(),
-        goal: Goal::Keys(Quota::Each(20)),
-        timeout: None,
-    };
-    let summary = search.run(&Stop::new(), &mut Nobody).unwrap();
+    let search = Search::new(&patterns).engine(Arc::new(engine)).threads(NonZeroUsize::new(2).unwrap());
+    let summary = search.quota(Quota::Each(20)).run(drop).unwrap();
     let given = std::mem::take(&mut *GIVEN.lock().unwrap());
     assert_eq!(summary.attempts, given.len() as u64);
     let mut needles = Needles::default();

@@ -1,6 +1,7 @@
 //! Finds the tools and engines that tests need.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use vanity_search::engine::{self, Engine, EngineError, Sizing};
 
@@ -30,7 +31,7 @@ pub fn tool(name: &str) -> Option<PathBuf> {
 /// # Panics
 ///
 /// Panics if an engine fails its self-test, and as [`missing`] does.
-pub fn engines(sizing: Sizing) -> Vec<Box<dyn Engine>> {
+pub fn engines(sizing: Sizing) -> Vec<Arc<dyn Engine>> {
     let there = |engine| match engine {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { name, .. }) => {
@@ -39,5 +40,6 @@ pub fn engines(sizing: Sizing) -> Vec<Box<dyn Engine>> {
         }
         Err(error) => panic!("{error}"),
     };
-    engine::every(sizing).filter_map(there).collect()
+    let built = engine::list().filter(|engine| engine.is_for_this_machine());
+    built.map(|engine| engine::select(engine.name(), sizing)).filter_map(there).collect()
 }

@@ -2,50 +2,23 @@
 //!
 //! Prints the private key in the OpenSSH format, then the public line.
 
-use std::num::NonZeroUsize;
-
-use vanity_search::engine::{self, Sizing};
-use vanity_search::key::{EncodeError, Format};
+use vanity_search::key::Format;
 use vanity_search::pattern::{MatchOptions, Pattern};
-use vanity_search::search::{Find, Goal, Observer, Progress, Quota, Search, Stop};
-
-/// An observer that prints finds and progress.
-struct Printer {
-    comment: String,
-}
-
-impl Observer for Printer {
-    type Error = EncodeError;
-
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
-        for find in finds {
-            print!("{}", *find.seed.private_text(Format::Openssh, &self.comment, None)?);
-            println!("{}", find.public_key.line(&self.comment));
-            eprintln!("found after {} keys", find.attempts);
-        }
-        Ok(())
-    }
-
-    fn progress(&mut self, progress: &Progress) -> Result<(), Self::Error> {
-        eprintln!("{} keys tried", progress.attempts);
-        Ok(())
-    }
-}
+use vanity_search::search::Search;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let word = std::env::args().nth(1).unwrap_or_else(|| "abc".to_owned());
     let patterns = [Pattern::new(&word, MatchOptions::default())?];
-    let expected_attempts = patterns[0].odds().expected_attempts();
-    eprintln!("{word}: one key in {expected_attempts:.0}");
+    eprintln!("{word}: one key in {:.0}", patterns[0].odds().expected_attempts());
 
-    let engine = engine::select(engine::AUTO, Sizing::for_attempts(expected_attempts))?;
-    let search = Search {
-        engine: &*engine,
-        patterns: &patterns,
-        threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        goal: Goal::Keys(Quota::Each(1)),
-        timeout: None,
-    };
-    search.run(&Stop::new(), &mut Printer { comment: word.clone() })?;
+    let mut keys = Vec::new();
+    Search::new(&patterns)
+        .on_progress(|progress| eprintln!("{} keys tried", progress.attempts))
+        .run(|key| keys.push(key))?;
+    for key in keys {
+        print!("{}", *key.seed.private_text(Format::Openssh, &word, None)?);
+        println!("{}", key.public_line(&word));
+        eprintln!("found after {} keys", key.attempts);
+    }
     Ok(())
 }

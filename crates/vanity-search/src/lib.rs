@@ -1,52 +1,50 @@
 //! Finds Ed25519 SSH keys whose public key text contains a word you choose.
 //!
-//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full
-//! fixed-base multiplication on edwards25519. This library makes candidates and finds those whose
-//! text matches a [`Pattern`](pattern::Pattern). It proves each find before it hands the find out.
+//! ```
+//! let key = vanity_search::find("ab")?;
+//! println!("{}", key.public_line("me"));
+//! # assert!(key.public_line("me").to_lowercase().contains("ab"));
+//! # Ok::<(), vanity_search::FindError>(())
+//! ```
+//!
+//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full fixed-base
+//! multiplication on edwards25519. This library tries candidates in batches, on vector units or GPUs. It
+//! derives each find again with ed25519-dalek, and tests its text again, before it hands the find out.
+//!
+//! A [`Search`](search::Search) has settings, and takes many patterns at once. A
+//! [`Pattern`](pattern::Pattern) knows its exact odds, and a key has the text of its files:
 //!
 //! ```
-//! use std::num::NonZeroUsize;
-//! use vanity_search::engine;
+//! use std::time::Duration;
+//!
+//! use vanity_search::engine::{self, Sizing};
 //! use vanity_search::key::Format;
-//! use vanity_search::pattern::{MatchOptions, Pattern};
-//! use vanity_search::search::{Find, Goal, Observer, Quota, Search, Stop};
+//! use vanity_search::pattern::{Kind, MatchOptions, Pattern};
+//! use vanity_search::search::{End, Quota, Search, Stop};
 //!
-//! /// An observer that keeps the public line of the last find.
-//! struct Keep(Option<String>);
+//! let anywhere = MatchOptions::default();
+//! let at_the_end = MatchOptions { kind: Kind::Suffix, ..anywhere };
+//! let patterns = [Pattern::new("abc", anywhere)?, Pattern::new("42", at_the_end)?];
+//! assert_eq!(patterns[1].odds().expected_attempts().round(), 4096.0);
 //!
-//! impl Observer for Keep {
-//!     type Error = vanity_search::key::EncodeError;
+//! let stop = Stop::new(); // `stop.request(..)`, for example on Ctrl-C, ends the search.
+//! let mut keys = Vec::new();
+//! let summary = Search::new(&patterns)
+//!     .quota(Quota::Each(2))
+//!     .engine(engine::select("portable", Sizing::for_attempts(1e4))?)
+//!     .threads(std::num::NonZeroUsize::MIN)
+//!     .timeout(Duration::from_secs(600))
+//!     .stop(&stop)
+//!     .on_progress(|progress| eprintln!("{} keys tried", progress.attempts))
+//!     .run(|key| keys.push(key))?;
+//! assert_eq!(summary.end, End::Complete);
 //!
-//!     fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
-//!         for find in finds {
-//!             let private_key = find.seed.private_text(Format::Openssh, "made by a program", None)?;
-//!             assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
-//!             self.0 = Some(find.public_key.line("made by a program"));
-//!         }
-//!         Ok(())
-//!     }
-//! }
-//!
-//! let patterns = [Pattern::new("ab", MatchOptions::default())?];
-//! assert_eq!(patterns[0].odds().expected_attempts().round(), 24.0);
-//!
-//! let sizing = engine::Sizing::for_attempts(patterns[0].odds().expected_attempts());
-//! let engine = engine::select(engine::AUTO, sizing)?;
-//! let search = Search {
-//!     engine: &*engine,
-//!     patterns: &patterns,
-//!     threads: NonZeroUsize::MIN,
-//!     goal: Goal::Keys(Quota::Each(1)),
-//!     timeout: None,
-//! };
-//! let mut keep = Keep(None);
-//! let summary = search.run(&Stop::new(), &mut keep)?;
-//!
-//! assert_eq!(summary.found, 1);
-//! let line = keep.0.expect("a complete search has found its key");
-//! assert!(line.to_lowercase().contains("ab"));
+//! let private_key = keys[0].seed.private_text(Format::Openssh, "me", None)?;
+//! assert!(private_key.starts_with("-----BEGIN OPENSSH PRIVATE KEY-----"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Give nobody the seed, and do not print it. It is overwritten when it is dropped.
 //!
 //! # Words
 //!
@@ -98,6 +96,8 @@ pub mod notice;
 pub mod random;
 pub mod search;
 
+#[doc(inline)]
+pub use search::{FindError, find};
 #[doc(inline)]
 pub use vanity_pattern as pattern;
 #[doc(inline)]

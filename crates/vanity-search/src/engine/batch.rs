@@ -4,6 +4,8 @@
 //! and the whole fingerprint. So the matcher tests both signs, and a hit does not know which of them
 //! matches.
 
+use std::sync::Arc;
+
 use ed25519_batch::simd::InstructionSet;
 use ed25519_batch::{BackEnd, Deriver, fingerprints};
 
@@ -20,11 +22,11 @@ struct Batched {
 }
 
 /// Builds the engine of a back end. Returns the reason if this machine cannot run it.
-pub(super) fn build(back_end: BackEnd, sizing: Sizing) -> Result<Box<dyn Engine>, String> {
+pub(super) fn build(back_end: BackEnd, sizing: Sizing) -> Result<Arc<dyn Engine>, String> {
     let Sizing { expected_attempts, table_memory, windows, .. } = sizing;
     let sizing = ed25519_batch::Sizing { expected_keys: expected_attempts, table_memory, windows };
     let deriver = Deriver::new(back_end, sizing).map_err(|why| why.to_string())?;
-    Ok(Box::new(Batched { back_end, deriver }))
+    Ok(Arc::new(Batched { back_end, deriver }))
 }
 
 impl Engine for Batched {

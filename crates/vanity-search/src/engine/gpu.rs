@@ -96,7 +96,7 @@ const TRIAL: Duration = Duration::from_secs(2);
 const WAIT: Duration = Duration::from_millis(20);
 
 /// Makes the engine that replaces a device that fails.
-type MakeSpare = fn(Sizing) -> Box<dyn Engine>;
+type MakeSpare = fn(Sizing) -> Arc<dyn Engine>;
 
 /// The engine of all devices that are used.
 pub(super) struct Gpu {
@@ -104,7 +104,7 @@ pub(super) struct Gpu {
     /// Makes the engine that replaces a device that was dropped, unless the processor searches
     /// beside the devices.
     make_spare: Option<MakeSpare>,
-    spare: OnceLock<Box<dyn Engine>>,
+    spare: OnceLock<Arc<dyn Engine>>,
 }
 
 /// What the engine shares with the threads that open devices.
@@ -202,10 +202,10 @@ enum DropReason {
 /// Builds the engine. It uses all GPUs, or the devices that `sizing` selects. It
 /// uses a processor that OpenCL offers as a device only if it is selected, or if no graphics
 /// processor exists.
-pub(super) fn build(sizing: Sizing, make_spare: MakeSpare) -> Result<Box<dyn Engine>, String> {
+pub(super) fn build(sizing: Sizing, make_spare: MakeSpare) -> Result<Arc<dyn Engine>, String> {
     let cards = gpu::cards().map_err(|error| error.to_string())?;
     let cards = chosen(cards, sizing.devices)?;
-    Gpu::new(cards, sizing, make_spare).map(|gpu| Box::new(gpu) as Box<dyn Engine>)
+    Gpu::new(cards, sizing, make_spare).map(|gpu| Arc::new(gpu) as Arc<dyn Engine>)
 }
 
 /// Returns the cards that join a search of the processor: the GPUs, or the devices that

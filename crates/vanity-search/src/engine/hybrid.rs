@@ -14,16 +14,16 @@ use ed25519_batch::simd::InstructionSet;
 
 /// The processor, and the devices that have joined.
 struct Hybrid {
-    processor: Box<dyn Engine>,
+    processor: Arc<dyn Engine>,
     devices: Gpu,
     pace: Arc<Pace>,
 }
 
 /// Returns the engine `processor`, and begins to open the devices that join it.
-pub(super) fn build(processor: Box<dyn Engine>, sizing: Sizing) -> Box<dyn Engine> {
+pub(super) fn build(processor: Arc<dyn Engine>, sizing: Sizing) -> Arc<dyn Engine> {
     let pace = Arc::<Pace>::default();
     let devices = Gpu::joining(move || gpu::joining(sizing.devices), sizing, Arc::clone(&pace));
-    Box::new(Hybrid { processor, devices, pace })
+    Arc::new(Hybrid { processor, devices, pace })
 }
 
 impl Engine for Hybrid {
@@ -99,7 +99,7 @@ mod tests {
     fn it_is_the_engine_of_the_processor_until_a_device_joins() {
         let pace = Arc::<Pace>::default();
         let devices = Gpu::joining(|| Ok(Vec::new()), Sizing::for_attempts(1e9), Arc::clone(&pace));
-        let hybrid = Hybrid { processor: Box::new(Reference), devices, pace };
+        let hybrid = Hybrid { processor: Arc::new(Reference), devices, pace };
         assert_eq!((hybrid.name(), hybrid.workers(3), hybrid.joined_workers()), (Reference.name(), 3, 0));
         let workers = [hybrid.worker(), hybrid.worker()];
         assert_eq!(hybrid.pace.workers.load(Relaxed), 2);

@@ -34,9 +34,7 @@ pub use interface::{
 };
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
-pub use registry::{
-    BASELINE, EngineError, available, check, device_names, every, exit, is_built, names, select,
-};
+pub use registry::{BASELINE, EngineError, Listed, available, device_names, exit, list, named, select};
 
 #[doc(inline)]
 pub use crate::notice::{Notice, Severity};

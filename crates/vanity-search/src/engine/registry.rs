@@ -1,5 +1,7 @@
 //! Every engine by its name, and the choice among them.
 
+use std::sync::Arc;
+
 use ed25519_batch::BackEnd;
 use thiserror::Error;
 
@@ -42,12 +44,60 @@ struct Entry {
     /// at once. Devices are only searched for when the engine is built.
     detect: fn() -> Result<(), String>,
     /// Builds the engine. Returns the reason if this machine cannot run it.
-    build: fn(Sizing) -> Result<Box<dyn Engine>, String>,
+    build: fn(Sizing) -> Result<Arc<dyn Engine>, String>,
 }
 
-/// Returns the names that [`select`] knows besides [`AUTO`].
-pub fn names() -> impl Iterator<Item = &'static str> {
-    ENGINES.iter().map(|entry| entry.name)
+/// An engine that [`select`] knows.
+#[derive(Clone, Copy)]
+pub struct Listed(&'static Entry);
+
+impl Listed {
+    /// Returns the name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// Returns whether this program has the engine: whether it was built with it, for an architecture that
+    /// the engine is for.
+    #[must_use]
+    pub fn is_built(self) -> bool {
+        match self.name() {
+            GPU => cfg!(feature = "gpu"),
+            name => BackEnd::by_name(name).is_none_or(BackEnd::is_built),
+        }
+    }
+
+    /// Checks that this machine has what the engine needs, as far as that is known at once. Builds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if this machine cannot run it.
+    pub fn check(self) -> Result<(), EngineError> {
+        (self.0.detect)().map_err(|why| EngineError::Unavailable { name: self.name(), why })
+    }
+
+    /// Returns whether the engine is built, and is not the one of GPUs where the machine has none: that
+    /// engine could use the processor as a device.
+    #[must_use]
+    pub fn is_for_this_machine(self) -> bool {
+        self.is_built() && (self.name() != GPU || gpu::has_graphics())
+    }
+}
+
+/// Returns the engines that [`select`] knows besides [`AUTO`]: the one of GPUs, then those of the processor,
+/// fastest first.
+pub fn list() -> impl Iterator<Item = Listed> {
+    ENGINES.iter().map(Listed)
+}
+
+/// Returns the engine of this name.
+///
+/// # Errors
+///
+/// Returns an error if no engine has it.
+pub fn named(name: &str) -> Result<Listed, EngineError> {
+    list().find(|engine| engine.name() == name).ok_or_else(|| EngineError::Unknown(name.to_owned()))
 }
 
 /// Returns the names of all devices that the engine [`GPU`] can use, in the order of their numbers.
@@ -59,24 +109,6 @@ pub fn device_names() -> Result<Vec<String>, EngineError> {
     gpu::device_names().map_err(|why| EngineError::Unavailable { name: GPU, why })
 }
 
-/// Checks that [`select`] knows `name`, and that this machine has what the engine needs, as far as
-/// that is known at once. Builds nothing.
-///
-/// # Errors
-///
-/// Returns an error if no engine has this name, or if this machine cannot run it.
-pub fn check(name: &str) -> Result<(), EngineError> {
-    if name == AUTO { Ok(()) } else { entry(name).map(|_| ()) }
-}
-
-/// Returns the entry called `name`, if this machine has what the engine needs.
-fn entry(name: &str) -> Result<&'static Entry, EngineError> {
-    let entry = ENGINES.iter().find(|entry| entry.name == name);
-    let entry = entry.ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
-    (entry.detect)().map_err(|why| EngineError::Unavailable { name: entry.name, why })?;
-    Ok(entry)
-}
-
 /// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
 /// selects the fastest engine of the processor, and GPUs join it when they are ready.
 ///
@@ -84,14 +116,16 @@ fn entry(name: &str) -> Result<&'static Entry, EngineError> {
 ///
 /// Returns an error if no engine has this name, if this machine cannot run it, or if it computed a
 /// wrong key.
-pub fn select(name: &str, sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+pub fn select(name: &str, sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
     if name == AUTO {
         let processor = of_the_processor(sizing)?;
         #[cfg(feature = "gpu")]
         let processor = hybrid::build(processor, sizing);
         return Ok(processor);
     }
-    let &Entry { name, build, .. } = entry(name)?;
+    let engine = named(name)?;
+    engine.check()?;
+    let &Entry { name, build, .. } = engine.0;
     let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
@@ -103,12 +137,12 @@ pub fn exit(status: u8) -> ! {
 }
 
 /// Returns the engine that replaces a device that fails.
-fn spare(sizing: Sizing) -> Box<dyn Engine> {
-    of_the_processor(sizing).unwrap_or_else(|_| Box::new(reference::Reference))
+fn spare(sizing: Sizing) -> Arc<dyn Engine> {
+    of_the_processor(sizing).unwrap_or_else(|_| Arc::new(reference::Reference))
 }
 
 /// Returns the fastest engine of the processor that works on this machine and passes its self-test.
-fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
+fn of_the_processor(sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
     let mut first = None;
     for Entry { name, .. } in &ENGINES[1..] {
         match select(name, sizing) {
@@ -119,28 +153,11 @@ fn of_the_processor(sizing: Sizing) -> Result<Box<dyn Engine>, EngineError> {
     Err(first.unwrap_or_else(|| EngineError::Unknown(AUTO.to_owned())))
 }
 
-/// Selects every engine in turn, in the order of [`names`]. Leaves out the engine of graphics
-/// processors if the machine has none, although it could use the processor as a device. Leaves out
-/// those of other architectures, too.
-pub fn every(sizing: Sizing) -> impl Iterator<Item = Result<Box<dyn Engine>, EngineError>> {
-    let is_for_this_machine = |name: &&str| is_built(name) && (*name != GPU || gpu::has_graphics());
-    names().filter(is_for_this_machine).map(move |name| select(name, sizing))
-}
-
-/// Returns whether this program has the engine called `name`: whether it was built with it, for an
-/// architecture that the engine is for.
+/// Returns every engine that works on this machine, in the order of [`list`].
 #[must_use]
-pub fn is_built(name: &str) -> bool {
-    match name {
-        GPU => cfg!(feature = "gpu"),
-        name => BackEnd::by_name(name).is_none_or(BackEnd::is_built),
-    }
-}
-
-/// Returns the engines of [`every`] that work on this machine.
-#[must_use]
-pub fn available(sizing: Sizing) -> Vec<Box<dyn Engine>> {
-    every(sizing).filter_map(Result::ok).collect()
+pub fn available(sizing: Sizing) -> Vec<Arc<dyn Engine>> {
+    let own = list().filter(|engine| engine.is_for_this_machine());
+    own.filter_map(|engine| select(engine.name(), sizing).ok()).collect()
 }
 
 /// The reason why an engine is refused.
@@ -167,8 +184,8 @@ impl EngineError {
     #[must_use]
     pub fn hint(&self) -> String {
         // A hint builds nothing. An engine that later fails its self-test has an error of its own.
-        let is_available = |name: &&str| if *name == GPU { gpu::has_graphics() } else { check(name).is_ok() };
-        let available = names().filter(is_available).collect::<Vec<_>>().join(", ");
+        let is_available = |engine: &Listed| engine.is_for_this_machine() && engine.check().is_ok();
+        let available = list().filter(is_available).map(Listed::name).collect::<Vec<_>>().join(", ");
         format!("engines of this machine: {AUTO}, {available}")
     }
 }
@@ -176,6 +193,8 @@ impl EngineError {
 /// Replaces the GPU engine in a program that was built without it.
 #[cfg(not(feature = "gpu"))]
 mod gpu {
+    use std::sync::Arc;
+
     use super::{Engine, Sizing};
 
     pub(super) fn has_graphics() -> bool {
@@ -194,7 +213,7 @@ mod gpu {
         Err("this program was built without it; build it with `--features gpu`".to_owned())
     }
 
-    pub(super) fn build(_: Sizing, _: fn(Sizing) -> Box<dyn Engine>) -> Result<Box<dyn Engine>, String> {
+    pub(super) fn build(_: Sizing, _: fn(Sizing) -> Arc<dyn Engine>) -> Result<Arc<dyn Engine>, String> {
         detect().map(|()| unreachable!("it is not there"))
     }
 }

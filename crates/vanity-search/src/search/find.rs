@@ -1,10 +1,12 @@
 //! The results of a search: finds, progress, a summary, or an error.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::stop::End;
+use crate::engine::EngineError;
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::PatternId;
@@ -45,6 +47,12 @@ pub struct PublicFind {
 }
 
 impl Find {
+    /// Returns the line of `authorized_keys`, with this comment.
+    #[must_use]
+    pub fn public_line(&self, comment: &str) -> String {
+        self.public_key.line(comment)
+    }
+
     /// Returns the find without its secrets.
     #[must_use]
     pub fn public(&self) -> PublicFind {
@@ -108,7 +116,7 @@ impl Summary {
     }
 }
 
-/// Receives the results of a search, on the thread that called [`Search::run`](super::Search::run).
+/// Receives the results of a search, on the thread that called [`Search::observe`](super::Search::observe).
 pub trait Observer {
     /// The error of a find that cannot be kept, for example because the disk is full. It ends the
     /// search.
@@ -123,7 +131,7 @@ pub trait Observer {
     /// # Errors
     ///
     /// Returns an error if one of them cannot be kept.
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error>;
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Self::Error>;
 
     /// Takes the progress of the search, at most ten times a second.
     ///
@@ -151,7 +159,10 @@ pub trait Observer {
 
 /// The reason why a search failed. `E` is the error of the observer.
 #[derive(Debug, Error)]
-pub enum SearchError<E> {
+pub enum SearchError<E = Infallible> {
+    /// No engine works here.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// The operating system's random generator failed.
     #[error("the operating system's random generator failed: {0}")]
     Randomness(RandomnessError),

@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::find::{Find, Observer, SearchError};
-use super::request::{Goal, Search};
+use super::run::{Goal, Parameters};
 use super::stop::{End, Stop};
 use crate::engine::{Engine, Tuning};
 use crate::pattern::Pattern;
@@ -99,7 +100,7 @@ impl Measure<'_> {
     /// Returns an error if the stop is requested, or if a search fails.
     pub fn compare(
         &self,
-        engines: &[Box<dyn Engine>],
+        engines: &[Arc<dyn Engine>],
         time: Duration,
         tell: &mut dyn FnMut(Step),
     ) -> Result<Vec<Measured>, MeasureError> {
@@ -139,7 +140,7 @@ impl Measure<'_> {
 
     /// Returns about how long [`Self::compare`] takes.
     #[must_use]
-    pub fn expected(&self, engines: &[Box<dyn Engine>], time: Duration) -> Duration {
+    pub fn expected(&self, engines: &[Arc<dyn Engine>], time: Duration) -> Duration {
         let each = if self.threads > NonZeroUsize::MIN { time + time / 2 } else { time };
         let tuned = engines.iter().filter(|engine| !engine.is_settled()).count();
         USUAL_TUNING * tuned as u32 + each * engines.len() as u32
@@ -179,7 +180,7 @@ impl Measure<'_> {
 
     /// Measures the keys per second of one engine over `time`, once.
     fn rate_once(&self, engine: &dyn Engine, time: Duration) -> Result<f64, MeasureError> {
-        let search = Search {
+        let search = Parameters {
             engine,
             patterns: self.patterns,
             threads: self.threads,
@@ -208,7 +209,7 @@ struct Nobody;
 impl Observer for Nobody {
     type Error = Infallible;
 
-    fn found(&mut self, _: &[Find]) -> Result<(), Self::Error> {
+    fn found(&mut self, _: Vec<Find>) -> Result<(), Self::Error> {
         Ok(())
     }
 }
@@ -231,7 +232,7 @@ mod tests {
         Measure { patterns, threads: NonZeroUsize::MIN, stop }
     }
 
-    fn reference() -> Box<dyn Engine> {
+    fn reference() -> Arc<dyn Engine> {
         engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()
     }
 
@@ -259,7 +260,7 @@ mod tests {
     }
 
     /// An engine whose first worker tries nothing, as on a machine without time for it.
-    struct Late(Box<dyn Engine>, AtomicBool);
+    struct Late(Arc<dyn Engine>, AtomicBool);
 
     struct Idle;
 
@@ -289,7 +290,7 @@ mod tests {
     }
 
     /// An engine that has settled after three searches.
-    struct Slow(Box<dyn Engine>, AtomicUsize);
+    struct Slow(Arc<dyn Engine>, AtomicUsize);
 
     impl Engine for Slow {
         fn name(&self) -> &'static str {

@@ -20,20 +20,21 @@
 //! assert!(!remaining.wants(0) && remaining.wants(1) && !remaining.is_complete());
 //! ```
 
+mod builder;
 mod find;
 mod measure;
 mod memory;
 mod prove;
 mod quota;
-mod request;
 mod run;
 mod stop;
 mod stream;
 
+pub use builder::{FindError, MAX_THREADS, Search, find, max_threads};
 pub use find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, PublicFind, SearchError, Summary};
 pub use measure::{Measure, MeasureError, Measured, ROUNDS, Spread, Step};
 pub use memory::{TooLittleMemory, check_memory, fitting_threads, memory_for};
 pub use quota::{Quota, Remaining};
-pub use request::{Goal, MAX_THREADS, Search, max_threads};
+
 pub use stop::{End, Signal, Stop};
 pub use stream::{SeedStream, check_randomness};

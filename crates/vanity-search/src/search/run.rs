@@ -1,5 +1,6 @@
 //! The search itself: worker threads, and the calling thread that watches them.
 
+use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,16 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use super::builder::max_threads;
 use super::find::{Find, MAX_FINDS_AT_ONCE, Observer, Progress, SearchError, Summary};
 use super::memory::{WORKER_STACK, check_memory, have_started, memory_for};
 use super::prove;
 use super::quota::{Quota, Remaining};
-use super::request::{Goal, Search, max_threads};
 use super::stop::{End, Signal, Stop};
 use super::stream::SeedStream;
-use crate::engine::{Hit, Worker};
+use crate::engine::{Engine, Hit, Worker};
 use crate::notice::Notice;
-use crate::pattern::{Matcher, PatternId};
+use crate::pattern::{Matcher, Pattern, PatternId};
 use crate::random::{RandomnessError, draw_hash_keys};
 use ed25519_batch::memory::WipeStack;
 
@@ -43,7 +44,30 @@ const FIRST_BACKLOG: usize = 16;
 /// that are wanted.
 const PROVED_IN_MEASURING: usize = 100;
 
-impl Search<'_> {
+/// The parameters of a search.
+pub(super) struct Parameters<'a> {
+    /// The engine that tries keys.
+    pub(super) engine: &'a dyn Engine,
+    /// The patterns to search for, all in the same pass.
+    pub(super) patterns: &'a [Pattern],
+    /// The number of worker threads. At most [`max_threads`] are started.
+    pub(super) threads: NonZeroUsize,
+    /// The goal: keys, or a measurement.
+    pub(super) goal: Goal,
+    /// The time after which the search ends in any case, beside the limit of its [`Stop`].
+    pub(super) timeout: Option<Duration>,
+}
+
+/// The goal of a search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Goal {
+    /// These keys. The search is complete when it has found them.
+    Keys(Quota),
+    /// A measurement. The first keys that each worker finds are proved, and all are dropped.
+    Measurement,
+}
+
+impl Parameters<'_> {
     /// Searches until the quota is filled, the time is over, `stop` is requested, or an error
     /// occurs.
     ///
@@ -60,7 +84,11 @@ impl Search<'_> {
     /// # Panics
     ///
     /// Panics if a worker or the observer panics.
-    pub fn run<O: Observer>(&self, stop: &Stop, observer: &mut O) -> Result<Summary, SearchError<O::Error>> {
+    pub(super) fn run<O: Observer>(
+        &self,
+        stop: &Stop,
+        observer: &mut O,
+    ) -> Result<Summary, SearchError<O::Error>> {
         let wanted = self.engine.workers(self.threads.min(max_threads()).get());
         let pool = start(wanted).map_err(SearchError::Threads)?;
         let threads = pool.current_num_threads();
@@ -141,7 +169,7 @@ fn start(wanted: usize) -> Result<rayon::ThreadPool, rayon::ThreadPoolBuildError
 
 /// The state that the workers and the calling thread share.
 struct Shared<'a> {
-    search: &'a Search<'a>,
+    search: &'a Parameters<'a>,
     /// The matcher of the patterns that want a key. It may still hold patterns that were completed
     /// a short while ago.
     matcher: Mutex<Arc<Matcher<'a>>>,
@@ -205,7 +233,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> Shared<'a> {
     /// Returns the state before the first candidate. At first `room` finds may wait.
-    fn new(search: &'a Search<'a>, room: usize) -> Self {
+    fn new(search: &'a Parameters<'a>, room: usize) -> Self {
         let patterns = search.patterns;
         let remaining = match &search.goal {
             Goal::Keys(quota) => Remaining::new(quota, patterns.len()),
@@ -491,20 +519,21 @@ impl<'a> Shared<'a> {
                 }
             }
         }
-        if !finds.is_empty() {
-            let room = observer.found(&finds).and_then(|()| observer.ready());
+        let count = finds.len();
+        if count > 0 {
+            let room = observer.found(finds).and_then(|()| observer.ready());
             // Before others may wait in the place of these.
             if let Ok(room) = room {
                 self.room.fetch_min(room, Relaxed);
             }
-            self.waiting.fetch_sub(finds.len(), Relaxed);
+            self.waiting.fetch_sub(count, Relaxed);
             room.map_err(SearchError::Observer)?;
             if self.renews_matcher && locked(&self.remaining).take_due() {
                 self.is_renewal_due.store(true, Relaxed);
             }
         }
         match error {
-            None => Ok(finds.len() as u64),
+            None => Ok(count as u64),
             Some(WorkerError::FalseHit) => Err(SearchError::FalseHit(self.search.engine.name())),
             Some(WorkerError::Randomness(error)) => Err(SearchError::Randomness(error)),
         }

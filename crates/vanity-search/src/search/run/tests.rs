@@ -5,8 +5,6 @@ use std::sync::Mutex;
 
 use rand_core::{Rng as _, SeedableRng as _};
 
-use std::num::NonZeroUsize;
-
 use super::*;
 use crate::engine::{Engine, SeedSource, Worker};
 use crate::key::{PublicKey, Seed};
@@ -20,10 +18,15 @@ fn patterns(typed: &[&str]) -> Vec<Pattern> {
     typed.iter().map(|text| Pattern::new(text, options).unwrap()).collect()
 }
 
-fn search<'a>(engine: &'a dyn Engine, patterns: &'a [Pattern], threads: usize, quota: Quota) -> Search<'a> {
+fn search<'a>(
+    engine: &'a dyn Engine,
+    patterns: &'a [Pattern],
+    threads: usize,
+    quota: Quota,
+) -> Parameters<'a> {
     let goal = Goal::Keys(quota);
     let timeout = Some(Duration::from_secs(60));
-    Search { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout }
+    Parameters { engine, patterns, threads: NonZeroUsize::new(threads).unwrap(), goal, timeout }
 }
 
 /// An observer that records everything.
@@ -40,7 +43,7 @@ struct Log {
 impl Observer for Log {
     type Error = &'static str;
 
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Self::Error> {
         assert!((1..=MAX_FINDS_AT_ONCE).contains(&finds.len()));
         for find in finds {
             assert_eq!(find.seed.public_key(), find.public_key);
@@ -67,13 +70,13 @@ impl Observer for Log {
     }
 }
 
-fn reference() -> Box<dyn Engine> {
+fn reference() -> Arc<dyn Engine> {
     crate::engine::select("reference", crate::engine::Sizing::for_attempts(0.0)).unwrap()
 }
 
 /// The reference engine with a function that can count or change its hits.
 struct Altered<F> {
-    inner: Box<dyn Engine>,
+    inner: Arc<dyn Engine>,
     alter: F,
 }
 
@@ -102,7 +105,7 @@ impl<F: Fn(&mut Vec<Hit>, u64)> Worker for AlteredWorker<'_, F> {
 
 /// An engine that claims nothing until it has run some batches. Then two workers of a device join it.
 struct Joining {
-    inner: Box<dyn Engine>,
+    inner: Arc<dyn Engine>,
     batches: AtomicUsize,
     joined: AtomicUsize,
 }
@@ -202,7 +205,7 @@ struct Slow<'a> {
 impl Observer for Slow<'_> {
     type Error = std::convert::Infallible;
 
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Self::Error> {
         while self.groups.is_empty() && self.made.load(Relaxed) < 10 {
             std::thread::yield_now();
         }
@@ -263,7 +266,7 @@ fn the_attempts_of_a_find_include_its_own() {
 }
 
 /// An engine with one notice.
-struct Noting(Box<dyn Engine>, AtomicBool);
+struct Noting(Arc<dyn Engine>, AtomicBool);
 
 impl Engine for Noting {
     fn name(&self) -> &'static str {
@@ -285,7 +288,8 @@ fn notices_of_the_engine_are_reported_once_and_not_when_measuring() {
     for (goal, notes) in [(Goal::Keys(Quota::Each(1)), 1), (Goal::Measurement, 0)] {
         let engine = Noting(reference(), AtomicBool::new(false));
         let mut log = Log::default();
-        let search = Search { timeout: Some(3 * TICK), goal, ..search(&engine, &patterns, 1, Quota::Any(1)) };
+        let search =
+            Parameters { timeout: Some(3 * TICK), goal, ..search(&engine, &patterns, 1, Quota::Any(1)) };
         search.run(&Stop::new(), &mut log).unwrap();
         assert_eq!((log.notices.len(), engine.notices().len()), (notes, 1 - notes));
     }
@@ -349,7 +353,7 @@ fn a_measurement_proves_its_first_finds() {
         };
         let engine = Altered { inner: reference(), alter };
         let mut log = Log::default();
-        let search = Search { goal: Goal::Measurement, ..search(&engine, &patterns, 1, Quota::Any(1)) };
+        let search = Parameters { goal: Goal::Measurement, ..search(&engine, &patterns, 1, Quota::Any(1)) };
         let outcome = search.run(&stop, &mut log);
         assert_eq!(matches!(outcome, Err(SearchError::FalseHit("altered"))), is_noticed, "hit {wrong}");
         assert!(log.finds.is_empty());
@@ -401,7 +405,7 @@ fn a_stop_and_a_timeout_end_a_search_and_are_its_end() {
         );
     }
     let timeout = Some(Duration::from_millis(50));
-    let short = Search { timeout, ..search(&*engine, &patterns, 1, Quota::Each(1)) };
+    let short = Parameters { timeout, ..search(&*engine, &patterns, 1, Quota::Each(1)) };
     let summary = short.run(&Stop::new(), &mut Log::default()).unwrap();
     assert_eq!((summary.end, summary.found), (End::Timeout, 0));
     // On a very busy machine the time can be over before a worker begins.
@@ -418,7 +422,7 @@ struct Busy {
 impl Observer for Busy {
     type Error = std::convert::Infallible;
 
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Self::Error> {
         self.until.extend(finds.iter().map(|_| Instant::now() + Duration::from_millis(10)));
         self.most = self.most.max(self.until.len());
         Ok(())
@@ -467,7 +471,7 @@ fn a_panic_in_a_worker_ends_a_search_and_is_passed_on() {
 }
 
 /// Returns every engine of this machine, with small tables, which are built at once.
-fn engines() -> Vec<Box<dyn Engine>> {
+fn engines() -> Vec<Arc<dyn Engine>> {
     use crate::engine::Sizing;
     crate::require::engines(Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(f64::INFINITY) })
 }
@@ -645,14 +649,16 @@ fn check_geometric(what: &str, p: f64, numbers: &[u64]) {
 #[test]
 fn a_batch_is_tried_before_the_shortest_timeout() {
     let (engine, patterns) = (reference(), patterns(&["x{20}"]));
-    let search =
-        Search { timeout: Some(Duration::from_nanos(1)), ..search(&*engine, &patterns, 1, Quota::Any(1)) };
+    let search = Parameters {
+        timeout: Some(Duration::from_nanos(1)),
+        ..search(&*engine, &patterns, 1, Quota::Any(1))
+    };
     let summary = search.run(&Stop::new(), &mut Log::default()).unwrap();
     assert!(summary.end == End::Timeout && summary.attempts > 0);
 }
 
 /// An engine that has tried many candidates before its first batch.
-struct Late(Box<dyn Engine>, u64);
+struct Late(Arc<dyn Engine>, u64);
 
 struct LateWorker<'a>(Box<dyn Worker + 'a>, u64);
 
@@ -727,7 +733,7 @@ struct SlowDisk {
 impl Observer for SlowDisk {
     type Error = std::convert::Infallible;
 
-    fn found(&mut self, finds: &[Find]) -> Result<(), Self::Error> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Self::Error> {
         std::thread::sleep(finds.len() as u32 * Duration::from_millis(20));
         self.kept += finds.len() as u64;
         if self.kept > 40 {
