@@ -42,6 +42,11 @@ pub(super) fn advice(error: &PatternError, origin: Origin, text: &str, options: 
     hint.unwrap_or_default().replace("LAST", &last_characters())
 }
 
+/// Returns the name of a kind, which is also that of its option.
+pub(super) fn kind_name(kind: Kind) -> &'static str {
+    KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| name)
+}
+
 /// Returns the options and the text that search for a pattern.
 pub(super) fn arguments(pattern: &Pattern) -> Vec<String> {
     let MatchOptions { kind, case_sensitive, leet, target } = pattern.options();
@@ -49,8 +54,7 @@ pub(super) fn arguments(pattern: &Pattern) -> Vec<String> {
     if target == Target::Fingerprint {
         words.extend(["--in", "fingerprint"].map(str::to_owned));
     }
-    let known = KINDS.iter().find(|(_, known)| *known == kind && kind != Kind::Anywhere);
-    words.extend(known.map(|(name, _)| format!("--{name}")));
+    words.extend((kind != Kind::Anywhere).then(|| format!("--{}", kind_name(kind))));
     words.extend(case_sensitive.then(|| "-s".to_owned()));
     words.extend((leet && kind != Kind::Regex).then(|| "--leet".to_owned()));
     words.extend(pattern.text().starts_with('-').then(|| "--".to_owned()));

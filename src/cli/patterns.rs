@@ -6,13 +6,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::escape::{escaped_path, quoted_start};
-use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason};
+use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason, Remedy};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
+use super::guesses;
 use super::line::{self, Line, LineError};
-use super::meant::{self, meant};
 use super::streams::is_stdio;
 use super::values::{quoted, quoted_os};
 use crate::notice::Notice;
@@ -121,16 +121,21 @@ impl List {
             )));
         }
         let pattern = Pattern::new(text, options);
-        self.notices.extend(pattern.as_ref().ok().and_then(|_| meant::note(text, options)));
+        self.notices.extend(pattern.as_ref().ok().and_then(|_| guesses::note(text, options)));
         self.add(location, pattern, |error| {
             let diagnostic =
                 Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
-            match meant(text, &error, options) {
+            let meant = if error.remedy() == Remedy::LeaveOutHeader {
+                after_header(text, &error, options)
+            } else {
+                guesses::meant(text, options)
+            };
+            match meant {
                 Some(hint) => diagnostic.hint(hint),
                 None => diagnostic
                     .hint(hint(text, &error, options))
                     .hints(spellings(text, options))
-                    .hints(meant::name(text).filter(|_| is_last)),
+                    .hints(guesses::file_name(text, options).filter(|_| is_last)),
             }
         });
         Ok(())
@@ -241,6 +246,14 @@ fn hint(text: &str, error: &PatternError, options: MatchOptions) -> String {
         }
         _ => advice(error, Origin::Options, text, options),
     }
+}
+
+/// Guesses the text after the fixed beginning of all keys.
+fn after_header(text: &str, error: &PatternError, options: MatchOptions) -> Option<String> {
+    let rest: String = text.chars().skip(error.at().end).collect();
+    let rest = rest.split_whitespace().next()?;
+    let is_part = rest.len() < wire::BODY_LEN && Pattern::new(rest, options).is_ok();
+    is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options, text, options)))
 }
 
 /// Reads a file of at most [`LARGEST_FILE`] bytes, or half of the memory that limits leave.
