@@ -26,10 +26,10 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rounds::{Args, median, print_head, ratio};
-use vanity_ed25519::engine::{self, Engine, Worker};
-use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
-use vanity_ed25519::search::SeedStream;
-use vanity_ed25519::wire::Target;
+use vanity_search::engine::{self, Engine, Worker};
+use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
+use vanity_search::search::SeedStream;
+use vanity_search::wire::Target;
 
 /// The pattern with which all lists are compared.
 const BASELINE: &str = "Ab3dEf";

@@ -21,10 +21,10 @@ use getrandom::SysRng;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, interleave, median, print_head, ratio};
-use vanity_ed25519::engine;
-use vanity_ed25519::pattern::{MatchOptions, Pattern};
-use vanity_ed25519::search::{Measure, Stop};
-use vanity_ed25519::wire;
+use vanity_search::engine;
+use vanity_search::pattern::{MatchOptions, Pattern};
+use vanity_search::search::{Measure, Stop};
+use vanity_search::wire;
 
 /// The pattern of all programs.
 const WORD: &str = "vanity";

@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, median, print_head};
-use vanity_ed25519::engine::{self, Engine, Sizing, Tuning};
-use vanity_ed25519::pattern::{MatchOptions, Pattern};
-use vanity_ed25519::search::{Measure, Stop};
+use vanity_search::engine::{self, Engine, Sizing, Tuning};
+use vanity_search::pattern::{MatchOptions, Pattern};
+use vanity_search::search::{Measure, Stop};
 
 /// The numbers of windows of the fixed tables: 9, 28, 54 and 112 MiB.
 const FIXED: [usize; 4] = [18, 16, 15, 14];

@@ -1,5 +1,4 @@
-//! The program `vanity-ed25519`, in modules that its tests use. Their interface can change at any time. The
-//! library is [`vanity_search`].
+//! The program `vanity-ed25519`, which has no interface. The library is [`vanity_search`].
 //!
 //! Each module uses only modules of lower layers.
 //!
@@ -15,29 +14,20 @@
 //! | 0 | `sys` | core dumps, signals, access lists, streams |
 //! | 0 | `escape`, `words` | escapes foreign text; numbers in sentences |
 
-#[doc(hidden)]
-pub mod agent;
-#[doc(hidden)]
-pub mod cli;
-#[doc(hidden)]
-pub mod escape;
-#[doc(hidden)]
-pub mod job;
-#[doc(hidden)]
-pub mod ledger;
-#[doc(hidden)]
-pub mod plan;
-#[doc(hidden)]
-pub mod report;
-#[doc(hidden)]
-pub mod store;
-#[doc(hidden)]
-pub mod sys;
-#[doc(hidden)]
-pub mod words;
+#![allow(missing_docs, reason = "nobody outside uses it")]
 
-#[cfg(feature = "gpu")]
+mod agent;
+mod cli;
+mod escape;
+mod job;
+mod ledger;
+mod plan;
+/// The program's beginning, and what its tests use.
 #[doc(hidden)]
-pub use vanity_search::gpu;
-#[doc(hidden)]
-pub use vanity_search::{engine, key, notice, pattern, search, wire};
+pub mod program;
+mod report;
+mod store;
+mod sys;
+mod words;
+
+use vanity_search::{engine, key, notice, pattern, search, wire};

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
-use vanity_ed25519::engine::{self, SeedSource};
-use vanity_ed25519::pattern::{MatchOptions, Matcher, Pattern};
+use vanity_search::engine::{self, SeedSource};
+use vanity_search::pattern::{MatchOptions, Matcher, Pattern};
 
 /// The number of keys of an iteration.
 const KEYS: u64 = 64;

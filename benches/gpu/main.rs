@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 use ed25519_batch::{BackEnd, Deriver};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::slice::ParallelSliceMut as _;
-use vanity_ed25519::engine::{derive_by_reference, pipeline};
-use vanity_ed25519::gpu::{self, Device, Pipeline, WindowTable};
-use vanity_ed25519::sys::{ChaCha20, fill_random};
+use vanity_search::chacha::ChaCha20;
+use vanity_search::engine::{derive_by_reference, pipeline};
+use vanity_search::gpu::{self, Device, Pipeline, WindowTable};
+use vanity_search::random::fill_random;
 
 /// Numbers of windows: tables from 24 GB to 1 MB.
 const WINDOWS: [usize; 9] = [10, 11, 12, 13, 14, 16, 18, 21, 25];

@@ -25,7 +25,7 @@ use pkcs8::{AlgorithmIdentifierRef, Document, ObjectIdentifier, PrivateKeyInfo, 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _, TryRng as _};
 use sha2::{Digest as _, Sha512};
-use vanity_ed25519::wire::{self, KEY_LEN};
+use vanity_search::wire::{self, KEY_LEN};
 
 /// 32 secret bytes.
 pub type Seed = [u8; 32];

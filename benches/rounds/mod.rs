@@ -6,7 +6,7 @@
 use std::env;
 use std::process::Command;
 
-use vanity_ed25519::escape::shell_argument;
+use vanity_ed25519::program::shell_argument;
 
 /// The command line of such a bench.
 pub struct Args {

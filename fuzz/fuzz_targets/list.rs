@@ -13,9 +13,9 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use options::{MatchOptions, target};
 use tempfile::NamedTempFile;
-use vanity_ed25519::cli::patterns;
-use vanity_ed25519::pattern::{self, KINDS, Kind, Pattern};
-use vanity_ed25519::plan::PlanError;
+use vanity_ed25519::program::read_patterns;
+use vanity_search::pattern::{self, KINDS, Kind, Pattern};
+use vanity_ed25519::program::PlanError;
 
 /// The length of a filler, which consists of one of the bytes [`FILLERS`]. It makes a file so long
 /// that threads compile it, or a line longer than the program reads.
@@ -65,7 +65,7 @@ fn expressions(bytes: &[u8], kind: Kind) -> usize {
 fn check(file: &mut NamedTempFile, bytes: &[u8], options: pattern::MatchOptions) {
     file.as_file().set_len(0).and_then(|()| file.rewind()).expect("the file can be emptied");
     file.write_all(bytes).expect("the file can be written");
-    match patterns::read(&[] as &[&str], &[file.path()], options, THREADS) {
+    match read_patterns(&[] as &[&str], &[file.path()], options, THREADS) {
         Ok(read) => check_patterns(&read.patterns, read.notices.len(), bytes, options),
         Err(PlanError::Diagnostics(diagnostics)) => {
             assert!(!diagnostics.is_empty());

@@ -19,8 +19,8 @@ use libfuzzer_sys::fuzz_target;
 use options::{MatchOptions, target};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
-use vanity_ed25519::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
-use vanity_ed25519::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Target};
+use vanity_search::pattern::{self, KINDS, Kind, Matcher, Pattern, PatternId};
+use vanity_search::wire::{self, ALPHABET, BODY_LEN, Body, Bytes, Target};
 
 /// The most patterns, expressions, parts of an expression and values of an input.
 const PATTERNS: usize = 8;

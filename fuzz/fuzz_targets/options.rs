@@ -1,8 +1,8 @@
 //! Any options of a pattern, from a few bytes.
 
 use arbitrary::Arbitrary;
-use vanity_ed25519::pattern::{self, KINDS};
-use vanity_ed25519::wire::Target;
+use vanity_search::pattern::{self, KINDS};
+use vanity_search::wire::Target;
 
 /// A [`pattern::MatchOptions`] without the target, which all patterns of a list share.
 #[derive(Arbitrary, Clone, Copy, Debug)]

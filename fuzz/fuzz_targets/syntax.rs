@@ -7,8 +7,8 @@ mod options;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use options::{MatchOptions, target};
-use vanity_ed25519::pattern::{Kind, Pattern, PatternError};
-use vanity_ed25519::wire::{BODY_LEN, Bytes};
+use vanity_search::pattern::{Kind, Pattern, PatternError};
+use vanity_search::wire::{BODY_LEN, Bytes};
 
 /// The most bytes of an expression. A longer one may take many milliseconds.
 const MOST_BYTES: usize = 32;

@@ -10,17 +10,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use libfuzzer_sys::fuzz_target;
-use vanity_ed25519::cli;
-use vanity_ed25519::escape::{escaped, escaped_json, escaped_os, is_active, shell_word};
-use vanity_ed25519::plan::Plan;
-use vanity_ed25519::report::{self, Paint};
+use vanity_ed25519::program::{escaped, escaped_json, escaped_os, is_active, shell_word};
+use vanity_ed25519::program::Plan;
+use vanity_ed25519::program::{Paint, plan, plan_error};
 
 const FIRST: [&str; 3] = ["vanity-ed25519", "--estimate", "--engine=reference"];
 
 fuzz_target!(|bytes: &[u8]| {
     let words = bytes.split(|byte| *byte == 0).map(|word| OsStr::from_bytes(word).to_owned());
-    match cli::plan(FIRST.map(OsString::from).into_iter().chain(words), &|_| ()) {
-        Err(error) => check(&report::plan_error(&error, Paint::PLAIN)),
+    match plan(FIRST.map(OsString::from).into_iter().chain(words), &|_| ()) {
+        Err(error) => check(&plan_error(&error, Paint::PLAIN)),
         Ok(Plan::Print(said)) => check(std::str::from_utf8(&said).expect("what is printed is text")),
         Ok(Plan::Help(text, _)) => check(&text.plain),
         Ok(Plan::Estimate(plan)) => {

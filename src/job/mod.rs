@@ -24,7 +24,6 @@ mod rescue;
 mod run;
 mod teller;
 
-pub use agent::Added;
 pub use error::JobError;
 pub use hopeless::Hopeless;
 pub use measure::{BenchStep, Benchmark, Estimate, bench, estimate, list_devices};
@@ -34,4 +33,3 @@ pub use place::{Place, Whereabouts};
 pub use rate::Rate;
 pub use reporter::{Event, Reporter};
 pub use rescue::Screen;
-pub use run::Abandon;

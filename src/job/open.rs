@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::agent::OpenAgent;
 use super::encryption::STACK;
@@ -38,7 +37,6 @@ pub struct PreparedSearch {
     /// The engine, which has passed its self-test.
     pub engine: Arc<dyn Engine>,
     pub threads: NonZeroUsize,
-    pub timeout: Option<Duration>,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
     /// The comments that are neither the user's nor the text of the pattern.
@@ -134,7 +132,6 @@ impl PreparedSearch {
             existing,
             engine,
             threads,
-            timeout,
             keys,
             comments,
             agent,

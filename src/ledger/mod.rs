@@ -93,10 +93,6 @@ impl Ledger {
         Self { directory: directory.to_owned(), log: AppendLog::new(directory.join(NAME)) }
     }
 
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     pub fn path(&self) -> &Path {
         self.log.path()
     }

@@ -14,7 +14,7 @@ mod system;
 pub mod windows;
 
 #[doc(no_inline)]
-pub use ed25519_batch::memory::{WipeStack, room, wipe_vec};
+pub use ed25519_batch::memory::{WipeStack, room};
 pub use foreign_access::ForeignAccess;
 pub use patient::Patient;
 pub use secret_file::SecretFile;

@@ -9,6 +9,7 @@ use super::patient::Patient;
 
 /// Why stdout takes nothing that is written to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(windows, allow(dead_code, reason = "only the null device is known there"))]
 pub enum TakesNothing {
     /// It is closed, or the null device.
     Null,

@@ -54,12 +54,11 @@ pub fn host_name() -> Option<String> {
     name.filter(|name| !name.is_empty())
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn forbid_core_dumps_forbids_core_dumps_and_tracing() {
         use rustix::process::{DumpableBehavior, Resource, dumpable_behavior, getrlimit};
 

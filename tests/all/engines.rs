@@ -11,10 +11,10 @@ use ed25519_dalek::SigningKey;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing};
-use vanity_ed25519::key::PublicKey;
-use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
-use vanity_ed25519::wire::Target;
+use vanity_search::engine::{self, Engine, Hit, SeedSource, Sizing};
+use vanity_search::key::PublicKey;
+use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
+use vanity_search::wire::Target;
 
 /// A long search, which has the largest tables.
 const LONG: Sizing = Sizing::for_attempts(1e9);

@@ -17,9 +17,8 @@ use proptest::prelude::*;
 use regex_syntax::hir::{Class, HirKind};
 use tempfile::TempDir;
 use terminal::Typist;
-use vanity_ed25519::cli;
-use vanity_ed25519::plan::Plan;
-use vanity_ed25519::report::{self, Paint};
+use vanity_ed25519::program::Plan;
+use vanity_ed25519::program::{Paint, plan, plan_error};
 
 /// One text of each kind, the worst first. They set the title, clear the screen, set a color that
 /// the program never uses, delete, begin a sequence in one character (C1), end a line, or turn the
@@ -382,8 +381,8 @@ proptest! {
         // With these two options the program asks nothing, writes nothing, and makes no tables.
         let fixed = ["vanity-ed25519", "--estimate", "--engine=reference"].map(str::to_owned);
         let line = fixed.into_iter().chain(words).filter(|word| !word.contains('\0')).map(OsString::from);
-        match cli::plan(line, &|_| ()) {
-            Err(error) => check_text(&report::plan_error(&error, Paint::PLAIN)),
+        match plan(line, &|_| ()) {
+            Err(error) => check_text(&plan_error(&error, Paint::PLAIN)),
             Ok(Plan::Print(printed)) => check_text(std::str::from_utf8(&printed).unwrap()),
             Ok(Plan::Help(text, _)) => check_text(&text.plain),
             Ok(_) => {}

@@ -16,16 +16,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use program::{Ran, check_pair, names, objects, of_type, run, text};
 use tempfile::TempDir;
-use vanity_ed25519::cli;
-use vanity_ed25519::engine::{Engine, Hit, SeedSource, Sizing, Worker};
-use vanity_ed25519::key::Seed;
-use vanity_ed25519::notice::Notice;
-use vanity_ed25519::pattern::Matcher;
-use vanity_ed25519::plan::{EngineChoice, Plan, SearchPlan};
-
-#[path = "../../src/main.rs"]
-#[allow(dead_code, reason = "its own `main`")]
-mod main;
+use vanity_ed25519::program::{EngineChoice, Plan, SearchPlan, carry_out, plan};
+use vanity_search::engine::{Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_search::key::Seed;
+use vanity_search::notice::Notice;
+use vanity_search::pattern::Matcher;
 
 /// The variables that turn a test into the program: its arguments, one on each line, the fault, and
 /// a file for seeds.
@@ -145,8 +140,8 @@ fn run_as_the_program() {
     let fault = Fault::read(&fault);
     let arguments: Vec<String> =
         std::iter::once("vanity-ed25519").chain(arguments.lines()).map(str::to_owned).collect();
-    let status = main::carry_out(|limit| {
-        let Plan::Search(search) = cli::plan(arguments.into_iter().map(Into::into), limit)? else {
+    let status = carry_out(|limit| {
+        let Plan::Search(search) = plan(arguments.into_iter().map(Into::into), limit)? else {
             panic!("no search")
         };
         let inner = search.engine.build(f64::INFINITY)?;

@@ -57,7 +57,7 @@ mod with_devices {
 
     /// Returns whether there is a device. Without one the test is skipped and says so.
     fn is_there() -> bool {
-        let there = vanity_ed25519::gpu::cards().is_ok();
+        let there = vanity_search::gpu::cards().is_ok();
         if !there {
             require::missing("opencl");
         }
@@ -70,7 +70,7 @@ mod with_devices {
             return;
         }
         let ran = succeed(&mut program::program(&["--gpu-device", "list"]));
-        let cards = vanity_ed25519::gpu::cards().unwrap();
+        let cards = vanity_search::gpu::cards().unwrap();
         assert_eq!((ran.stdout.lines().count(), ran.stderr.as_str()), (cards.len(), ""));
         for (number, (line, card)) in ran.stdout.lines().zip(&cards).enumerate() {
             let place = card[0].address().map(|address| format!(", {address}")).unwrap_or_default();

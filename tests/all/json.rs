@@ -299,9 +299,9 @@ fn the_schema_is_valid_and_describes_every_field() {
         .collect();
     let mut expected: Vec<&str> = list().map(Listed::name).collect();
     // `auto` may combine several engines into this one.
-    expected.insert(1, vanity_ed25519::engine::HYBRID);
+    expected.insert(1, vanity_search::engine::HYBRID);
     assert_eq!(engines, expected);
-    let most = vanity_ed25519::search::MAX_THREADS;
+    let most = vanity_search::search::MAX_THREADS;
     assert_eq!(schema["$defs"]["threads"]["maximum"], most);
 }
 

@@ -10,8 +10,8 @@ use std::process::Command;
 use crate::{program, require};
 use program::{body, check_pair, command, names, program, public_path, succeed};
 use tempfile::TempDir;
-use vanity_ed25519::key::{Format, PublicKey, Seed};
-use vanity_ed25519::store::{Demands, Destination, Kept, NewPair};
+use vanity_ed25519::program::{Demands, Destination, Kept, NewPair};
+use vanity_search::key::{Format, PublicKey, Seed};
 
 /// Comments of every kind. Each is the comment of some of the keys.
 const COMMENTS: [&str; 4] = ["", "me@here", "several words, \"quoted\"", "größer ☃"];

@@ -15,16 +15,16 @@ use std::sync::Mutex;
 use crate::{program, putty, remains, require, ssh_agent};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ed25519_batch::memory::WipeStack;
 use program::{NEVER, PROGRAM, Running, at_once, command, is_root, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::Digest as _;
 use tempfile::TempDir;
-use vanity_ed25519::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
-use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern};
-use vanity_ed25519::search::{Quota, Search};
-use vanity_ed25519::sys::WipeStack;
 use vanity_search::chacha::ChaCha20;
+use vanity_search::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
+use vanity_search::search::{Quota, Search};
 use zeroize::Zeroizing;
 
 /// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.

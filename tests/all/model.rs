@@ -25,7 +25,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use tempfile::TempDir;
-use vanity_ed25519::key::{Format, Seed};
+use vanity_search::key::{Format, Seed};
 
 use crate::{holdings, program};
 use holdings::{Asked, PASSPHRASE, Snapshot, harm, is_temporary, misbehavior, missing, shows, snapshot};

@@ -7,8 +7,8 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use regex::bytes::{Regex, RegexBuilder};
-use vanity_ed25519::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternId};
-use vanity_ed25519::wire::{self, Target};
+use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternId};
+use vanity_search::wire::{self, Target};
 
 /// The number of patterns in a list.
 const PATTERNS: usize = 500;

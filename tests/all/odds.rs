@@ -11,8 +11,8 @@ use std::fs;
 
 use num_bigint::BigUint;
 use tempfile::TempDir;
-use vanity_ed25519::pattern::{Kind, MatchOptions, Pattern};
-use vanity_ed25519::wire::{ALPHABET, Target};
+use vanity_search::pattern::{Kind, MatchOptions, Pattern};
+use vanity_search::wire::{ALPHABET, Target};
 
 use crate::naive::Naive;
 use crate::program::{objects, positive, program, succeed, text};

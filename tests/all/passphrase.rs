@@ -121,7 +121,7 @@ fn openssl_opens_every_key() {
         let info = open(private, &format!("file:{}", secret.display()));
         assert!(info.status.success(), "{private:?}: {info:?}");
         // A SubjectPublicKeyInfo ends with the key.
-        let key = vanity_ed25519::key::PublicKey(*info.stdout.last_chunk().unwrap());
+        let key = vanity_search::key::PublicKey(*info.stdout.last_chunk().unwrap());
         assert_eq!(fs::read_to_string(public_path(private)).unwrap(), key.line("ab") + "\n");
         // Each attempt costs 600,000 iterations.
         if at == 0 {

@@ -19,7 +19,7 @@ use program::{
 use putty::{ENCRYPTED_PPK, PPK};
 use sshd::{Server, user};
 use tempfile::TempDir;
-use vanity_ed25519::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Seed};
+use vanity_search::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Seed};
 use zeroize::Zeroizing;
 
 const SECRET: &str = "correct horse";

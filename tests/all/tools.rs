@@ -10,7 +10,7 @@ use crate::{program, require, sshd};
 use program::{Ran, mode, program, succeed};
 use sshd::Server;
 use tempfile::TempDir;
-use vanity_ed25519::key::PublicKey;
+use vanity_search::key::PublicKey;
 
 /// Returns the first word of `text` that begins with `start`.
 fn word<'a>(text: &'a str, start: &str) -> &'a str {

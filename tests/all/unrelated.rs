@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use crate::{program, require};
 use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
-use vanity_ed25519::engine::Sizing;
+use vanity_search::engine::Sizing;
 
 /// The keys come from two processes of two threads each.
 const PROCESSES: usize = 2;

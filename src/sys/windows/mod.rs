@@ -12,12 +12,12 @@ mod access;
 mod console;
 
 pub use self::console::{Console, ConsoleEvent, on_console_event, takes_nothing};
-pub use access::{access_list, create_private_directory, create_private_file, current_user};
+pub use access::{access_list, create_private_directory, create_private_file};
 
 pub use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_OPEN_REPARSE_POINT,
 };
 
-#[cfg(test)]
-pub(crate) use access::create_file_with;
 pub(super) use access::user_in_lists;
+#[cfg(test)]
+pub(crate) use access::{create_file_with, current_user};

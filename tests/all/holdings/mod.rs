@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use pkcs8::{EncryptedPrivateKeyInfoRef, PrivateKeyInfoRef, SecretDocument};
 use serde_json::Value;
-use vanity_ed25519::key::{PublicKey, Seed};
+use vanity_search::key::{PublicKey, Seed};
 
 use crate::{program, putty};
 use program::{LEDGER, Ran, body, derived, public_path};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use vanity_ed25519::key::{PublicKey, Seed};
+use vanity_search::key::{PublicKey, Seed};
 
 use crate::{putty, require};
 
@@ -414,7 +414,7 @@ pub fn check_access(private: &Path, public: &Path) {
     }
     #[cfg(windows)]
     {
-        let others = vanity_ed25519::sys::ForeignAccess::of(&fs::File::open(private).unwrap()).unwrap();
+        let others = vanity_ed25519::program::ForeignAccess::of(&fs::File::open(private).unwrap()).unwrap();
         assert_eq!(others, None, "{private:?}");
         assert!(public.is_file());
     }

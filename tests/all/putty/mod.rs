@@ -11,7 +11,7 @@ use hmac::digest::KeyInit as _;
 use hmac::{Hmac, Mac as _};
 use regex::Regex;
 use sha2::Sha256;
-use vanity_ed25519::key::{PublicKey, Seed};
+use vanity_search::key::{PublicKey, Seed};
 
 /// The start of every such file.
 pub const PPK: &str = "PuTTY-User-Key-File-3: ssh-ed25519\n";

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use tempfile::TempDir;
-use vanity_ed25519::store::StoredPair;
-use vanity_ed25519::sys::ForeignAccess;
+use vanity_ed25519::program::ForeignAccess;
+use vanity_ed25519::program::StoredPair;
 
 use crate::program;
 use program::{
@@ -254,7 +254,7 @@ fn keys_go_into_the_agent_by_its_pipe() {
     let line = text(of_type(&found, "found")[0], "public_key").to_owned();
     let held = agent.lock().unwrap();
     assert_eq!(held.len(), 1);
-    let held = vanity_ed25519::key::PublicKey(held[0][19..].try_into().unwrap());
+    let held = vanity_search::key::PublicKey(held[0][19..].try_into().unwrap());
     assert_eq!(held.line("ab"), line);
 
     let nobody = r"\\.\pipe\vanity-ed25519-nobody";
