@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::error::{JobError, diagnostic, warning};
+use super::last_second::TO_ADD;
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
-use crate::search::Stop;
 use crate::store::{Demands, Destination, NewPair};
 
 /// What people must know about gpg-agent.
@@ -79,7 +79,7 @@ impl OpenAgent {
                     let now = Instant::now();
                     log.hurried_at.set(Some(now));
                     now
-                }) + Stop::TO_ADD
+                }) + TO_ADD
             })
         };
         let keys: Vec<_> = finds.iter().map(|find| (find.seed, find.comment)).collect();

@@ -15,6 +15,7 @@ use super::agent::AgentLog;
 use super::encryption::{Encryption, Work};
 use super::error::JobError;
 use super::exec_queue::{ExecQueue, not_run};
+use super::last_second::TO_ENCRYPT;
 use super::ledger_lines::LedgerLines;
 use super::open::PreparedSearch;
 use super::parcel::Parcel;
@@ -28,7 +29,7 @@ use crate::key::Seed;
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
-use crate::search::{End, Find, Observer, Progress, PublicFind, Quota, Stop};
+use crate::search::{End, Find, Observer, Progress, PublicFind, Quota};
 use crate::store::{Destination, Kept, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 use crate::words::counted;
@@ -167,8 +168,8 @@ impl<'a> Delivery<'a> {
     pub(super) fn encrypt_last(&mut self, progress: Progress) -> (Vec<PatternId>, Result<(), JobError>) {
         let (began, mut outcome) = (Instant::now(), Ok(()));
         while !self.unencrypted().is_empty() {
-            let is_late = self.search.stop.acknowledge().is_some()
-                && self.search.stop.age().is_some_and(|age| age >= Stop::TO_ENCRYPT);
+            let is_late = self.search.stop.requested().is_some()
+                && self.search.stop.age().is_some_and(|age| age >= TO_ENCRYPT);
             let delivered = self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
             outcome = outcome.and(delivered);
             if is_late {

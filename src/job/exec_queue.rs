@@ -165,8 +165,7 @@ impl ExecQueue {
         while !self.unfinished.is_empty() {
             if self.gate.is_closed() {
                 self.give_up(teller);
-                return searched
-                    .map(|end| if ended_search { end } else { stop.acknowledge().unwrap_or(end) });
+                return searched.map(|end| if ended_search { end } else { stop.requested().unwrap_or(end) });
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
                 let commands = counted(self.unfinished.len() as u64, "command");
@@ -180,7 +179,7 @@ impl ExecQueue {
                 Err(RecvTimeoutError::Disconnected) => return searched.and(Err(JobError::Panic)),
             }
         }
-        match (searched, stop.acknowledge()) {
+        match (searched, stop.requested()) {
             // It may have come after the last command.
             (Ok(End::Complete | End::Timeout), Some(end @ End::Signal(_))) => Ok(end),
             (Ok(End::Complete | End::Timeout), _) if self.failed > 0 => {

@@ -11,6 +11,7 @@ mod error;
 mod exec_queue;
 mod existing;
 mod hopeless;
+mod last_second;
 mod ledger_lines;
 mod measure;
 mod open;

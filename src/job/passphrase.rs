@@ -91,9 +91,9 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
 
 fn ask_in_time(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
-        terminal.ask(prompt, || stop.acknowledge().is_some()).map_err(|interrupted| match interrupted {
+        terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
             Interrupted::Failed(error) => no_answer(&error, instead).into(),
-            Interrupted::Stopped => match stop.acknowledge() {
+            Interrupted::Stopped => match stop.requested() {
                 Some(end) => JobError::Stopped(end),
                 None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
             },

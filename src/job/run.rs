@@ -8,12 +8,13 @@ use super::delivery::Delivery;
 use super::encryption::Encryption;
 use super::error::JobError;
 use super::exec_queue::ExecQueue;
+use super::last_second::TO_TELL;
 use super::open::PreparedSearch;
 use super::place::Whereabouts;
 use super::rate::RateMeter;
 use super::reporter::{Event, Reporter};
 use super::teller::{Close, Teller, Told};
-use crate::search::{End, Progress, Search, Stop, Summary};
+use crate::search::{End, Progress, Search, Summary};
 use crate::sys::draw_hash_keys;
 
 /// Ends the process with the status of a job whose results nobody reads. It is also passed where the keys
@@ -92,7 +93,7 @@ impl PreparedSearch {
             summary
         });
         let entered = delivery.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
-        *stopped = self.stop.acknowledge();
+        *stopped = self.stop.requested();
         let lacks_lines = matches!(entered, Ok(false));
         let searched = searched.and_then(|summary| entered.map(|_| summary));
         if !matches!(searched, Ok(ref summary) if summary.end == End::Complete) {
@@ -138,7 +139,7 @@ struct Searched {
 /// need.
 fn patience(ended: &Result<End, JobError>, stopped: Option<End>) -> Option<Duration> {
     let is_over = matches!(ended, Ok(End::Timeout | End::Signal(_))) || stopped.is_some();
-    is_over.then_some(Stop::TO_TELL)
+    is_over.then_some(TO_TELL)
 }
 
 /// Returns the end of a job whose results a request to stop has cut short.

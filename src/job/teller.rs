@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::last_second::TO_TELL;
 use super::parcel::Parcel;
 use super::place::Whereabouts;
 use super::reporter::{Event, Reporter};
@@ -143,8 +144,8 @@ impl Teller {
         let mut queue = self.locked();
         while !queue.is_told() {
             if most.is_none() && stopped.is_none() {
-                stopped = stop.acknowledge();
-                until = stopped.map(|_| Instant::now() + Stop::TO_TELL);
+                stopped = stop.requested();
+                until = stopped.map(|_| Instant::now() + TO_TELL);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
                 return Told::NotInTime(stopped);
@@ -314,7 +315,7 @@ mod tests {
             while stop.requested().is_none() {
                 std::thread::yield_now();
             }
-            std::thread::sleep(Stop::TO_TELL / 8);
+            std::thread::sleep(TO_TELL / 8);
         };
         with_reader(&reads, |teller, await_beginning| {
             teller.notice(Notice::info("text"));

@@ -8,7 +8,7 @@ use vanity_search::search::{Signal, Stop};
 
 /// Returns a stop that signals request, for the whole process: all that end a process, except those of
 /// faults. A signal that was ignored when the process began stays ignored. After
-/// [`Stop::acknowledge`] has returned the request, a further signal ends the process at once.
+/// [`Stop::requested`] has returned the request, a further signal ends the process at once.
 ///
 /// The libraries of devices contain a compiler (LLVM), which handles signals, too. It calls the
 /// handler that it finds installed. So call this before those libraries are loaded.
@@ -26,7 +26,7 @@ pub fn stop_on_signals() -> io::Result<Stop> {
 }
 
 /// Returns a stop that Ctrl-C, Ctrl-Break and a closed window request, for the whole process.
-/// After [`Stop::acknowledge`] has returned the request, a further one ends the process at once.
+/// After [`Stop::requested`] has returned the request, a further one ends the process at once.
 ///
 /// # Errors
 ///

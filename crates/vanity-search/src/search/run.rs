@@ -474,7 +474,7 @@ impl<'a> Shared<'a> {
 
     /// Waits until `wake` at most. A search that has `ended` early is ended only by another signal.
     fn next_event(&self, inbox: &Receiver<Message>, stop: &Stop, ended: Option<End>, wake: Instant) -> Event {
-        if let (Some(End::Signal(signal)), None | Some(End::Timeout)) = (stop.acknowledge(), ended) {
+        if let (Some(End::Signal(signal)), None | Some(End::Timeout)) = (stop.requested(), ended) {
             return Event::Signal(signal);
         }
         let own = self.search.timeout.map(|timeout| timeout.saturating_sub(self.began.elapsed()));

@@ -101,7 +101,7 @@ struct State {
     limit: OnceLock<Duration>,
     /// Whether somebody takes requests. Otherwise they end the process at once.
     is_taken: AtomicBool,
-    /// Whether [`Stop::acknowledge`] has returned a request.
+    /// Whether [`Stop::requested`] has returned one.
     is_noticed: AtomicBool,
     /// Whether the process must not end now, because keys would be lost.
     is_held: AtomicBool,
@@ -112,16 +112,6 @@ struct State {
 }
 
 impl Stop {
-    /// How long after a request keys may still be encrypted. The usual encryption takes less.
-    pub const TO_ENCRYPT: Duration = Duration::from_millis(400);
-
-    /// How long finds still go to the agent after a request is noticed. The others go to files.
-    pub const TO_ADD: Duration = Duration::from_millis(250);
-
-    /// How long results may still be told after the last key is kept. With the times above, the program ends
-    /// within a second.
-    pub const TO_TELL: Duration = Duration::from_millis(300);
-
     /// Returns a stop that is not yet requested.
     #[must_use]
     pub fn new() -> Self {
@@ -193,7 +183,7 @@ impl Stop {
         self.0.is_taken.store(true, Relaxed);
     }
 
-    /// Lets signals and the limit end the process at once. A signal that nobody has acknowledged ends
+    /// Lets signals and the limit end the process at once. A signal that nobody has noticed ends
     /// it now.
     pub fn leave(&self) {
         self.0.is_taken.store(false, Relaxed);
@@ -211,20 +201,15 @@ impl Stop {
     /// Returns why the search must end, if it must: [`End::Signal`] or [`End::Timeout`]. A further
     /// signal may then end the process at once.
     #[must_use]
-    pub fn acknowledge(&self) -> Option<End> {
-        let requested = self.requested();
+    pub fn requested(&self) -> Option<End> {
+        let requested = match self.0.signal.load(Relaxed) {
+            0 => self.is_over().then_some(End::Timeout),
+            number => Some(End::Signal(Signal(number as i32))),
+        };
         if requested.is_some() {
             self.0.is_noticed.store(true, Relaxed);
         }
         requested
-    }
-
-    /// Returns the same, without an effect on further signals.
-    pub fn requested(&self) -> Option<End> {
-        match self.0.signal.load(Relaxed) {
-            0 => self.is_over().then_some(End::Timeout),
-            number => Some(End::Signal(Signal(number as i32))),
-        }
     }
 
     /// Returns how long ago the first request came, if one came.
@@ -266,11 +251,6 @@ impl Stop {
             exit(signal);
         }
     }
-
-    #[cfg(test)]
-    pub(super) fn is_noticed(&self) -> bool {
-        self.0.is_noticed.load(Relaxed)
-    }
 }
 
 /// Keeps signals from ending the process at once.
@@ -305,11 +285,11 @@ mod tests {
         stop.limit(Duration::MAX, || ()).unwrap();
         assert!(stop.time_left().is_none());
         stop.limit(2 * POLL, || ()).unwrap();
-        assert!(!stop.is_over());
+        assert!(stop.requested().is_none());
         std::thread::sleep(2 * POLL);
-        assert_eq!((stop.requested(), stop.is_noticed()), (Some(End::Timeout), false));
+        assert_eq!(stop.requested(), Some(End::Timeout));
         stop.request(Signal::HANGUP);
-        assert_eq!((stop.acknowledge(), stop.is_noticed()), (Some(End::Signal(Signal(1))), true));
+        assert_eq!(stop.requested(), Some(End::Signal(Signal(1))));
     }
 
     #[test]
