@@ -90,7 +90,7 @@ pub fn shell_argument(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
     if text.contains(is_active) {
         shell_bytes(text.as_bytes())
-    } else if text.chars().all(is_plain) {
+    } else if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))

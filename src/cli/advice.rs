@@ -6,16 +6,17 @@ use crate::pattern::{
 };
 use crate::wire::{self, Target};
 
+use super::option_values::{TARGETS, name_of};
 use super::usage::hint;
-use super::values::name_of;
 
 /// Where a pattern comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The command line, or a file in which an option sets the kind of the lines.
-    Options,
-    /// A line of a file. It can name its kind itself.
+    Argument,
+    /// A line of a file.
     Line,
+    /// A line of a file that names its kind itself.
+    LineWithKind,
 }
 
 /// Returns the nearest texts to `text` that can be searched for, as a hint. `None` if there are
@@ -31,20 +32,25 @@ pub(super) fn spellings(text: &str, options: MatchOptions) -> Option<String> {
 
 /// Returns what to do about `error`, which is about `text`.
 pub(super) fn advice(error: &PatternError, origin: Origin, text: &str, options: MatchOptions) -> String {
-    let is_expression = || Pattern::new(text, MatchOptions { kind: Kind::Regex, ..options }).is_ok();
+    let is_pattern = |text: &str, kind| Pattern::new(text, MatchOptions { kind, ..options }).is_ok();
+    let mut chars = text.chars().skip(error.at().start);
     let remedy = match (error.remedy(), error.reason()) {
-        (Remedy::MakeRegex, _) if !is_expression() => "UseAlphabet".to_owned(),
+        (Remedy::MakeRegex, _) if !is_pattern(text, Kind::Regex) => "UseAlphabet".to_owned(),
+        (Remedy::UseAlphabet, _) if origin == Origin::Line && chars.next() == Some(':') => {
+            "NameKind".to_owned()
+        }
         (Remedy::FitLength, Reason::TooLong { most, .. }) if *most < wire::BODY_LEN => "FitWord".to_owned(),
         (remedy, _) => format!("{remedy:?}"),
     };
-    let origin = if origin == Origin::Line { "LINE" } else { "OPTION" };
-    let hint = hint(&["REMEDY", name_of(error.target()), origin, &remedy]);
-    hint.unwrap_or_default().replace("LAST", &last_characters())
-}
-
-/// Returns the name of a kind, which is also that of its option.
-pub(super) fn kind_name(kind: Kind) -> &'static str {
-    KINDS.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| name)
+    let origin = if origin == Origin::Argument { "OPTION" } else { "LINE" };
+    let hint = hint(&["REMEDY", name_of(TARGETS, error.target()), origin, &remedy]).unwrap_or_default();
+    let rest: String = text.chars().skip(error.at().end).collect();
+    match rest.split_whitespace().next() {
+        Some(rest) if *error.reason() == Reason::Header && is_pattern(rest, options.kind) => {
+            format!("{hint}: `{rest}`")
+        }
+        _ => hint.replace("LAST", &last_characters()),
+    }
 }
 
 /// Returns the options and the text that search for a pattern.
@@ -54,7 +60,7 @@ pub(super) fn arguments(pattern: &Pattern) -> Vec<String> {
     if target == Target::Fingerprint {
         words.extend(["--in", "fingerprint"].map(str::to_owned));
     }
-    words.extend((kind != Kind::Anywhere).then(|| format!("--{}", kind_name(kind))));
+    words.extend((kind != Kind::Anywhere).then(|| format!("--{}", name_of(&KINDS, kind))));
     words.extend(case_sensitive.then(|| "-s".to_owned()));
     words.extend((leet && kind != Kind::Regex).then(|| "--leet".to_owned()));
     words.extend(pattern.text().starts_with('-').then(|| "--".to_owned()));

@@ -8,7 +8,10 @@ use std::time::Duration;
 use clap::{ArgAction, Command, CommandFactory as _, FromArgMatches as _, Parser, ValueHint};
 use clap_complete::Shell;
 
-use super::values::{self, GpuDevices, MOST_ROUNDS, MOST_THREADS, duration, named, paths, whole};
+use super::option_values::{
+    self as values, CIPHERS, COLORS, FORMATS, GpuDevices, MOST_ROUNDS, MOST_THREADS, PROGRESS_FORMS, TARGETS,
+    duration, named, paths, whole,
+};
 use crate::engine;
 use crate::key::{Cipher, Format, HostName};
 use crate::plan::{ColorChoice, ProgressForm};
@@ -92,7 +95,7 @@ pub(super) struct Look {
     ///
     /// key is the body of the public key's text. fingerprint is the 43 characters after SHA256: that ssh-keygen
     /// -l and ssh show. All options below apply to both.
-    #[arg(long, value_name = "WHERE", value_parser = named::<Target>())]
+    #[arg(long, value_name = "WHERE", value_parser = named(TARGETS))]
     pub r#in: Option<Target>,
 
     /// Match the text anywhere in the body (default)
@@ -258,7 +261,7 @@ pub(super) struct Keys {
     /// Without this option, the name of the file decides: PKCS#8 PEM for *.pem, PuTTY's format for *.ppk, and the
     /// OpenSSH format for all others. On stdout it is PKCS#8 PEM, and on a terminal the OpenSSH format. OpenSSH
     /// reads PKCS#8 since version 9.8. PuTTY reads ppk, version 3, since 0.75.
-    #[arg(long, value_name = "FORM", value_parser = named::<Format>())]
+    #[arg(long, value_name = "FORM", value_parser = named(FORMATS))]
     pub format: Option<Format>,
 
     /// Encrypt the private key: ask for a passphrase
@@ -277,7 +280,7 @@ pub(super) struct Keys {
     ///
     /// This is the cipher of an encrypted key in the OpenSSH format, which calls the second one
     /// aes256-gcm@openssh.com. The first one is the default. The other formats always use AES-256-CBC.
-    #[arg(long, value_name = "NAME", value_parser = named::<Cipher>(), requires = "secret")]
+    #[arg(long, value_name = "NAME", value_parser = named(CIPHERS), requires = "secret")]
     pub cipher: Option<Cipher>,
 
     /// With a passphrase: bcrypt rounds [default: 24]
@@ -342,7 +345,7 @@ pub(super) struct Shown {
     ///
     /// auto is a line on a terminal, and elsewhere a line after ten seconds and every minute. off is none. json is
     /// one JSON object per second on stderr, also with --quiet.
-    #[arg(long, value_name = "FORM", value_parser = named::<ProgressForm>(), conflicts_with = "bench")]
+    #[arg(long, value_name = "FORM", value_parser = named(PROGRESS_FORMS), conflicts_with = "bench")]
     pub progress: Option<ProgressForm>,
 
     /// Print only errors to stderr
@@ -352,7 +355,7 @@ pub(super) struct Shown {
     /// Colors: auto, always or never
     ///
     /// auto means never if NO_COLOR is set, TERM is dumb or not set, or the output is not a terminal.
-    #[arg(long, value_name = "WHEN", value_parser = named::<ColorChoice>())]
+    #[arg(long, value_name = "WHEN", value_parser = named(COLORS))]
     pub color: Option<ColorChoice>,
 }
 
@@ -415,7 +418,7 @@ pub(super) fn color(args: &[OsString]) -> ColorChoice {
         "" => args.get(at + 1).map(AsRef::as_ref),
         value => value.strip_prefix('='),
     });
-    values.next_back().and_then(values::by_name).unwrap_or_default()
+    values.next_back().and_then(|name| values::by_name(COLORS, name)).unwrap_or_default()
 }
 
 /// Returns the version, the engines of this program, and the features of the processor. An engine in

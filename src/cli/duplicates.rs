@@ -24,22 +24,19 @@ pub(super) fn remove(
     locations: &[Location],
     files: &[String],
 ) -> Option<Notice> {
-    let again = repetitions(patterns);
-    let &(second, first) = again.first()?;
+    let firsts = first_occurrences(patterns);
+    let again = || firsts.iter().enumerate().filter(|(id, first)| id != *first);
+    let (second, &first) = again().next()?;
     let example = format!(
         "{} ({}, first in {})",
         quoted_start(patterns[second].text()),
         shown(&locations[second], files, None),
         shown(&locations[first], files, locations[second].file)
     );
-    let mut id = 0..;
-    let mut later = again.iter().map(|(id, _)| *id).peekable();
-    patterns.retain(|_| {
-        let id = id.next();
-        later.next_if(|later| Some(*later) == id).is_none()
-    });
+    let mut ids = firsts.iter().enumerate();
+    patterns.retain(|_| ids.next().is_some_and(|(id, first)| id == *first));
 
-    let repeated: BTreeSet<usize> = again.into_iter().map(|(_, first)| first).collect();
+    let repeated: BTreeSet<&usize> = again().map(|(_, first)| first).collect();
     Some(Notice::note(match repeated.len() {
         1 => format!("1 pattern occurs more than once and is searched for once: {example}"),
         many => {
@@ -48,18 +45,10 @@ pub(super) fn remove(
     }))
 }
 
-/// Returns every pattern that has occurred before, as its index and the index of its first
-/// occurrence. The indexes of the repetitions ascend.
-fn repetitions(patterns: &[Pattern]) -> Vec<(usize, usize)> {
-    let mut first = HashMap::with_capacity(patterns.len());
-    let mut again = Vec::new();
-    for (id, pattern) in patterns.iter().enumerate() {
-        let known = *first.entry(pattern.identity()).or_insert(id);
-        if known != id {
-            again.push((id, known));
-        }
-    }
-    again
+/// Returns the index of the first occurrence of each pattern.
+fn first_occurrences(patterns: &[Pattern]) -> Vec<usize> {
+    let mut firsts = HashMap::with_capacity(patterns.len());
+    patterns.iter().enumerate().map(|(id, pattern)| *firsts.entry(pattern.identity()).or_insert(id)).collect()
 }
 
 /// Returns a location in words: `argument 7`, `words.txt:7`, or `line 7` if the file is `in_file`.

@@ -83,18 +83,14 @@ fn folded(roff: &str) -> String {
     let mut folded = String::new();
     for line in roff.lines() {
         let mut len = 0;
-        for word in line.split(' ') {
-            let is_full = len + 1 + word.len() > ROFF_LINE && !line.starts_with('.');
-            let between = if len == 0 {
-                ""
-            } else if is_full {
-                "\n"
-            } else {
-                " "
-            };
-            len = word.len() + if is_full { 0 } else { len + between.len() };
-            folded += between;
+        for word in line.split_inclusive(' ') {
+            if len + word.trim_end().len() > ROFF_LINE && !line.starts_with('.') {
+                folded.truncate(folded.trim_end().len());
+                folded.push('\n');
+                len = 0;
+            }
             folded += word;
+            len += word.len();
         }
         folded.push('\n');
     }

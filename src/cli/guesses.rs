@@ -3,7 +3,7 @@
 
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 
-use super::advice::kind_name;
+use super::option_values::{by_name, name_of};
 use super::usage;
 use crate::escape::shell_argument;
 use crate::notice::Notice;
@@ -41,7 +41,7 @@ impl Guess {
             Some((must, other)) => words(must, &filled(other), options)?,
             None => String::new(),
         };
-        let hint = self.hint.replace("OPTION", &format!("--{}", kind_name(options.kind)));
+        let hint = self.hint.replace("OPTION", &format!("--{}", name_of(&KINDS, options.kind)));
         Some(hint.split("{}").map(filled).collect::<Vec<_>>().join(&words))
     }
 }
@@ -49,7 +49,7 @@ impl Guess {
 /// Returns what a person probably meant by an argument that is not a pattern, as a hint.
 pub(super) fn meant(text: &str, options: MatchOptions) -> Option<String> {
     let class = if options.kind == Kind::Regex { "all" } else { "literal" };
-    first(&[kind_name(options.kind), class, "all"], text, options)
+    first(&[name_of(&KINDS, options.kind), class, "all"], text, options)
 }
 
 /// Returns a note about an argument that is a pattern, if a person probably meant something else.
@@ -75,6 +75,7 @@ fn words(must: &str, text: &str, options: MatchOptions) -> Option<String> {
         "any" => true,
         "option" => usage::option(text).is_some(),
         "same" => is(text, options.kind, options.target),
+        "start" => options.target == Target::Key && matches!(options.kind, Kind::Anywhere | Kind::Prefix),
         "fingerprint" => is(text, Kind::Prefix, Target::Fingerprint),
         "glob" => return words("regex", &text.replace('*', ".*").replace('?', "."), options),
         "list" => {
@@ -85,7 +86,7 @@ fn words(must: &str, text: &str, options: MatchOptions) -> Option<String> {
                 .filter(|words| !words.is_empty())
                 .map(|words| words.join(" "));
         }
-        kind => KINDS.iter().any(|(name, known)| *name == kind && is(text, *known, options.target)),
+        kind => by_name(&KINDS, kind).is_some_and(|kind| is(text, kind, options.target)),
     };
     fits.then(|| shell_argument(text))
 }

@@ -2,10 +2,11 @@
 //! function decides all of it.
 
 use super::args::{Args, Keys};
-use super::streams::{self, is_stdio};
+use super::option_values::instead_of;
+use super::stdio::{self, is_stdio};
 use super::usage;
-use super::values::{instead_of, quoted_os};
 use crate::agent::Constraints;
+use crate::escape::escaped_path;
 use crate::key::{BCRYPT_ROUNDS, Format, HostName, trouble};
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, Encryption, KeyOutput, PassphraseSource};
@@ -35,11 +36,11 @@ pub(super) fn keys(args: &Args) -> Result<(KeyOutput, Vec<Notice>), Diagnostic> 
         if args.shown.json {
             check_json(&destination)?;
         }
-        streams::check(is_shown)?;
+        stdio::check(is_shown)?;
     }
     // People read and copy a key on a terminal, and every OpenSSH reads this format. If the agent does not take
     // a key, the key goes to a file.
-    let is_for_openssh = is_stream && keys.agent || is_shown && !args.shown.json && streams::is_terminal();
+    let is_for_openssh = is_stream && keys.agent || is_shown && !args.shown.json && stdio::is_terminal();
     let usual = (host.is_some() || is_for_openssh).then_some(Format::Openssh);
     let format = destination.format(keys.format.or(usual));
     let encryption = encryption(keys, format)?;
@@ -47,7 +48,7 @@ pub(super) fn keys(args: &Args) -> Result<(KeyOutput, Vec<Notice>), Diagnostic> 
     let comment = keys.comment.as_deref().filter(|_| args.is_search());
     let trouble = comment.and_then(|comment| trouble(comment, format, encryption.is_some()));
     let trouble = trouble.map(|why| Notice::note(format!("not every program can use this comment: {why}")));
-    let exposed = if is_shown && encryption.is_none() { streams::warning() } else { None };
+    let exposed = if is_shown && encryption.is_none() { stdio::warning() } else { None };
     // `ssh-keygen -A` writes this comment, if it is root who runs it.
     let of_root = |host: &HostName| format!("root@{}", own.as_deref().unwrap_or(host.bare()));
     let output = KeyOutput {
@@ -103,7 +104,7 @@ fn check(args: &Args, is_stream: bool) -> Result<(), Diagnostic> {
     ];
     match given(of_files).filter(|_| keys.agent && is_stream) {
         Some(option) => Err(Diagnostic::new(format!("{option} needs a file, but --agent alone writes none"))
-            .hints(usage::hint(&["NEEDS", "file"]).map(str::to_owned))),
+            .hints(usage::hint(&["NEEDS", "file"]))),
         None => Ok(()),
     }
 }
@@ -120,8 +121,10 @@ fn check_json(destination: &Destination) -> Result<(), Diagnostic> {
         Destination::File(path) => ("--output", path),
         Destination::Directory(path) | Destination::FileIn(path, _) => ("--output-dir", path),
     };
-    let Err(path) = path.to_str().ok_or_else(|| quoted_os(path.as_os_str())) else { return Ok(()) };
-    Err(Diagnostic::new(format!("{option} {path} is not UTF-8 text"))
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    Err(Diagnostic::new(format!("{option} '{}' is not UTF-8 text", escaped_path(path)))
         .hint("JSON cannot name it: choose another name, or leave out --json"))
 }
 
@@ -134,7 +137,7 @@ fn encryption(keys: &Keys, format: Format) -> Result<Option<Encryption>, Diagnos
             _ => ("PKCS#8", usage::hint(&["OPENSSH", "pkcs8"])),
         };
         let problem = format!("{option} applies to the OpenSSH format, but the private key will be {form}");
-        return Err(Diagnostic::new(problem).hints(hint.map(str::to_owned)));
+        return Err(Diagnostic::new(problem).hints(hint));
     }
     let passphrase = match &keys.passphrase_file {
         Some(path) if is_stdio(path) => PassphraseSource::Stdin,

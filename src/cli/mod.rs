@@ -9,11 +9,11 @@ mod duplicates;
 mod generated;
 mod guesses;
 mod keys;
-mod line;
+mod option_values;
+mod pattern_file;
 pub mod patterns;
-mod streams;
+mod stdio;
 mod usage;
-mod values;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -31,8 +31,8 @@ use crate::search::Quota;
 use crate::store::Destination;
 
 use args::{Args, Look};
+use option_values::GpuDevices;
 use patterns::Patterns;
-use values::GpuDevices;
 
 /// The pattern of `--bench` if the command line has none: six letters, anywhere, case ignored.
 const BENCH_PATTERN: &str = "vanity";
@@ -78,7 +78,7 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
     }
 
     let (threads, of_scheduler) =
-        args.means.threads.map_or_else(values::default_threads, |threads| (threads, None));
+        args.means.threads.map_or_else(option_values::default_threads, |threads| (threads, None));
     let (keys, of_keys) = keys::keys(&args)?;
     let engine = engine(&args)?;
     let Patterns { patterns, mut notices } = read_patterns(&args, threads, tell)?;
@@ -155,7 +155,7 @@ fn read_patterns(args: &Args, threads: NonZeroUsize, tell: &dyn Fn(Early)) -> Re
         _ => Kind::Anywhere,
     };
     let options = MatchOptions { kind, case_sensitive: look.case_sensitive, leet: look.leet, target };
-    if !args.shown.quiet && look.files.iter().any(|file| streams::is_typed(file)) {
+    if !args.shown.quiet && look.files.iter().any(|file| stdio::is_typed(file)) {
         let waits = format!("reading patterns from the terminal, one per line; {END_OF_INPUT} ends");
         tell(Early::Notice(Notice::info(waits)));
     }

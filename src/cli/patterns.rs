@@ -1,25 +1,22 @@
 //! Reads patterns from arguments and files. Checks all of them before it complains about any.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::escape::{escaped_path, quoted_start};
-use crate::pattern::{Kind, MatchOptions, Matcher, Pattern, PatternError, Reason, Remedy};
+use crate::escape::{escaped_os, escaped_path, quoted_start};
+use crate::pattern::{MatchOptions, Matcher, Pattern, PatternError, Reason};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
 use super::duplicates::{self, Location};
 use super::guesses;
-use super::line::{self, Line, LineError};
-use super::streams::is_stdio;
-use super::values::{quoted, quoted_os};
+use super::pattern_file::{self, Line, not_text};
+use super::stdio::is_stdio;
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, PlanError};
 use crate::search::{check_memory, memory_for};
-use crate::sys::{Patient, draw_hash_keys, room};
-use crate::wire::{self, Target};
+use crate::sys::draw_hash_keys;
 use crate::words::grouped;
 
 /// The most bad patterns that are shown. The others are only counted.
@@ -27,10 +24,6 @@ const SHOWN: usize = 10;
 
 /// How many lines are compiled together. This bounds the memory beside the file and its patterns.
 const LINES: usize = 256;
-
-/// The size of the largest file that is read, in bytes. It has room for millions of words and fits
-/// in memory.
-const LARGEST_FILE: u64 = 64 << 20;
 
 /// The most memory that all regular expressions together can need, in bytes.
 const MOST_MEMORY: usize = 256 << 20;
@@ -106,34 +99,21 @@ impl List {
         options: MatchOptions,
     ) -> Result<(), Diagnostic> {
         let Some(text) = text.to_str() else {
-            let origin = format!("pattern {}", quoted_os(text));
+            let origin = format!("pattern '{}'", escaped_os(text));
             return Err(not_text(&origin, text.as_encoded_bytes())
                 .hint("key text is made of A-Z, a-z, 0-9, `+` and `/`"));
         };
         let location = Location { file: None, number };
-        if let Some(rest) = text.strip_prefix("AAAA").filter(|rest| !rest.is_empty())
-            && options.target == Target::Key
-            && matches!(options.kind, Kind::Anywhere | Kind::Prefix)
-        {
-            self.notices.push(Notice::note(format!(
-                "every key text begins with {}, which needs no pattern; `{rest}` alone is faster to find",
-                wire::FIXED
-            )));
-        }
         let pattern = Pattern::new(text, options);
         self.notices.extend(pattern.as_ref().ok().and_then(|_| guesses::note(text, options)));
         self.add(location, pattern, |error| {
-            let diagnostic =
-                Diagnostic::new(format!("pattern {}: {error}", quoted_start(text))).place(text, error.at());
-            let meant = if error.remedy() == Remedy::LeaveOutHeader {
-                after_header(text, &error, options)
-            } else {
-                guesses::meant(text, options)
-            };
-            match meant {
-                Some(hint) => diagnostic.hint(hint),
+            let problem = format!("pattern {}: {error}", quoted_start(text));
+            let diagnostic = Diagnostic::new(problem).place(text, error.at());
+            let guess = guesses::meant(text, options).filter(|_| *error.reason() != Reason::Header);
+            match guess {
+                Some(guess) => diagnostic.hint(guess),
                 None => diagnostic
-                    .hint(hint(text, &error, options))
+                    .hint(advice(&error, Origin::Argument, text, options))
                     .hints(spellings(text, options))
                     .hints(guesses::file_name(text, options).filter(|_| is_last)),
             }
@@ -143,15 +123,15 @@ impl List {
 
     fn file(&mut self, path: &Path, options: MatchOptions, threads: NonZeroUsize) -> Result<(), Diagnostic> {
         let name = if is_stdio(path) { "stdin".into() } else { escaped_path(path) };
-        let quoted = if is_stdio(path) { name.clone() } else { quoted(&name) };
-        let bytes = contents(path, &quoted)?;
+        let quoted = if is_stdio(path) { name.clone() } else { format!("'{name}'") };
+        let bytes = pattern_file::contents(path, &quoted)?;
         let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| not_text(&quoted, &bytes).hint("save it as text, in UTF-8"))?;
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         let pool = pool.start_handler(|_| drop(draw_hash_keys()));
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
-        let compile = |lines: &[Line]| -> Vec<Result<Pattern, LineError>> {
+        let compile = |lines: &[Line]| -> Vec<Result<Pattern, PatternError>> {
             match &pool {
                 Some(pool) => pool.install(|| lines.par_iter().map(Line::pattern).collect()),
                 None => lines.iter().map(Line::pattern).collect(),
@@ -166,6 +146,7 @@ impl List {
         let file = Some(self.files.len());
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
+            lines.iter().try_for_each(|line| line.check_length(&name))?;
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
                 self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}", line.number))?;
                 let location = Location { file, number: line.number };
@@ -196,11 +177,11 @@ impl List {
         })
     }
 
-    fn add<E>(
+    fn add(
         &mut self,
         location: Location,
-        pattern: Result<Pattern, E>,
-        diagnostic: impl FnOnce(E) -> Diagnostic,
+        pattern: Result<Pattern, PatternError>,
+        diagnostic: impl FnOnce(PatternError) -> Diagnostic,
     ) {
         match pattern {
             Ok(pattern) => {
@@ -233,63 +214,4 @@ impl List {
         }
         Err(PlanError::Diagnostics(self.diagnostics))
     }
-}
-
-/// Returns the hint about an argument that is not a pattern.
-fn hint(text: &str, error: &PatternError, options: MatchOptions) -> String {
-    match (error.reason(), line::kind(text)) {
-        (Reason::NotBase64(':') | Reason::NeverBase64(_), Some((word, _, rest))) => {
-            format!(
-                "write --{word} {}; only a line of a file for -f can begin with `{word}:`",
-                quoted_start(rest)
-            )
-        }
-        _ => advice(error, Origin::Options, text, options),
-    }
-}
-
-/// Guesses the text after the fixed beginning of all keys.
-fn after_header(text: &str, error: &PatternError, options: MatchOptions) -> Option<String> {
-    let rest: String = text.chars().skip(error.at().end).collect();
-    let rest = rest.split_whitespace().next()?;
-    let is_part = rest.len() < wire::BODY_LEN && Pattern::new(rest, options).is_ok();
-    is_part.then(|| format!("{}: `{rest}`", advice(error, Origin::Options, text, options)))
-}
-
-/// Reads a file of at most [`LARGEST_FILE`] bytes, or half of the memory that limits leave.
-fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = Vec::new();
-    // What limits of memory leave must also hold the patterns.
-    let most = room().map_or(LARGEST_FILE, |room| LARGEST_FILE.min(room.left / 2));
-    // The extra byte shows that the file is larger than the limit.
-    let read = if is_stdio(file) {
-        Patient(std::io::stdin()).take(most + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(file).and_then(|file| Patient(file).take(most + 1).read_to_end(&mut bytes))
-    };
-    match read {
-        Ok(_) if bytes.len() as u64 > most => {
-            let why = if most < LARGEST_FILE { ", for which the limits of memory leave no room" } else { "" };
-            let problem = format!("{name} is larger than {} MiB{why}", most >> 20);
-            Err(Diagnostic::new(problem).hint("split it, and give each part with -f"))
-        }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Diagnostic::new(format!("cannot read patterns from {name}: {error}")).hint(
-            "-f takes a file of patterns; a pattern itself needs no option, and -o names the key's file",
-        )),
-    }
-}
-
-/// Returns the diagnostic that names the first byte that text in UTF-8 does not have. Programs that
-/// read text take a NUL byte for its end, and text in UTF-16 has many of them.
-fn not_text(origin: &str, bytes: &[u8]) -> Diagnostic {
-    let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-    let at = text.find('\0').unwrap_or(text.len());
-    let what = if at < text.len() { "text" } else { "UTF-8 text" };
-    let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
-    let column = 1 + bytes[..at].iter().rev().take_while(|&&byte| byte != b'\n').count();
-    Diagnostic::new(format!(
-        "{origin} is not {what}: byte {:#04x} in line {line}, column {column}",
-        bytes[at]
-    ))
 }

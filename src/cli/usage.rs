@@ -1,37 +1,26 @@
 //! Diagnostics about the command line as clap reads it: about values, and about options that do not
 //! exist, exclude each other or need another one.
 
-use std::collections::BTreeMap;
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::sync::LazyLock;
 
-use crate::escape::{escaped, shell_argument};
+use crate::escape::{escaped, escaped_os, shell_argument};
 use crate::plan::Diagnostic;
 use clap::Arg;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::args::{self, ABOUT_PATTERNS};
-use super::values::{self, quoted, quoted_os};
+use super::option_values;
 
 /// What to do, by the words of a command line.
 const HINTS: &str = include_str!("hints.txt");
 
-/// The lines of [`HINTS`] that have a word: all of its words, and what to do.
-static LINES: LazyLock<BTreeMap<&str, Vec<(&str, &str)>>> = LazyLock::new(|| {
-    let lines = HINTS.lines().filter(|line| !line.starts_with('#'));
-    let mut of_words = BTreeMap::<_, Vec<_>>::new();
-    for (words, hint) in lines.filter_map(|line| line.split_once(": ")) {
-        words.split(' ').for_each(|word| of_words.entry(word).or_default().push((words, hint)));
-    }
-    of_words
-});
-
 /// Returns what to do if these words come together.
 pub(super) fn hint(words: &[&str]) -> Option<&'static str> {
     let has_all = |known: &str| words.iter().all(|word| known.split(' ').any(|known| known == *word));
-    let lines = LINES.get(words.last()?)?;
-    lines.iter().find(|(known, _)| has_all(known)).map(|(_, hint)| *hint)
+    let lines = HINTS.lines().filter(|line| !line.starts_with('#'));
+    let mut lines = lines.filter_map(|line| line.split_once(": "));
+    lines.find(|(known, _)| has_all(known)).map(|(_, hint)| hint)
 }
 
 /// Returns the diagnostic about two options, perhaps with values, that exclude each other.
@@ -58,8 +47,7 @@ pub(super) fn option(name: &str) -> Option<Arg> {
 pub(super) fn diagnostic(error: &clap::Error, typed: &[OsString]) -> Diagnostic {
     let said = Said(error);
     let known = match error.kind() {
-        ErrorKind::ValueValidation => said.wrong_value(),
-        ErrorKind::InvalidValue => said.unknown_value(typed),
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => said.wrong_value(),
         ErrorKind::InvalidUtf8 => not_text(typed),
         ErrorKind::TooManyValues => said.value_of_none(),
         ErrorKind::UnknownArgument => said.unknown_option(typed),
@@ -123,7 +111,7 @@ fn two_hyphens(long: &str) -> Option<String> {
 
 fn not_text(typed: &[OsString]) -> Option<Diagnostic> {
     let word = typed.iter().find(|word| word.to_str().is_none())?;
-    Some(Diagnostic::new(format!("{} is not UTF-8 text", quoted_os(word))))
+    Some(Diagnostic::new(format!("'{}' is not UTF-8 text", escaped_os(word))))
 }
 
 /// Returns the diagnostic about a value of an option that takes none.
@@ -134,7 +122,9 @@ fn no_value(name: &str, value: &str) -> Diagnostic {
     let known = hint(&["VALUE", word]).or_else(|| hint(&["VALUE", name]));
     let hint = match (name, known) {
         (_, Some(known)) => known.replace("OPTION", name),
-        ("--estimate", _) if values::duration(value).is_ok() => format!("write --estimate --within {value}"),
+        ("--estimate", _) if option_values::duration(value).is_ok() => {
+            format!("write --estimate --within {value}")
+        }
         _ if name == "--estimate" || is_about_patterns() => {
             format!("write {name} {}: the pattern is a word of its own", shell_argument(value))
         }
@@ -173,47 +163,27 @@ impl Said<'_> {
         self.text(kind)?.split([' ', '[']).next()
     }
 
-    /// Returns the value that was typed, and what to write in its place.
-    fn value(&self) -> Option<(&str, Option<&'static str>)> {
-        let (option, value) = (self.option(ContextKind::InvalidArg)?, self.text(ContextKind::InvalidValue)?);
-        Some((value, hint(&[option, &value.to_ascii_lowercase()])))
-    }
-
     fn wrong_value(&self) -> Option<Diagnostic> {
-        let source = self.0.source()?;
-        if let Some(diagnostic) = source.downcast_ref::<Diagnostic>() {
+        let source = self.0.source();
+        if let Some(diagnostic) = source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
             return Some(diagnostic.clone());
         }
-        let option = self.option(ContextKind::InvalidArg)?;
-        let (value, meant) = self.value()?;
-        let hints = meant.into_iter().chain(hint(&[&format!("{option}=")]));
-        let problem = format!("{option} must be {source}, not {}", quoted(value));
-        Some(Diagnostic::new(problem).hints(hints.map(str::to_owned)))
-    }
-
-    fn unknown_value(&self, typed: &[OsString]) -> Option<Diagnostic> {
-        let option = self.option(ContextKind::InvalidArg)?;
-        let (value, meant) = self.value()?;
-        if value.contains(char::REPLACEMENT_CHARACTER)
-            && let Some(diagnostic) = not_text(typed)
-        {
-            return Some(diagnostic);
-        }
+        let (option, value) = (self.option(ContextKind::InvalidArg)?, self.text(ContextKind::InvalidValue)?);
         let names = self.texts(ContextKind::ValidValue);
-        let known = names.split_last().map(|(last, others)| format!("{} or {last}", others.join(", ")));
-        if value.is_empty() {
+        let one_of = names.split_last().map(|(last, others)| format!("{} or {last}", others.join(", ")));
+        if value.is_empty() && source.is_none() {
             let usage = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
-            let usage = known.map_or(usage, |known| format!("{option} {known}"));
+            let usage = one_of.map_or(usage, |one_of| format!("{option} {one_of}"));
             let problem = format!("the value of {option} is missing or empty");
             return Some(Diagnostic::new(problem).hint(format!("write {usage}")));
         }
+        let must = one_of.or_else(|| source.map(ToString::to_string))?;
+        let (meant, general) = (hint(&[option, &value.to_ascii_lowercase()]), hint(&[&format!("{option}=")]));
         let same = names.iter().find(|name| name.eq_ignore_ascii_case(value)).map(String::as_str);
-        let near = || self.text(ContextKind::SuggestedValue);
-        let nearest = |name| format!("the nearest is {name}");
-        let hint = hint(&[&format!("{option}=")]).map(str::to_owned);
-        let hint = hint.or_else(|| same.map(nearest)).or_else(|| meant.map(str::to_owned));
-        let hint = hint.or_else(|| near().map(nearest));
-        Some(Diagnostic::new(format!("{option} must be {}, not {}", known?, quoted(value))).hints(hint))
+        let near = self.text(ContextKind::SuggestedValue).filter(|_| meant.is_none() && general.is_none());
+        let nearest = same.or(near).map(|name| format!("the nearest is {name}"));
+        let problem = format!("{option} must be {must}, not '{value}'");
+        Some(Diagnostic::new(problem).hints(nearest).hints(meant).hints(general))
     }
 
     fn value_of_none(&self) -> Option<Diagnostic> {
@@ -252,8 +222,7 @@ impl Said<'_> {
         let names = typed.iter().filter_map(|word| word.to_str()?.split('=').next());
         let known = names.filter_map(|name| Some((name, hint(&["NEEDS", needed, name])?))).next();
         let name = known.map_or("another option", |(name, _)| name);
-        let hints = known.map(|(_, hint)| hint.to_owned());
-        Some(Diagnostic::new(format!("{name} needs {missing}")).hints(hints))
+        Some(Diagnostic::new(format!("{name} needs {missing}")).hints(known.map(|(_, hint)| hint)))
     }
 }
 

@@ -54,12 +54,12 @@ impl Diagnostic {
 
     /// Adds a hint about what to do.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        self.hints([hint.into()])
+        self.hints([hint])
     }
 
     /// Adds hints, each in a line.
-    pub fn hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
-        self.hints.extend(hints);
+    pub fn hints(mut self, hints: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.hints.extend(hints.into_iter().map(Into::into));
         self
     }
 

@@ -3,7 +3,7 @@
 //! clap calls these parsers. An error is a [`Diagnostic`], or what the value must be, in words;
 //! [`super::usage`] takes it out of clap's error again.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
-use crate::escape::{escaped, escaped_os, quoted_start};
+use crate::escape::quoted_start;
 use crate::key::is_active;
 use crate::key::{Cipher, Format, HostName};
 use crate::notice::Notice;
@@ -20,10 +20,8 @@ use crate::search::MAX_THREADS;
 use crate::wire::Target;
 use crate::words::counted;
 use bytesize::ByteSize;
-use clap::ValueEnum;
 use clap::builder::{
-    EnumValueParser, OsStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser,
-    TypedValueParser,
+    OsStringValueParser, PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser,
 };
 
 use crate::plan::{ColorChoice, Diagnostic, ProgressForm};
@@ -39,54 +37,42 @@ pub(super) const MOST_ROUNDS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 
 pub(super) const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(MAX_THREADS).unwrap();
 
-/// A value that an option has a name for.
-#[derive(Clone, Copy)]
-pub(super) struct Named<T>(&'static str, T);
+/// The names of values, of which the types know none.
+pub(super) type Names<T> = &'static [(&'static str, T)];
 
-/// Values that have names. Their types do not know the command line.
-pub(super) trait Names: Copy + Send + Sync + 'static {
-    const NAMES: &'static [Named<Self>];
-}
+pub(super) const TARGETS: Names<Target> = &[("key", Target::Key), ("fingerprint", Target::Fingerprint)];
 
-macro_rules! names {
-    ($($type:ty: $($name:literal $value:ident),+;)+) => {$(
-        impl Names for $type {
-            const NAMES: &'static [Named<Self>] = &[$(Named($name, Self::$value)),+];
-        }
-    )+};
-}
+pub(super) const FORMATS: Names<Format> =
+    &[("pkcs8", Format::Pkcs8), ("openssh", Format::Openssh), ("ppk", Format::Ppk)];
 
-names! {
-    Target: "key" Key, "fingerprint" Fingerprint;
-    Format: "pkcs8" Pkcs8, "openssh" Openssh, "ppk" Ppk;
-    Cipher: "aes256-ctr" Aes256Ctr, "aes256-gcm" Aes256Gcm, "aes256-gcm@openssh.com" Aes256Gcm;
-    ProgressForm: "auto" Auto, "off" Off, "json" Json;
-    ColorChoice: "auto" Auto, "always" Always, "never" Never;
-}
+/// OpenSSH's long name is accepted, but not offered.
+pub(super) const CIPHERS: Names<Cipher> = &[
+    ("aes256-ctr", Cipher::Aes256Ctr),
+    ("aes256-gcm", Cipher::Aes256Gcm),
+    ("aes256-gcm@openssh.com", Cipher::Aes256Gcm),
+];
 
-impl<T: Names> ValueEnum for Named<T> {
-    fn value_variants<'a>() -> &'a [Self] {
-        T::NAMES
-    }
+pub(super) const PROGRESS_FORMS: Names<ProgressForm> =
+    &[("auto", ProgressForm::Auto), ("off", ProgressForm::Off), ("json", ProgressForm::Json)];
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        // OpenSSH's long names are accepted, but not offered.
-        Some(PossibleValue::new(self.0).hide(self.0.contains('@')))
-    }
-}
+pub(super) const COLORS: Names<ColorChoice> =
+    &[("auto", ColorChoice::Auto), ("always", ColorChoice::Always), ("never", ColorChoice::Never)];
 
-/// Returns a parser of the names of these values.
-pub(super) fn named<T: Names>() -> impl TypedValueParser<Value = T> {
-    EnumValueParser::<Named<T>>::new().map(|Named(_, value)| value)
+/// Returns the value of this name.
+pub(super) fn by_name<T: Copy>(names: &[(&str, T)], name: &str) -> Option<T> {
+    names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
 /// Returns the first name of a value.
-pub(super) fn name_of<T: Names + PartialEq>(value: T) -> &'static str {
-    T::NAMES.iter().find(|named| named.1 == value).map_or("", |named| named.0)
+pub(super) fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
 }
 
-pub(super) fn by_name<T: Names>(name: &str) -> Option<T> {
-    Named::from_str(name, false).ok().map(|Named(_, value)| value)
+/// Returns a parser of these names.
+pub(super) fn named<T: Copy + Send + Sync>(names: Names<T>) -> impl TypedValueParser<Value = T> {
+    let values = names.iter().map(|(name, _)| PossibleValue::new(*name).hide(name.contains('@')));
+    PossibleValuesParser::new(values)
+        .map(|name| by_name(names, &name).expect("clap accepts these names alone"))
 }
 
 pub(super) fn engines() -> impl TypedValueParser<Value = String> {
@@ -191,7 +177,7 @@ pub(super) fn paths() -> impl TypedValueParser<Value = PathBuf> {
             return Ok(typed);
         };
         let first = if first.starts_with('~') { "~" } else { first };
-        Err(Diagnostic::new(format!("the shell has not expanded {first} in {}", quoted(&text))).hint(hint))
+        Err(Diagnostic::new(format!("the shell has not expanded {first} in '{text}'")).hint(hint))
     })
 }
 
@@ -199,17 +185,15 @@ pub(super) fn paths() -> impl TypedValueParser<Value = PathBuf> {
 fn is_variable(text: &str) -> bool {
     let inner = |open, close| text.strip_prefix(open)?.strip_suffix(close);
     let name = inner("${", "}").or_else(|| inner("%", "%")).or_else(|| text.strip_prefix('$'));
-    name.is_some_and(is_variable_name)
-}
-
-pub(super) fn is_variable_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    name.is_some_and(|name| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    })
 }
 
 pub(super) fn comment(typed: &str) -> Result<String, Diagnostic> {
     let Some(at) = typed.chars().position(is_active) else { return Ok(typed.to_owned()) };
-    let (typed, at) = (quoted(typed), at + 1);
-    let problem = format!("--comment {typed} has a control or formatting character at position {at}");
+    let at = at + 1;
+    let problem = format!("--comment '{typed}' has a control or formatting character at position {at}");
     Err(Diagnostic::new(problem)
         .hint("leave the character out: a comment is the end of a line, which terminals show"))
 }
@@ -270,16 +254,6 @@ fn of_fields(typed: &str) -> Option<Duration> {
     }
     let hours = days.checked_mul(24)?.checked_add(hours)?;
     hours.checked_mul(60 * 60)?.checked_add(60 * minutes + seconds).map(Duration::from_secs)
-}
-
-/// Returns text in quotes, escaped for a terminal.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", escaped(text))
-}
-
-/// Returns an argument in quotes, escaped for a terminal. It need not be text.
-pub(super) fn quoted_os(text: &OsStr) -> String {
-    format!("'{}'", escaped_os(text))
 }
 
 #[cfg(test)]
