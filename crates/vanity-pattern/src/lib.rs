@@ -10,14 +10,14 @@
 //! | `syntax` | turns text into a pattern, or into an error that names the place and the reason |
 //! | `matcher` | compiles a list of patterns and tests whole batches with it |
 
-mod any;
+mod any_of;
 mod matcher;
 mod odds;
 mod syntax;
 mod variants;
 pub mod wire;
 
-pub use any::any_of;
+pub use any_of::any_of;
 pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
 pub use syntax::nearest;

@@ -9,7 +9,7 @@ use rand_core::SeedableRng as _;
 
 use std::ops::Range;
 
-use super::any::any_of;
+use super::any_of::any_of;
 use super::odds::Automaton;
 use super::syntax::Regex;
 use super::*;

@@ -4,14 +4,14 @@
 //! `automaton` that of a regular expression.
 
 mod automaton;
-mod chance;
 mod list;
 mod literal;
+mod probability;
 
 pub(crate) use automaton::{Automaton, DEAD, MATCHED, SIZE_LIMIT, START, TooComplex, nfa};
-pub use chance::{Bounds, Odds};
 pub(crate) use list::{MOST_CHARACTERS, of_any};
 pub(crate) use literal::{Place, Shape, of_one};
+pub use probability::{Bounds, Odds};
 
 #[cfg(test)]
 mod tests;

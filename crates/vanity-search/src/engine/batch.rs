@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ed25519_batch::simd::InstructionSet;
 use ed25519_batch::{BackEnd, Deriver, fingerprints};
 
-use super::interface::{Engine, Hit, SeedSource, Sizing, Tuning, Worker};
+use super::traits::{Engine, Hit, SeedSource, Sizing, Tuning, Worker};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::Matcher;

@@ -29,7 +29,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use self::tuner::Tuner;
-use super::interface::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
+use super::traits::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
 use super::{batch, reference};
 use crate::chacha::ChaCha20;
 use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};

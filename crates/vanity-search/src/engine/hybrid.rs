@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::gpu::{self, Gpu, Pace};
-use super::interface::{Engine, HYBRID, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
+use super::traits::{Engine, HYBRID, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;

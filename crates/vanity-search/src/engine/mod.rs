@@ -21,20 +21,20 @@ mod batch;
 mod gpu;
 #[cfg(feature = "gpu")]
 mod hybrid;
-mod interface;
 mod reference;
 mod registry;
 mod self_test;
+mod traits;
 
 #[cfg(feature = "gpu")]
 pub use gpu::{pipeline, settings as gpu_settings};
-pub use interface::{
-    AUTO, Devices, Engine, GPU, HYBRID, Hit, LEAST_TABLE_MEMORY, SeedSource, Sizing, Tuning, UsedDevice,
-    Worker,
-};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{BASELINE, EngineError, Listed, available, device_names, exit, list, named, select};
+pub use traits::{
+    AUTO, Devices, Engine, GPU, HYBRID, Hit, LEAST_TABLE_MEMORY, SeedSource, Sizing, Tuning, UsedDevice,
+    Worker,
+};
 
 #[doc(inline)]
 pub use crate::notice::{Notice, Severity};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use curve25519_dalek::EdwardsPoint;
 use zeroize::Zeroize as _;
 
-use super::interface::{Engine, Hit, SeedSource, Sizing, Worker};
+use super::traits::{Engine, Hit, SeedSource, Sizing, Worker};
 use crate::key::{PublicKey, Seed, scalar_bytes};
 use crate::pattern::Matcher;
 

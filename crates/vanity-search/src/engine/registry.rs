@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ed25519_batch::BackEnd;
 use thiserror::Error;
 
-use super::interface::{AUTO, Engine, GPU, Sizing};
+use super::traits::{AUTO, Engine, GPU, Sizing};
 use super::{batch, reference, self_test};
 #[cfg(feature = "gpu")]
 use super::{gpu, hybrid};

@@ -1,6 +1,6 @@
 //! The self-test: known vectors that every engine must reproduce before it is used.
 
-use super::interface::{Engine, SeedSource};
+use super::traits::{Engine, SeedSource};
 use crate::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use ed25519_batch::rfc8032_vectors;
 
