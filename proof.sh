@@ -260,8 +260,8 @@ more 22 'keys in the clear are refused where keys must be encrypted' all tests e
 more 23 'a key counts only if its private file was opened and is what the ledger says' all tests existing a_damaged_key a_line a_public hostile_lines
 more 24 'files have no names until they are complete, and nothing that another process writes is removed' all \
     unit a_file_has_no_name leftovers no_process_takes
-more 25 'names and directories that cannot take a key are refused before the search' all \
-    tests files names_that a_name_that a_directory_that a_ledger_at a_trial what_a_trial
+more 25 'names, directories and ledgers that cannot take a key are refused before the search' all \
+    tests files names_that a_name_that a_directory_that a_ledger a_trial what_a_trial
 calls=$(of 'first and last' all)
 more 26 'every system call fails or takes 2 s, or the process dies there: nothing is lost' "$calls calls" with VANITY_FAULTS="$calls" tests faults ''
 sequences=$(of 100 10000)

@@ -11,12 +11,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use super::error::{JobError, diagnostic};
 use super::parcel::Parcel;
+use crate::key::{EncodeError, Format, Protection, try_encryption};
 use crate::pattern::PatternId;
 use crate::sys::WipeStack;
 
 /// The bytes of the whole stack of a thread, whatever `RUST_MIN_STACK` is.
 pub(super) const STACK: usize = 2 << 20;
+
+/// Encrypts a key that is thrown away, on a thread like those that encrypt finds.
+///
+/// # Errors
+///
+/// Returns why finds could not be encrypted.
+pub(super) fn try_it(format: Format, comment: &str, protection: &Protection) -> Result<(), JobError> {
+    let encrypt = || {
+        let _stack = WipeStack;
+        try_encryption(format, comment, protection)
+    };
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, encrypt);
+        let tried = thread.map_err(JobError::Thread)?.join();
+        tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|error| match error {
+            EncodeError::Randomness(error) => JobError::Randomness(error),
+            error => diagnostic(&error, error.hint()).into(),
+        })
+    })
+}
 
 /// Makes a parcel of a find.
 pub(super) type Work = Box<dyn FnOnce() -> Parcel + Send>;

@@ -26,6 +26,8 @@ pub(super) struct Request<'a> {
     pub(super) comment: Option<&'a str>,
     /// Whether keys count to which users other than the owner have access.
     pub(super) allow_exposed: bool,
+    /// Whether `--quiet` is given.
+    pub(super) quiet: bool,
 }
 
 /// The keys that are missing, and the number of those that exist.
@@ -83,7 +85,7 @@ fn inventory(
         encrypted: source.is_some(),
         allow_exposed: wanted.allow_exposed,
     };
-    let waiting = Waiting { tell, must_end: &must_end };
+    let waiting = Waiting { tell, quiet: wanted.quiet, must_end: &must_end };
     let inventory = ledger.reconcile(&criteria, &waiting).map_err(|error| {
         if error.kind() == io::ErrorKind::WouldBlock {
             return JobError::InUse(error, ledger.path().to_owned());
@@ -110,6 +112,9 @@ pub(super) fn try_ledger(ledger: &Ledger, demands: Demands) -> Result<Option<Fil
 fn unusable(ledger: &Ledger, error: &io::Error) -> Diagnostic {
     let hint = match error.kind() {
         io::ErrorKind::FileTooLarge => "raise the limit of the size of files, or choose another directory",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space where it lies, or choose another directory"
+        }
         _ if !ledger.path().exists() => {
             "choose a directory of another file system: this one cannot append to files"
         }

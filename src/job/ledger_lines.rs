@@ -8,16 +8,12 @@ use std::time::{Duration, Instant};
 use super::error::JobError;
 use super::open::PreparedSearch;
 use super::teller::Teller;
-use crate::escape::escaped_path;
 use crate::ledger::{Entry, Ledger, Waiting};
 use crate::notice::Notice;
 use crate::store::HeldLog;
 
 /// How long a process that uses the ledger may delay the files of keys. Their lines follow when it is free.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// How long the ledger is waited for before that is said, and the same with `--quiet`.
-const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 
 /// The lines that the ledger does not have yet.
 pub(super) struct LedgerLines<'a> {
@@ -82,7 +78,7 @@ impl<'a> LedgerLines<'a> {
             self.say_once();
             has_failed || self.search.stop.requested().is_some()
         };
-        let held = self.ledger.hold(&Waiting { tell: &|_| (), must_end: &must_end });
+        let held = self.ledger.hold(&Waiting { tell: &|_| (), quiet: true, must_end: &must_end });
         match held.and_then(|held| self.append(Some(held))) {
             Ok(()) => Ok(true),
             // The next search makes up for it.
@@ -112,20 +108,15 @@ impl<'a> LedgerLines<'a> {
 
     /// Has it told once that another process uses the ledger, if it does so for long.
     fn say_once(&self) {
-        let now = Instant::now();
-        let since = self.since.get().unwrap_or(now);
+        let since = self.since.get().unwrap_or_else(Instant::now);
         self.since.set(Some(since));
-        let is_quiet = self.search.output.quiet;
-        if self.has_said.get() || now - since < SAID_AFTER[usize::from(is_quiet)] {
+        if self.has_said.get() {
             return;
         }
-        self.has_said.set(true);
-        let path = escaped_path(self.ledger.path());
-        let text = format!("waiting for another process, which is using '{path}'; keys are stored meanwhile");
-        if is_quiet {
-            self.teller.failure(text);
-        } else {
-            self.teller.notice(Notice::info(text));
+        if let Some(notice) = self.ledger.waits(since, self.search.output.quiet, "keys are stored meanwhile")
+        {
+            self.has_said.set(true);
+            self.teller.notice(notice);
         }
     }
 }

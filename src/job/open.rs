@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::agent::OpenAgent;
-use super::encryption::STACK;
+use super::encryption::{self, STACK};
 use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
 use super::existing::{self, Existing};
@@ -94,6 +94,7 @@ impl PreparedSearch {
                     quota,
                     comment: comment.as_deref(),
                     allow_exposed: keys.allow_exposed,
+                    quiet: output.quiet,
                 };
                 let existing = existing::subtract(wanted, &ledger, &mut passphrase, stop, tell)?;
                 if !existing.patterns.is_empty() {
@@ -116,7 +117,10 @@ impl PreparedSearch {
         }
         let protection = match (passphrase, encryption) {
             (Some(source), Some(encryption)) if !patterns.is_empty() => {
-                Some(Arc::new(source.protection(encryption, stop)?))
+                let protection = source.protection(encryption, stop)?;
+                let comment = comment.as_deref().unwrap_or_else(|| longest(&patterns, Pattern::text));
+                encryption::try_it(keys.format, comment, &protection)?;
+                Some(Arc::new(protection))
             }
             _ => None,
         };

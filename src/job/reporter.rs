@@ -31,8 +31,6 @@ pub enum Event {
     },
     /// A line for people.
     Notice(Notice),
-    /// A failure that does not end the search. It is reported even if only errors are.
-    Failure(String),
     /// A private key that nothing else takes is shown on a terminal.
     Show(Zeroizing<String>, Screen),
     /// The search is over.

@@ -66,7 +66,7 @@ impl Teller {
     }
 
     pub(super) fn failure(&self, text: String) {
-        self.tell(Event::Failure(text));
+        self.notice(Notice::error(text));
     }
 
     pub(super) fn tell(&self, event: Event) {

@@ -29,8 +29,8 @@ pub use entry::{Entry, exact};
 /// The name of the ledger in its directory.
 const NAME: &str = "vanity-ed25519.jsonl";
 
-/// How long this program usually holds a ledger at most.
-const MOMENT: Duration = Duration::from_millis(500);
+/// How long another process may use a ledger before that is said, and the same with `--quiet`.
+const SAID_AFTER: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(3)];
 
 /// How long keys are opened without a word about it.
 const LONG: Duration = Duration::from_secs(1);
@@ -62,6 +62,8 @@ pub struct Criteria<'a> {
 pub struct Waiting<'a> {
     /// Takes a notice about it, once.
     pub tell: &'a dyn Fn(Notice),
+    /// Whether `--quiet` is given.
+    pub quiet: bool,
     /// Whether the waiting must end.
     pub must_end: &'a dyn Fn() -> bool,
 }
@@ -127,7 +129,7 @@ impl Ledger {
     /// Returns the error of the operating system, or [`io::ErrorKind::WouldBlock`] if the waiting must
     /// end.
     pub fn hold(&self, waiting: &Waiting) -> io::Result<HeldLog> {
-        let mut quiet_until = Some(Instant::now() + MOMENT);
+        let (began, mut is_said) = (Instant::now(), false);
         loop {
             if let Some(held) = self.log.hold(POLL)? {
                 return Ok(held);
@@ -135,13 +137,21 @@ impl Ledger {
             if (waiting.must_end)() {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using it"));
             }
-            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
-                let path = escaped_path(self.path());
-                let text =
-                    format!("waiting for another process, which is using '{path}'; Ctrl-C ends the waiting");
-                (waiting.tell)(Notice::info(text));
+            if !is_said && let Some(notice) = self.waits(began, waiting.quiet, "Ctrl-C ends the waiting") {
+                is_said = true;
+                (waiting.tell)(notice);
             }
         }
+    }
+
+    /// Returns the notice that another process uses the ledger, if it has done so for long. `--quiet` does
+    /// not hide that.
+    #[must_use]
+    pub fn waits(&self, since: Instant, quiet: bool, meanwhile: &str) -> Option<Notice> {
+        let path = escaped_path(self.path());
+        let text = || format!("waiting for another process, which is using '{path}'; {meanwhile}");
+        let is_long = since.elapsed() >= SAID_AFTER[usize::from(quiet)];
+        is_long.then(|| if quiet { Notice::error(text()) } else { Notice::info(text()) })
     }
 
     /// Appends the entries that the ledger does not have, and syncs it.
@@ -473,7 +483,7 @@ mod tests {
             Entry::read(line.as_bytes()).unwrap()
         };
         let ledger = Ledger::new(directory.path());
-        let mut held = ledger.hold_at_once(MOMENT).unwrap().unwrap();
+        let mut held = ledger.hold_at_once(POLL).unwrap().unwrap();
         Ledger::append(&mut held, &[entry("a", "x")]).unwrap();
         let entries = vec![entry("a", "x"), entry("a", "y"), entry("b", "x")];
         Ledger::append_missing(&mut held, entries.clone()).unwrap();

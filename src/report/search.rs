@@ -18,7 +18,7 @@ use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
-use crate::notice::Notice;
+use crate::notice::{Notice, Severity};
 use crate::pattern::PatternId;
 use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
@@ -86,10 +86,10 @@ impl Reporter for Report<'_> {
             Event::NothingMissing => self.nothing_missing()?,
             Event::Found(parcel) => self.found(parcel)?,
             Event::Progress { progress, is_encrypting } => self.progress(progress, *is_encrypting),
-            Event::Notice(notice) => self.note(escaped(&notice.to_string())),
-            Event::Failure(text) => {
+            Event::Notice(Notice { severity: Severity::Error, text }) => {
                 self.line(format_args!("{} {}", self.err.error("error:"), escaped(text)));
             }
+            Event::Notice(notice) => self.note(escaped(&notice.to_string())),
             Event::Show(private_text, screen) => self.show(private_text, screen),
             Event::Summary { summary, given_up } => self.summary(summary, given_up)?,
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::escape::escaped;
-use crate::notice::Notice;
+use crate::notice::{Notice, Severity};
 use crate::plan::{ColorChoice, OutputOptions};
 use crate::sys::{Patient, write_stdout};
 use crate::wire;
@@ -16,14 +16,13 @@ use console::{Term, measure_text_width};
 /// How long a last message waits for its reader.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Prints notices to stderr, unless `--quiet` is given.
+/// Prints notices to stderr. `--quiet` hides all but errors.
 pub(super) fn notices(notices: &[Notice], output: OutputOptions) {
-    if !output.quiet {
-        notices.iter().for_each(|notice| line(escaped(&notice.to_string())));
-    }
+    let printed = notices.iter().filter(|notice| !output.quiet || notice.severity == Severity::Error);
+    printed.for_each(|notice| line(escaped(&notice.to_string())));
 }
 
-/// Prints a notice to stderr, unless `--quiet` is given.
+/// Prints a notice to stderr. `--quiet` hides it unless it is an error.
 pub fn notice(notice: &Notice, output: OutputOptions) {
     notices(std::slice::from_ref(notice), output);
 }

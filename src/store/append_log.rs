@@ -54,6 +54,11 @@ impl AppendLog {
     /// Returns the error of the operating system, or an error if the path is not a regular file or
     /// if the file has other names: an append through a link would change a file somewhere else.
     pub fn hold(&self, patience: Duration) -> io::Result<Option<HeldLog>> {
+        let file = self.open()?;
+        Ok(lock_in_time(patience, || file.try_lock())?.then_some(HeldLog(file)))
+    }
+
+    fn open(&self) -> io::Result<File> {
         if std::fs::symlink_metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(io::Error::other(NO_FILE));
         }
@@ -83,31 +88,50 @@ impl AppendLog {
                 return Err(io::Error::other("it has other names (hard links)"));
             }
         }
-        Ok(lock_in_time(patience, || file.try_lock())?.then_some(HeldLog(file)))
+        Ok(file)
     }
 
-    /// Checks that the file can take `len` more bytes, and be made if it does not exist. Appends to a
-    /// temporary file then, and returns the error if that cannot be removed.
+    /// Checks that `len` more bytes can be appended, and reserves the room for them where the system can.
+    ///
+    /// If the file does not exist, a temporary one is made and appended to. Returns the error if that
+    /// cannot be removed.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
     pub fn try_room(&self, len: usize) -> io::Result<Option<FileError>> {
-        let mut left = None;
-        let existing = match std::fs::metadata(&self.0) {
-            Ok(found) => found.len(),
-            Err(_) => {
-                let trial = parent(&self.0).join(unusual_name(TRIAL));
-                let mut options = OpenOptions::new();
-                options.read(true).append(true).create_new(true);
-                options.open(&trial).and_then(|mut file| file.write_all(b"\n"))?;
-                left = remove(&trial);
-                0
-            }
-        };
-        within_size_limit(existing + len as u64)?;
-        Ok(left)
+        if std::fs::symlink_metadata(&self.0).is_ok() {
+            let file = self.open()?;
+            let end = file.metadata()?.len();
+            within_size_limit(end + len as u64)?;
+            return reserve(&file, end, len as u64).map(|()| None);
+        }
+        within_size_limit(len as u64)?;
+        let trial = parent(&self.0).join(unusual_name(TRIAL));
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        options.open(&trial).and_then(|mut file| file.write_all(b"\n"))?;
+        Ok(remove(&trial))
     }
+}
+
+/// Reserves room for `len` bytes behind the end of a file, where the file system can do that. The file
+/// stays as it is: its content, its length, and what others append meanwhile. So nothing must be undone.
+/// The next lines use the room.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, end: u64, len: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::{Errno, retry_on_intr};
+    match retry_on_intr(|| fallocate(file, FallocateFlags::KEEP_SIZE, end, len)) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO)) => Err(error.into()),
+        // If it cannot do that, the trial of the directory has shown that there is room.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 impl HeldLog {

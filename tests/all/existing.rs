@@ -489,11 +489,12 @@ fn a_system_without_syncs_is_refused_before_the_search() {
 }
 
 /// Reads stderr until it says that another process is waited for.
-fn await_waiting(stderr: &mut impl BufRead) {
+fn await_waiting(stderr: &mut impl BufRead) -> String {
     let mut said = String::new();
     while !said.contains("waiting for another process, which is using") {
         assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "{said}");
     }
+    said
 }
 
 #[test]
@@ -512,6 +513,7 @@ fn a_ledger_that_another_process_uses_is_waited_for() {
     };
     // A signal ends the waiting before the search, and during it; so does the timeout.
     ledger.lock().unwrap();
+    let (quiet, mut said_to_quiet) = search(&["-q", "-n", "2", "abc"]);
     let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -523,6 +525,10 @@ fn a_ledger_that_another_process_uses_is_waited_for() {
     stderr.read_to_string(&mut said).unwrap();
     assert_eq!((child.end().status, counts()), (Some(3), (1, 1)));
     assert!(said.contains("before the time limit: another process is using it\n"), "{said}");
+    let said = await_waiting(&mut said_to_quiet);
+    assert!(said.starts_with("error: waiting for another process, "), "{said}");
+    kill_process(Pid::from_child(&quiet), Signal::INT).unwrap();
+    assert_eq!((quiet.end().status, counts()), (Some(130), (1, 1)));
     let (child, mut stderr) = search(&["-n", "2", "abc"]);
     await_waiting(&mut stderr);
     ledger.unlock().unwrap();

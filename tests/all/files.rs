@@ -409,6 +409,39 @@ fn a_ledger_at_its_limit_is_refused_before_the_search() {
     succeed(command("bash").args(["-c", script, executable()]).arg(&keys));
 }
 
+/// The disk of the directory has room, but not the one of the ledger.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_ledger_on_a_full_disk_is_refused_before_the_search() {
+    let Some(unshare) = program::unshare() else { return };
+    for (fill, is_refused) in [("cat /dev/zero > small/fill 2> /dev/null", true), (":", false)] {
+        let outer = TempDir::new().unwrap();
+        let keys = outer.path().join("keys");
+        succeed(program(&["-q", "ab", "-d"]).arg(&keys));
+        // The line of the ledger ends where a page does, so the next one needs another page.
+        let ledger = fs::read_to_string(keys.join(LEDGER)).unwrap();
+        fs::write(keys.join(LEDGER), "\n".repeat(4096 - ledger.len()) + &ledger).unwrap();
+        let script = format!(
+            "mkdir small && mount -t tmpfs -o size=64k tmpfs small && cp keys/{LEDGER} small/ || exit 99
+             {fill}; mount --bind small/{LEDGER} keys/{LEDGER} || exit 99
+             \"$0\" -n 2 ab -d keys; status=$?; cp small/{LEDGER} seen; exit $status"
+        );
+        let mut command = command(&unshare);
+        let ran = run(command.args(["-rm", "sh", "-c", &script, executable()]).current_dir(&outer));
+        let lines = fs::read_to_string(outer.path().join("seen")).unwrap();
+        if is_refused {
+            assert_eq!(ran.status, Some(2), "{ran:?}");
+            let expected = format!("error: cannot use the ledger 'keys/{LEDGER}': No space left on device ");
+            assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+            assert!(ran.stderr.contains("\nhint: free some space where it lies, or "), "{}", ran.stderr);
+            assert_eq!((lines.len(), names(&keys).len()), (4096, 3));
+        } else {
+            assert_eq!((ran.status, lines.trim_start().lines().count()), (Some(0), 2), "{ran:?}");
+            assert_eq!(names(&keys).len(), 5);
+        }
+    }
+}
+
 #[test]
 fn the_name_of_a_public_file_or_a_directory_is_refused() {
     let directory = TempDir::new().unwrap();

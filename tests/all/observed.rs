@@ -5,11 +5,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use crate::{program, require, terminal};
 use program::{
-    ENDLESS, at_once, check_pair, command, executable, names, objects, of_type, run, strace, succeed, unshare,
+    ENDLESS, at_once, check_pair, command, executable, names, objects, of_type, run, start, strace, succeed,
+    unshare, wait_until,
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use terminal::Typist;
 
@@ -421,22 +424,29 @@ fn a_generator_that_fails_later_ends_the_search_and_keeps_its_keys() {
     assert!(ran.stderr.contains(message) && !ran.stderr.contains("panicked"), "{ran:?}");
 }
 
-/// The first call of the thread that encrypts is for the salt. Without it the key is encrypted in another
-/// form, which takes long.
+/// The third call of the thread that encrypts is for the salt of the second key. Without it the key is
+/// encrypted in another form, which takes long. The trial before the search makes two calls.
 #[test]
 fn the_second_try_to_encrypt_ends_in_time() {
     let Some(strace) = strace() else { return };
     let directory = TempDir::new().unwrap();
     let secret = directory.path().join("secret");
     fs::write(&secret, "correct horse").unwrap();
-    let ran = run(command(&strace)
-        .args(["-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=1"])
-        .args(["-o", "/dev/null", executable(), "-q", "-t", "1", "--timeout", "1500ms", "--rounds", "3000"])
-        .args(["ab", "-o"])
-        .arg(directory.path().join("id_x"))
+    let mut search = command(&strace);
+    search
+        .args(["-D", "-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=3"])
+        .args(["-o", "/dev/null", executable(), "-q", "-t", "1", "--rounds", "200", "-n", "2", "ab", "-d"])
+        .arg(directory.path().join("keys"))
         .arg("--passphrase-file")
-        .arg(&secret));
-    assert_eq!(ran.status, Some(3), "{ran:?}");
+        .arg(&secret);
+    let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
+    let keys = directory.path().join("keys");
+    wait_until("the first key is kept", || keys.join(program::LEDGER).exists());
+    // The second one takes seconds.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let ran = child.end();
+    assert_eq!((ran.status, names(&keys).len()), (Some(143), 3), "{ran:?}");
     assert!(ran.stderr.starts_with("error: gave up 1 key for 'ab': the encryption did not"), "{ran:?}");
 }
 

@@ -586,3 +586,36 @@ fn a_terminal_is_no_passphrase_file() {
         assert_eq!(names(directory.path()), [""; 0], "{file}");
     }
 }
+
+/// A library that gives no program the memory of Argon2.
+const LITTLE_MEMORY: &str = "#include <errno.h>
+    #include <stddef.h>
+    void *aligned_alloc(size_t, size_t);
+    int posix_memalign(void **at, size_t align, size_t len) {
+        *at = len == 8 << 20 ? NULL : aligned_alloc(align, (len + align - 1) / align * align);
+        return *at ? 0 : ENOMEM;
+    }";
+
+#[test]
+fn an_encryption_that_fails_is_refused_before_the_search() {
+    let Some(cc) = require::tool("cc") else { return };
+    let (directory, _) = with_secret();
+    let [source, library] = ["memory.c", "memory.so"].map(|name| directory.path().join(name));
+    fs::write(&source, LITTLE_MEMORY).unwrap();
+    succeed(command(cc).args(["-shared", "-fPIC", "-o"]).args([&library, &source]));
+    let search = |args: &[&str]| {
+        let mut search = program(&["-q", "--engine", "reference", "--passphrase-file", "secret"]);
+        search.args(args).env("LD_PRELOAD", &library).current_dir(&directory);
+        search
+    };
+    let ran = run(&mut search(&["-o", "x.ppk", "--however-long", NEVER]));
+    assert_eq!(ran.status, Some(2), "{ran:?}");
+    let expected = "error: cannot encrypt the private key in PuTTY's format: ";
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\nhint: each thread needs 8 MiB to encrypt a key"), "{}", ran.stderr);
+    // Other forms need no such memory.
+    succeed(&mut search(&["--rounds", "1", "-o", "x", "ab"]));
+    let mut left = names(directory.path());
+    left.retain(|name| name.starts_with('x'));
+    assert_eq!(left, ["x", "x.pub"]);
+}

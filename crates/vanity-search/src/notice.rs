@@ -11,6 +11,8 @@ pub enum Severity {
     Note,
     /// A report that something is wrong. Its prefix is `warning: `.
     Warning,
+    /// A failure that does not end the program. Its prefix is `error: `, and `--quiet` does not hide it.
+    Error,
 }
 
 /// A line for people. The code that prints it escapes foreign text in it.
@@ -36,6 +38,11 @@ impl Notice {
     pub fn warning(text: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, text: text.into() }
     }
+
+    /// Returns a line about a failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, text: text.into() }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -44,6 +51,7 @@ impl fmt::Display for Notice {
             Severity::Info => "",
             Severity::Note => "note: ",
             Severity::Warning => "warning: ",
+            Severity::Error => "error: ",
         })?;
         f.write_str(&self.text)
     }

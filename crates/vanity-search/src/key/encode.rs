@@ -26,7 +26,7 @@ use crate::random::{RandomnessError, fill_random};
 
 use super::format::Format;
 use super::ppk::KeyFile;
-use super::protect::{ARGON2_MEMORY, Cipher, PBKDF2_ITERATIONS, Protection};
+use super::protect::{ARGON2_MEMORY, ARGON2_PASSES, Cipher, PBKDF2_ITERATIONS, Protection};
 use super::seed::Seed;
 
 /// The object identifier id-Ed25519 (RFC 8410, section 3).
@@ -71,10 +71,20 @@ impl Seed {
                 Format::Ppk => Ok(KeyFile::clear(self, &blanked(comment)).text()),
             };
         };
+        self.encrypted(format, comment, protection, Work::of(protection))
+    }
+
+    fn encrypted(
+        &self,
+        format: Format,
+        comment: &str,
+        protection: &Protection,
+        work: Work,
+    ) -> Result<Zeroizing<String>, EncodeError> {
         match format {
-            Format::Pkcs8 => self.encrypted_pkcs8(protection),
-            Format::Openssh => self.encrypted_openssh(comment, protection),
-            Format::Ppk => self.encrypted_ppk(comment, protection),
+            Format::Pkcs8 => self.encrypted_pkcs8(protection, work),
+            Format::Openssh => self.encrypted_openssh(comment, protection, work),
+            Format::Ppk => self.encrypted_ppk(comment, protection, work),
         }
     }
 
@@ -82,12 +92,11 @@ impl Seed {
         Ok(self.pkcs8_document()?.to_pem(PRIVATE_KEY, LineEnding::LF)?)
     }
 
-    fn encrypted_pkcs8(&self, protection: &Protection) -> Result<Zeroizing<String>, EncodeError> {
+    fn encrypted_pkcs8(&self, protection: &Protection, work: Work) -> Result<Zeroizing<String>, EncodeError> {
         let passphrase = protection.passphrase.bytes();
         let (salt, iv): ([u8; SALT_LEN], _) = (random()?, random()?);
         let encrypt = || -> pkcs8::Result<_> {
-            let parameters =
-                pbes2::Parameters::generate_pbkdf2_sha256_aes256cbc(PBKDF2_ITERATIONS, &salt, iv)?;
+            let parameters = pbes2::Parameters::generate_pbkdf2_sha256_aes256cbc(work.iterations, &salt, iv)?;
             let plain = self.pkcs8_document()?;
             let encrypted =
                 PrivateKeyInfoRef::try_from(plain.as_bytes())?.encrypt_with_params(parameters, passphrase)?;
@@ -119,13 +128,14 @@ impl Seed {
         &self,
         comment: &str,
         protection: &Protection,
+        work: Work,
     ) -> Result<Zeroizing<String>, EncodeError> {
         let passphrase = protection.passphrase.bytes();
         let cipher = match protection.cipher {
             Cipher::Aes256Ctr => ssh_key::Cipher::Aes256Ctr,
             Cipher::Aes256Gcm => ssh_key::Cipher::Aes256Gcm,
         };
-        let kdf = Kdf::Bcrypt { salt: random::<SALT_LEN>()?.to_vec(), rounds: protection.rounds.get() };
+        let kdf = Kdf::Bcrypt { salt: random::<SALT_LEN>()?.to_vec(), rounds: work.rounds };
         let check = u32::from_ne_bytes(random()?);
         let encrypt = || -> ssh_key::Result<_> {
             let plain = self.openssh_key(comment)?;
@@ -145,12 +155,13 @@ impl Seed {
         &self,
         comment: &str,
         protection: &Protection,
+        work: Work,
     ) -> Result<Zeroizing<String>, EncodeError> {
         let passphrase = protection.passphrase.bytes();
         let comment = blanked(comment);
         let (salt, padding): ([u8; SALT_LEN], _) = (random()?, random()?);
-        let encrypted =
-            KeyFile::encrypted(self, &comment, passphrase, &salt, padding).map_err(EncodeError::Ppk)?;
+        let encrypted = KeyFile::encrypted(self, &comment, passphrase, &salt, padding, work.passes)
+            .map_err(EncodeError::Ppk)?;
         let text = encrypted.text();
         let Some(read) = KeyFile::read(&text) else { return Err(EncodeError::Unopened) };
         let opened = read.open(passphrase).map_err(EncodeError::Ppk)?;
@@ -161,6 +172,35 @@ impl Seed {
     fn openssh_key(&self, comment: &str) -> ssh_key::Result<PrivateKey> {
         PrivateKey::new(Ed25519Keypair::from_seed(self.bytes()).into(), blanked(comment))
     }
+}
+
+/// The work that each guess of the passphrase costs.
+struct Work {
+    /// The rounds of bcrypt.
+    rounds: u32,
+    /// The iterations of PBKDF2.
+    iterations: u32,
+    /// The passes of Argon2.
+    passes: u32,
+}
+
+impl Work {
+    /// The work for a key that protects nothing.
+    const LEAST: Self = Self { rounds: 1, iterations: 1, passes: 1 };
+
+    fn of(protection: &Protection) -> Self {
+        Self { rounds: protection.rounds.get(), iterations: PBKDF2_ITERATIONS, passes: ARGON2_PASSES }
+    }
+}
+
+/// Encrypts a key that protects nothing, opens it, and throws it away. Takes a few milliseconds, because it does less
+/// work than for a real key, but as much memory. So an error is known before there is a key to lose.
+///
+/// # Errors
+///
+/// Returns the error that [`Seed::private_text`] would return.
+pub fn try_encryption(format: Format, comment: &str, protection: &Protection) -> Result<(), EncodeError> {
+    Seed::new([7; 32]).encrypted(format, comment, protection, Work::LEAST).map(drop)
 }
 
 /// Returns `N` bytes from the operating system's generator.
@@ -332,6 +372,24 @@ mod tests {
             seed.pkcs8_document().unwrap().as_bytes()
         );
         assert!(info.decrypt(b"secret").is_err());
+    }
+
+    #[test]
+    fn a_trial_of_encryption_costs_little_and_a_key_the_whole_work() {
+        for format in [Format::Pkcs8, Format::Openssh, Format::Ppk] {
+            let protection =
+                Protection { rounds: NonZeroU32::MAX, ..protection(b"secret", Cipher::default()) };
+            try_encryption(format, "me", &protection).unwrap();
+        }
+        let least = |format| {
+            let protection = protection(b"secret", Cipher::default());
+            let text = Seed::new([7; 32]).encrypted(format, "me", &protection, Work::LEAST).unwrap();
+            Seed::new([7; 32]).private_text(format, "me", Some(&protection)).unwrap();
+            text
+        };
+        assert!(least(Format::Ppk).contains("\nArgon2-Passes: 1\n"));
+        let read = PrivateKey::from_openssh(least(Format::Openssh).as_bytes()).unwrap();
+        assert!(matches!(read.kdf(), Kdf::Bcrypt { rounds: 1, .. }));
     }
 
     #[test]

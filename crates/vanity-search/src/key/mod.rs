@@ -32,7 +32,7 @@ pub use comment::{blanked, harmless, is_active, trouble};
 pub use decode::{DecodeError, PrivateText, Storage};
 #[doc(hidden)]
 pub use encode::COMPUTES_WRONGLY;
-pub use encode::EncodeError;
+pub use encode::{EncodeError, try_encryption};
 pub use format::Format;
 pub use host::HostName;
 pub use protect::{

@@ -23,7 +23,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::protect::{ARGON2_MEMORY, ARGON2_PASSES, MOST_MEMORY, MOST_PASSES};
+use super::protect::{ARGON2_MEMORY, MOST_MEMORY, MOST_PASSES};
 use super::seed::{PublicKey, Seed};
 use crate::wire;
 use ed25519_batch::memory::{room, wipe_vec};
@@ -92,9 +92,10 @@ impl KeyFile {
         passphrase: &[u8],
         salt: &[u8],
         padding: [u8; PADDING],
+        passes: u32,
     ) -> argon2::Result<Self> {
         let (_, algorithm) = VARIANTS[0];
-        let params = Params::new(ARGON2_MEMORY, ARGON2_PASSES, 1, Some(Secrets::LEN))?;
+        let params = Params::new(ARGON2_MEMORY, passes, 1, Some(Secrets::LEN))?;
         let derivation = Derivation { algorithm, params, salt: salt.to_vec() };
         let secrets = derivation.secrets(passphrase)?;
         let mut file = Self::new(seed, comment, Some(derivation), |private| {
@@ -349,6 +350,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::ARGON2_PASSES;
     use ed25519_batch::rfc8032_vectors;
 
     /// The lines of the first key of RFC 8032, section 7.1, as PuTTYgen 0.78 writes them.
@@ -458,7 +460,7 @@ mod tests {
     #[test]
     fn a_new_encrypted_file_opens_again() {
         let seed = seed();
-        let file = KeyFile::encrypted(&seed, "me", b"secret", &[7; 16], [9; PADDING]).unwrap();
+        let file = KeyFile::encrypted(&seed, "me", b"secret", &[7; 16], [9; PADDING], ARGON2_PASSES).unwrap();
         let text = file.text();
         assert!(text.capacity() >= LONGEST && text.len() < LONGEST, "the text has moved");
         let middle = "\nKey-Derivation: Argon2id\nArgon2-Memory: 8192\nArgon2-Passes: 32\n\
