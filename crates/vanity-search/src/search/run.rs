@@ -103,7 +103,7 @@ impl Parameters<'_> {
             .collect::<Result<_, _>>()
             .map_err(SearchError::Randomness)?;
         let room = observer.ready().map_err(SearchError::Observer)?;
-        let shared = Shared::new(self, room.min(FIRST_BACKLOG));
+        let running = Running::new(self, room.min(FIRST_BACKLOG));
         let (outbox, inbox) = channel();
         if self.goal != Goal::Measurement {
             stop.take();
@@ -113,23 +113,23 @@ impl Parameters<'_> {
             pool.in_place_scope(|scope| {
                 for stream in streams {
                     let outbox = outbox.clone();
-                    scope.spawn(|_| shared.work(self.engine.worker(), stream, outbox, threads));
+                    scope.spawn(|_| running.work(self.engine.worker(), stream, outbox, threads));
                 }
                 drop(outbox);
                 have_started();
-                let _guard = EndOnPanic(&shared);
-                let outcome = shared.oversee(&inbox, stop, observer);
+                let _guard = EndOnPanic(&running);
+                let outcome = running.oversee(&inbox, stop, observer);
                 self.pass_notices(observer);
                 outcome
             })
         })?;
-        let is_complete = locked(&shared.remaining).is_complete();
+        let is_complete = locked(&running.remaining).is_complete();
         Ok(Summary {
             // A search that is complete anyway reports that.
             end: early_end.filter(|_| !is_complete).unwrap_or(End::Complete),
             found,
-            attempts: shared.attempts.load(Relaxed),
-            elapsed: *locked(&shared.searched),
+            attempts: running.attempts.load(Relaxed),
+            elapsed: *locked(&running.searched),
             threads,
         })
     }
@@ -168,7 +168,7 @@ fn start(wanted: usize) -> Result<rayon::ThreadPool, rayon::ThreadPoolBuildError
 }
 
 /// The state that the workers and the calling thread share.
-struct Shared<'a> {
+struct Running<'a> {
     search: &'a Parameters<'a>,
     /// The matcher of the patterns that want a key. It may still hold patterns that were completed
     /// a short while ago.
@@ -231,7 +231,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Shared<'a> {
+impl<'a> Running<'a> {
     /// Returns the state before the first candidate. At first `room` finds may wait.
     fn new(search: &'a Parameters<'a>, room: usize) -> Self {
         let patterns = search.patterns;
@@ -548,7 +548,7 @@ fn room_for(kept: u64, took: Duration, before: usize) -> usize {
 }
 
 /// Ends the search if its thread panics.
-struct EndOnPanic<'a, 'b>(&'a Shared<'b>);
+struct EndOnPanic<'a, 'b>(&'a Running<'b>);
 
 impl Drop for EndOnPanic<'_, '_> {
     fn drop(&mut self) {

@@ -307,14 +307,14 @@ fn finds_that_wait_behind_an_error_are_kept() {
     let patterns = patterns(&["^a"]);
     let engine = reference();
     let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
-    let shared = Shared::new(&search, 1);
+    let running = Running::new(&search, 1);
     let (outbox, inbox) = channel();
     for message in [Ok(find()), Err(WorkerError::FalseHit), Ok(find()), Ok(find())] {
         outbox.send(message).unwrap();
     }
     drop(outbox);
     let mut log = Log::default();
-    let outcome = shared.oversee(&inbox, &Stop::new(), &mut log);
+    let outcome = running.oversee(&inbox, &Stop::new(), &mut log);
     assert!(matches!(outcome, Err(SearchError::FalseHit("reference"))));
     assert_eq!(log.finds.len(), 3);
 }
@@ -324,12 +324,12 @@ fn finds_that_wait_are_handed_over_up_to_a_limit() {
     let patterns = patterns(&["^a"]);
     let engine = reference();
     let search = search(&*engine, &patterns, 1, Quota::Any(u64::MAX));
-    let shared = Shared::new(&search, 1);
-    shared.waiting.store(3 * MAX_FINDS_AT_ONCE, Relaxed);
+    let running = Running::new(&search, 1);
+    running.waiting.store(3 * MAX_FINDS_AT_ONCE, Relaxed);
     let (finds, inbox) = channel();
     (0..3 * MAX_FINDS_AT_ONCE).for_each(|_| finds.send(Ok(find())).unwrap());
     let mut log = Log::default();
-    let accepted = shared.accept(Ok(find()), &inbox, &mut log);
+    let accepted = running.accept(Ok(find()), &inbox, &mut log);
     assert!(matches!(accepted, Ok(kept) if kept == MAX_FINDS_AT_ONCE as u64));
     assert_eq!(log.finds.len(), MAX_FINDS_AT_ONCE);
 }
