@@ -1,12 +1,10 @@
 //! What is said to an agent.
 
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, Next, PATIENCE, converse};
+use super::connection::{Conversation, PATIENCE};
 use super::error::AgentError;
 use super::message::{Answer, Constraints, Identity, Request};
 use crate::key::Seed;
@@ -47,10 +45,6 @@ pub enum Nature {
     Doubtful,
 }
 
-/// Keys to add, with their blobs. Those that the agent has not been asked to add are wiped when the
-/// search gives up.
-type Queue = Mutex<VecDeque<(Request, Vec<u8>)>>;
-
 impl Agent {
     /// Finds the agent and checks that it takes keys.
     ///
@@ -66,14 +60,8 @@ impl Agent {
         let socket = socket().ok_or(AgentError::NoSocket)?;
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         fill_random(&mut *seed).map_err(|error| AgentError::Randomness(error.into()))?;
-        let seed = Seed::new(*seed);
-        let is_gpg = is_of_gpg(&socket);
-        let (examined, ended) = converse(&socket, Some(PATIENCE), &|| None, move |connection, pass_on| {
-            pass_on(examine(connection, &seed, constraints, is_gpg)?);
-            Ok(())
-        });
-        ended?;
-        let (nature, has_trial) = examined.into_iter().next().ok_or(AgentError::Silent)?;
+        let mut agent = Conversation::open(&socket, Some(PATIENCE), &|| None)?;
+        let (nature, has_trial) = examine(&mut agent, &Seed::new(*seed), constraints, is_of_gpg(&socket))?;
         if nature == Nature::Gpg && constraints.lifetime.is_some() {
             return Err(AgentError::Undying);
         }
@@ -102,84 +90,47 @@ impl Agent {
         keys: &[(&Seed, &str)],
         until: &dyn Fn() -> Option<Instant>,
     ) -> Vec<Result<(), AgentError>> {
-        let request = |(seed, comment): &(&Seed, &str)| {
-            let blob = wire::blob(&seed.public_key().0).to_vec();
-            Ok((Request::add(seed, comment, self.constraints)?, blob))
-        };
-        let requests: Result<VecDeque<_>, AgentError> = keys.iter().map(request).collect();
-        let is_over = until().is_some_and(|until| until <= Instant::now());
-        let (mut added, ended) = match requests {
-            Err(error) => (Vec::new(), Err(error)),
-            Ok(_) if is_over => (Vec::new(), Err(AgentError::Hurried)),
-            Ok(requests) => {
-                let queue = Arc::new(Queue::new(requests));
-                let waiting = Arc::clone(&queue);
-                // It answers when the user has typed a passphrase.
-                let patience = (self.nature != Nature::Gpg).then_some(PATIENCE);
-                let told = converse(&self.socket, patience, until, move |connection, pass_on| {
-                    add_all(connection, &waiting, pass_on)
-                });
-                lock(&queue).clear();
-                told
-            }
-        };
-        let error = match ended {
+        let mut added = Vec::with_capacity(keys.len());
+        let error = match self.add_each(keys, until, &mut added) {
             Err(AgentError::Hurried) if self.nature == Nature::Gpg => AgentError::Prompting,
             Err(error) => error,
-            Ok(()) => AgentError::Hurried,
+            Ok(()) => return added,
         };
         added.resize_with(keys.len(), || Err(error.clone()));
         added
     }
-}
 
-fn lock(queue: &Queue) -> MutexGuard<'_, VecDeque<(Request, Vec<u8>)>> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Adds the keys that wait, one after the other.
-fn add_all(
-    connection: &mut Connection,
-    waiting: &Queue,
-    pass_on: &dyn Fn(Result<(), AgentError>) -> Next,
-) -> Result<(), AgentError> {
-    loop {
-        let next = lock(waiting).pop_front();
-        let Some((request, blob)) = next else { return Ok(()) };
-        let added = add(connection, request, &blob)?;
-        let is_added = added.is_ok();
-        match pass_on(added) {
-            Next::GoOn => {}
-            Next::End => return Ok(()),
-            // The key is in a file by now, and the search has said that the agent does not have it.
-            Next::GivenUp => {
-                if is_added {
-                    connection.ask(Request::remove(&blob)?)?;
-                }
-                return Ok(());
+    /// Adds keys one after the other, as long as the agent can be asked.
+    fn add_each(
+        &self,
+        keys: &[(&Seed, &str)],
+        until: &dyn Fn() -> Option<Instant>,
+        added: &mut Vec<Result<(), AgentError>>,
+    ) -> Result<(), AgentError> {
+        // It answers when the user has typed a passphrase.
+        let patience = (self.nature != Nature::Gpg).then_some(PATIENCE);
+        let mut agent = Conversation::open(&self.socket, patience, until)?;
+        for (seed, comment) in keys {
+            if agent.is_over() {
+                return Err(AgentError::Hurried);
             }
+            let blob = wire::blob(&seed.public_key().0);
+            let [undo, undo_later] = [Request::remove(&blob)?, Request::remove(&blob)?].map(Some);
+            let add = Request::add(seed, comment, self.constraints)?;
+            added.push(match agent.ask_or_undo(add, undo)? {
+                Answer::Success => {
+                    let listed = identities(&mut agent, undo_later)?;
+                    let is_listed = listed.iter().any(|one| one.blob == blob);
+                    if is_listed { Ok(()) } else { Err(AgentError::Unlisted) }
+                }
+                _ => match refusal(&mut agent) {
+                    error @ (AgentError::TakesNone | AgentError::Refused) => Err(error),
+                    error => return Err(error),
+                },
+            });
         }
+        Ok(())
     }
-}
-
-/// Adds a key, and returns whether the agent has it then.
-///
-/// # Errors
-///
-/// Returns an error if the agent cannot be asked further.
-fn add(
-    connection: &mut Connection,
-    request: Request,
-    blob: &[u8],
-) -> Result<Result<(), AgentError>, AgentError> {
-    if connection.ask(request)? != Answer::Success {
-        return match refusal(connection) {
-            error @ (AgentError::TakesNone | AgentError::Refused) => Ok(Err(error)),
-            error => Err(error),
-        };
-    }
-    let is_listed = identities(connection)?.iter().any(|one| one.blob == blob);
-    Ok(if is_listed { Ok(()) } else { Err(AgentError::Unlisted) })
 }
 
 /// Returns the path at which the agent of this user listens.
@@ -199,33 +150,33 @@ fn is_of_gpg(socket: &Path) -> bool {
 /// these constraints. An agent that would keep the trial key does not get it. Also returns whether the
 /// agent has a trial key in the end.
 fn examine(
-    connection: &mut Connection,
+    agent: &mut Conversation,
     seed: &Seed,
     constraints: Constraints,
     is_gpg: bool,
 ) -> Result<(Nature, bool), AgentError> {
-    let old = trial_keys(connection)?;
+    let old = trial_keys(agent)?;
     if is_gpg {
         return Ok((Nature::Gpg, !old.is_empty()));
     }
     let blob = wire::blob(&seed.public_key().0);
-    if connection.ask(Request::remove(&blob)?)? == Answer::Success {
+    if agent.ask(Request::remove(&blob)?)? == Answer::Success {
         // gpg-agent has read the key, at least.
-        let is_gpg = matches!(connection.ask(Request::remove(b"no key")?), Ok(Answer::Failure));
+        let is_gpg = matches!(agent.ask(Request::remove(b"no key")?), Ok(Answer::Failure));
         return Ok((if is_gpg { Nature::Gpg } else { Nature::Doubtful }, !old.is_empty()));
     }
     // Another search may have its trial key there, for a moment.
-    if has_for_long(connection, &old)? {
+    if has_for_long(agent, &old)? {
         return Ok((Nature::Doubtful, true));
     }
-    try_key(connection, seed, constraints)?;
-    let has_trial = has_for_long(connection, &[blob.to_vec()])?;
+    try_key(agent, seed, constraints)?;
+    let has_trial = has_for_long(agent, &[blob.to_vec()])?;
     Ok((if has_trial { Nature::Doubtful } else { Nature::Removing }, has_trial))
 }
 
 /// Whether the agent has one of these trial keys, and for longer than [`TRIAL_LIFETIME`].
-fn has_for_long(connection: &mut Connection, keys: &[Vec<u8>]) -> Result<bool, AgentError> {
-    let mut has = || Ok::<_, AgentError>(identities(connection)?.iter().any(|one| keys.contains(&one.blob)));
+fn has_for_long(agent: &mut Conversation, keys: &[Vec<u8>]) -> Result<bool, AgentError> {
+    let mut has = || Ok::<_, AgentError>(identities(agent, None)?.iter().any(|one| keys.contains(&one.blob)));
     if keys.is_empty() || !has()? {
         return Ok(false);
     }
@@ -234,57 +185,59 @@ fn has_for_long(connection: &mut Connection, keys: &[Vec<u8>]) -> Result<bool, A
 }
 
 /// Returns the blobs of the trial keys that the agent has.
-fn trial_keys(connection: &mut Connection) -> Result<Vec<Vec<u8>>, AgentError> {
-    let trials = identities(connection)?.into_iter().filter(|one| one.comment == TRIAL.as_bytes());
+fn trial_keys(agent: &mut Conversation) -> Result<Vec<Vec<u8>>, AgentError> {
+    let trials = identities(agent, None)?.into_iter().filter(|one| one.comment == TRIAL.as_bytes());
     Ok(trials.map(|one| one.blob).collect())
 }
 
 /// Adds a key with the constraints, and removes it.
-fn try_key(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> Result<(), AgentError> {
+fn try_key(agent: &mut Conversation, seed: &Seed, constraints: Constraints) -> Result<(), AgentError> {
     let Constraints { lifetime, confirm } = constraints;
     // If this process is killed before it removes the key, the key is gone after a second.
     let short = Constraints { lifetime: Some(TRIAL_LIFETIME), confirm: false };
-    if takes(connection, seed, Constraints { confirm, ..short })? {
+    if takes(agent, seed, Constraints { confirm, ..short })? {
         return Ok(());
     }
-    if confirm && takes(connection, seed, short)? {
+    if confirm && takes(agent, seed, short)? {
         return Err(AgentError::Unconstrained { lifetime: false, confirm });
     }
     // The agents of Windows and of PuTTY take no lifetime.
-    if confirm && takes(connection, seed, Constraints { lifetime: None, confirm })? {
+    if confirm && takes(agent, seed, Constraints { lifetime: None, confirm })? {
         return match lifetime {
             None => Ok(()),
             Some(_) => Err(AgentError::Unconstrained { lifetime: true, confirm: false }),
         };
     }
-    match takes(connection, seed, Constraints::default())? {
+    match takes(agent, seed, Constraints::default())? {
         true if constraints.is_empty() => Ok(()),
         true => Err(AgentError::Unconstrained { lifetime: lifetime.is_some(), confirm }),
-        false => Err(refusal(connection)),
+        false => Err(refusal(agent)),
     }
 }
 
 /// Whether the agent takes a key with these constraints. Removes the key.
-fn takes(connection: &mut Connection, seed: &Seed, constraints: Constraints) -> Result<bool, AgentError> {
-    let is_taken = connection.ask(Request::add(seed, TRIAL, constraints)?)? == Answer::Success;
+fn takes(agent: &mut Conversation, seed: &Seed, constraints: Constraints) -> Result<bool, AgentError> {
+    let remove = || Request::remove(&wire::blob(&seed.public_key().0));
+    let add = Request::add(seed, TRIAL, constraints)?;
+    let is_taken = agent.ask_or_undo(add, Some(remove()?))? == Answer::Success;
     if is_taken {
-        connection.ask(Request::remove(&wire::blob(&seed.public_key().0))?)?;
+        agent.ask(remove()?)?;
     }
     Ok(is_taken)
 }
 
 /// Returns why the agent refuses a key.
-fn refusal(connection: &mut Connection) -> AgentError {
-    match identities(connection) {
+fn refusal(agent: &mut Conversation) -> AgentError {
+    match identities(agent, None) {
         Ok(identities) if identities.is_empty() => AgentError::TakesNone,
         Ok(_) => AgentError::Refused,
         Err(error) => error,
     }
 }
 
-/// Returns the keys that the agent has.
-fn identities(connection: &mut Connection) -> Result<Vec<Identity>, AgentError> {
-    match connection.ask(Request::identities()?)? {
+/// Returns the keys that the agent has. If nobody waits for them any more, `undo` is sent.
+fn identities(agent: &mut Conversation, undo: Option<Request>) -> Result<Vec<Identity>, AgentError> {
+    match agent.ask_or_undo(Request::identities()?, undo)? {
         Answer::Identities(identities) => Ok(identities),
         Answer::Failure => Ok(Vec::new()),
         Answer::Success => Err(AgentError::NoAnswer),

@@ -7,9 +7,7 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::error::AgentError;
@@ -40,7 +38,7 @@ type Stream = std::fs::File;
 const PIPE_BUSY: i32 = 231;
 
 /// A connection to an agent.
-pub(super) struct Connection(Stream);
+struct Connection(Stream);
 
 impl Connection {
     #[cfg(unix)]
@@ -71,7 +69,7 @@ impl Connection {
     }
 
     /// Sends a request, wipes it and returns the answer.
-    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, AgentError> {
+    fn ask(&mut self, request: Request) -> Result<Answer, AgentError> {
         self.exchange(request)
             .map_err(|error| AgentError::Broken(error.into()))?
             .ok_or(AgentError::NoAnswer)
@@ -96,76 +94,91 @@ impl Connection {
     }
 }
 
-/// What the thread that talks has to tell.
-enum Told<T> {
-    Result(T),
-    End(Result<(), AgentError>),
-}
+/// A request, and the one that follows if nobody waits for the answer any more.
+type Pair = (Request, Option<Request>);
 
-/// What the thread that talks does after it has passed a result on.
-#[derive(PartialEq, Eq)]
-pub(super) enum Next {
-    GoOn,
-    End,
-    /// Nobody has received the result.
-    GivenUp,
-}
-
-/// Opens a connection, and returns the results that `talk` passes on, and how it ended. Gives up when
-/// no result came for `patience`, if there is such a limit. If the search must end, gives up when none
-/// came for [`HASTE`], and ends the talk at the time of `until`. What was sent until then can still
-/// have its effect.
-pub(super) fn converse<T: Send + 'static>(
-    socket: &Path,
+/// A conversation with an agent. One question is asked at a time. After an error there is no further one.
+pub(super) struct Conversation<'a> {
+    requests: Sender<Pair>,
+    answers: Receiver<Result<Answer, AgentError>>,
     patience: Option<Duration>,
-    until: &dyn Fn() -> Option<Instant>,
-    talk: impl FnOnce(&mut Connection, &dyn Fn(T) -> Next) -> Result<(), AgentError> + Send + 'static,
-) -> (Vec<T>, Result<(), AgentError>) {
-    let (sender, receiver) = channel();
-    let path = socket.to_owned();
-    let is_over = Arc::new(AtomicBool::new(false));
-    let must_stop = Arc::clone(&is_over);
-    let thread = move || {
-        let opened = Connection::open(&path).map_err(|error| AgentError::Unreachable(path, error.into()));
-        let pass_on = |result| match sender.send(Told::Result(result)) {
-            Err(_) => Next::GivenUp,
-            Ok(()) if must_stop.load(Relaxed) => Next::End,
-            Ok(()) => Next::GoOn,
-        };
-        // Nobody receives it any more if the time is over.
-        let ended = opened.and_then(|mut connection| talk(&mut connection, &pass_on));
-        let _ = sender.send(Told::End(ended));
-    };
-    let mut results = Vec::new();
-    if let Err(error) = std::thread::Builder::new().name("agent".to_owned()).spawn(thread) {
-        return (results, Err(AgentError::Broken(error.into())));
-    }
-    let mut answered = Instant::now();
-    let ended = loop {
-        match receiver.recv_timeout(LOOK) {
-            Ok(Told::Result(result)) => {
-                results.push(result);
-                answered = Instant::now();
-            }
-            Ok(Told::End(ended)) => break ended,
-            Err(RecvTimeoutError::Disconnected) => break Err(AgentError::Silent),
-            Err(RecvTimeoutError::Timeout) => {}
-        }
-        let silence = answered.elapsed();
-        match until() {
-            Some(until) => {
-                is_over.fetch_or(until <= Instant::now(), Relaxed);
-                if silence >= HASTE {
-                    break Err(AgentError::Hurried);
+    until: &'a dyn Fn() -> Option<Instant>,
+}
+
+impl<'a> Conversation<'a> {
+    /// Connects to an agent. Gives up when no answer came for `patience`, if there is such a limit, or for
+    /// [`HASTE`] if the search must end, which `until` says. What was sent until then can still have its
+    /// effect.
+    pub(super) fn open(
+        socket: &Path,
+        patience: Option<Duration>,
+        until: &'a dyn Fn() -> Option<Instant>,
+    ) -> Result<Self, AgentError> {
+        let (requests, asked) = channel::<Pair>();
+        let (sender, answers) = channel();
+        let path = socket.to_owned();
+        let thread = move || {
+            let mut connection = match Connection::open(&path) {
+                Ok(connection) => connection,
+                Err(error) => return drop(sender.send(Err(AgentError::Unreachable(path, error.into())))),
+            };
+            let _ = sender.send(Ok(Answer::Success));
+            for (request, undo) in asked {
+                let answer = connection.ask(request);
+                let undo = undo.filter(|_| matches!(answer, Ok(Answer::Success | Answer::Identities(_))));
+                // Nobody waits for the answer any more. The key is in a file by now, and the search has said that
+                // the agent does not have it.
+                if sender.send(answer).is_err()
+                    && let Some(undo) = undo
+                {
+                    let _ = connection.ask(undo);
                 }
             }
-            None if patience.is_some_and(|patience| silence >= patience) => break Err(AgentError::Silent),
-            None => {}
+        };
+        let spawned = std::thread::Builder::new().name("agent".to_owned()).spawn(thread);
+        spawned.map_err(|error| AgentError::Broken(error.into()))?;
+        let conversation = Self { requests, answers, patience, until };
+        conversation.answer()?;
+        Ok(conversation)
+    }
+
+    /// Sends a request, and returns the answer.
+    pub(super) fn ask(&mut self, request: Request) -> Result<Answer, AgentError> {
+        self.ask_or_undo(request, None)
+    }
+
+    /// Sends a request, and returns the answer. If nobody waits for it when it comes, and it is no failure,
+    /// `undo` is sent, too.
+    pub(super) fn ask_or_undo(
+        &mut self,
+        request: Request,
+        undo: Option<Request>,
+    ) -> Result<Answer, AgentError> {
+        self.requests.send((request, undo)).map_err(|_| AgentError::Silent)?;
+        self.answer()
+    }
+
+    /// Whether no further key can be added before the search must end.
+    pub(super) fn is_over(&self) -> bool {
+        (self.until)().is_some_and(|until| until <= Instant::now())
+    }
+
+    fn answer(&self) -> Result<Answer, AgentError> {
+        let asked = Instant::now();
+        loop {
+            match self.answers.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Silent),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let silence = asked.elapsed();
+            match (self.until)() {
+                Some(_) if silence >= HASTE => return Err(AgentError::Hurried),
+                None if self.patience.is_some_and(|patience| silence >= patience) => {
+                    return Err(AgentError::Silent);
+                }
+                _ => {}
+            }
         }
-    };
-    results.extend(receiver.try_iter().filter_map(|told| match told {
-        Told::Result(result) => Some(result),
-        Told::End(_) => None,
-    }));
-    (results, ended)
+    }
 }
