@@ -121,6 +121,8 @@ pub(super) struct Look {
     pub regex: bool,
 
     /// Ignore case (default)
+    ///
+    /// The last of -i and -s counts.
     #[arg(short, long, overrides_with = "case_sensitive")]
     pub ignore_case: bool,
 
@@ -130,7 +132,7 @@ pub(super) struct Look {
 
     /// Let a letter also match its look-alike digit
     ///
-    /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2.
+    /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2. An expression for --regex has its own way: [a4]lice.
     #[arg(long)]
     pub leet: bool,
 }
@@ -150,6 +152,9 @@ pub(super) struct Goal {
     pub any: bool,
 
     /// End after this time: 90s, 2h, 01:30:00
+    ///
+    /// DURATION is a number and a unit, such as 90s, 15min, 2h or 1h30m, or it is written as for Slurm: 01:30:00,
+    /// 2-12:00:00. A number alone is seconds. The loading of patterns counts.
     #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     #[arg(conflicts_with = "bench")]
     pub timeout: Option<Duration>,
@@ -167,7 +172,7 @@ pub(super) struct Goal {
 pub(super) struct Means {
     /// Worker threads [default: all available]
     ///
-    /// In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that the scheduler
+    /// N is at most 1024, and at most 32 threads for each CPU are used. In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that the scheduler
     /// gives (SLURM_CPUS_PER_TASK and the like).
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     #[arg(value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
@@ -184,13 +189,15 @@ pub(super) struct Means {
 
     /// GPUs to use: 0, or 0,2, or list [default: all]
     ///
-    /// `list` prints all of them with their numbers and exits.
+    /// list prints all of them with their numbers and exits. Only a program that was built with support for GPUs
+    /// uses them.
     #[arg(long, value_name = "NUMBERS", value_parser = values::gpu_devices, allow_hyphen_values = true)]
     pub gpu_device: Option<GpuDevices>,
 
     /// Time that a GPU works [default: 100%]
     ///
-    /// With 50%, a GPU pauses after each batch for as long as it worked, so that other programs can use it.
+    /// PERCENT is at least 10%. With 50%, a GPU pauses after each batch for as long as it worked, so that other
+    /// programs can use it.
     #[arg(long, value_name = "PERCENT", value_parser = values::gpu_load, allow_hyphen_values = true)]
     pub gpu_load: Option<u8>,
 
@@ -198,7 +205,7 @@ pub(super) struct Means {
     ///
     /// SIZE is a number and a unit, such as 64KiB or 30MiB. The engines that work in batches have a table, which
     /// all threads share. A search starts with a small table. It tries larger ones up to this size, and keeps
-    /// the fastest.
+    /// the fastest. Limits of the memory of this process can make the default smaller.
     #[arg(long, value_name = "SIZE", value_parser = values::table_memory, allow_hyphen_values = true)]
     pub table_memory: Option<usize>,
 }
@@ -238,6 +245,8 @@ pub(super) struct Keys {
     pub agent: bool,
 
     /// With --agent: for how long, as in 8h or 30min
+    ///
+    /// After this time the agent drops the key. Without this option it keeps the key until it ends.
     #[arg(long, value_name = "DURATION", value_parser = values::lifetime, allow_hyphen_values = true)]
     #[arg(requires = "agent")]
     pub lifetime: Option<NonZeroU32>,
@@ -285,7 +294,7 @@ pub(super) struct Keys {
 
     /// With a passphrase: bcrypt rounds [default: 24]
     ///
-    /// This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen. With more
+    /// N is at most 10000. This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen. With more
     /// rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses 600,000 iterations of
     /// PBKDF2, and ppk 32 passes of Argon2id.
     #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "secret")]

@@ -44,17 +44,21 @@ fn options() -> String {
 }
 
 fn lines(option: &Arg) -> Vec<String> {
-    let values = option.get_possible_values().into_iter().filter(|value| !value.is_hide_set());
-    let values: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
     let values = match option.get_value_hint() {
         _ if !option.get_action().takes_values() => String::new(),
         ValueHint::AnyPath | ValueHint::DirPath => "FILE".to_owned(),
-        _ => values.join(" "),
+        _ => values(option).join(" "),
     };
     let help = option.get_help().map(ToString::to_string).unwrap_or_default();
     let short = option.get_short().map(|short| format!("-{short}"));
     let names = short.into_iter().chain(option.get_long().map(|long| format!("--{long}")));
     names.map(|name| format!("{name}\t{values}\t{help}")).collect()
+}
+
+/// Returns the names of the values of an option, if they have names.
+fn values(option: &Arg) -> Vec<String> {
+    let values = option.get_possible_values().into_iter().filter(|value| !value.is_hide_set());
+    values.map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Returns the manual page, in roff.
@@ -95,4 +99,49 @@ fn folded(roff: &str) -> String {
         folded.push('\n');
     }
     folded
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Returns the row of an option: its names and value, and the text of `--help`.
+    fn row(option: &Arg) -> String {
+        let long = option.to_string().replace(['<', '>'], "");
+        let long = match long.split_once(' ') {
+            Some((name, _)) if !values(option).is_empty() => format!("{name} {}", values(option).join("|")),
+            _ => long,
+        };
+        let short = option.get_short().map_or(String::new(), |short| format!("-{short}, "));
+        let [first, more] = [option.get_help(), option.get_long_help()]
+            .map(|text| text.map_or(String::new(), |text| text.to_string()));
+        let more = more.strip_prefix(&*first).unwrap_or_default().trim();
+        let (names, text) = (format!("{short}{long}"), format!("{first}. {more}"));
+        format!(
+            "| `{}` | {} |",
+            names.replace('|', "\\|"),
+            text.trim().replace('*', "\\*").replace('|', "\\|")
+        )
+    }
+
+    /// `SNAPSHOTS=overwrite` writes the table. That run fails, too.
+    #[test]
+    fn the_reference_has_the_options_and_their_help() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");
+        let document = fs::read_to_string(&file).unwrap().replace("\r\n", "\n");
+        let (before, rest) = document.split_once("| option | meaning |\n| --- | --- |\n").unwrap();
+        let (table, after) = rest.split_once("\n\n").unwrap();
+        let mut command = args::command();
+        command.build();
+        let rows: Vec<String> = command.get_arguments().map(row).collect();
+        let expected = rows.join("\n");
+        if table != expected && std::env::var("SNAPSHOTS").is_ok_and(|how| how == "overwrite") {
+            let head = &document[before.len()..document.len() - rest.len()];
+            fs::write(file, format!("{before}{head}{expected}\n\n{after}")).unwrap();
+        }
+        assert_eq!(table, expected);
+    }
 }

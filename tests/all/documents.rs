@@ -155,27 +155,6 @@ fn the_table_of_proofs_is_that_of_the_script() {
     assert!(listed.lines().count() > 50, "{listed}");
 }
 
-#[test]
-fn the_table_of_options_has_all_options_and_no_others() {
-    let longs = |text: &str| -> BTreeSet<String> {
-        let words = text.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
-        words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()
-    };
-    let help = succeed(&mut program(&["--help"])).stdout;
-    // A line of an option begins with its names.
-    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
-    let options: BTreeSet<String> =
-        lines.flat_map(|line| longs(line.split('<').next().unwrap()).into_iter().next()).collect();
-    let document = read("docs/reference.md");
-    let section = document.split("\n## ").find(|section| section.starts_with("Options\n")).unwrap();
-    let rows =
-        section.lines().filter(|line| line.starts_with("| `")).map(|row| row.split(" | ").next().unwrap());
-    let rows = rows.map(|names| names.split(['|', '\\']).collect::<Vec<_>>().join(" "));
-    let documented: BTreeSet<String> = rows.flat_map(|names| longs(&names)).collect();
-    assert_eq!(documented, options);
-    assert!(options.len() > 25, "{options:?}");
-}
-
 /// Runs ssh in the cases that docs/faq.md explains, and looks for its messages there.
 #[test]
 fn the_errors_in_the_faq_are_those_of_ssh() {
