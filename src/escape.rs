@@ -133,6 +133,8 @@ fn replaced(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -183,8 +185,10 @@ mod tests {
 
     /// Generates text with many active and other rare characters.
     fn nasty() -> impl Strategy<Value = String> {
-        let active: Vec<char> = ('\0'..=char::MAX).filter(|char| is_active(*char)).collect();
-        let char = prop_oneof![prop::sample::select(active), any::<char>(), prop::char::range(' ', '~')];
+        static ACTIVE: LazyLock<Vec<char>> =
+            LazyLock::new(|| ('\0'..=char::MAX).filter(|char| is_active(*char)).collect());
+        let active = prop::sample::select(&**ACTIVE);
+        let char = prop_oneof![active, any::<char>(), prop::char::range(' ', '~')];
         prop::collection::vec(char, 0..40).prop_map(String::from_iter)
     }
 

@@ -261,7 +261,7 @@ fn the_memory_limit_of_a_control_group_is_kept() {
         return;
     };
     at_once([8, 24, 64, 128], |mebibytes| {
-        let ran = in_group(kind, mebibytes, &["-q", "-t", "2", "--timeout", "2s", NEVER]);
+        let ran = in_group(kind, mebibytes, &["-q", "-t", "2", "--timeout", "1s", NEVER]);
         let expected = if mebibytes == 8 { 2 } else { 3 };
         assert_eq!(ran.status, Some(expected), "{mebibytes} MiB: {ran:?}");
         assert_eq!(ran.stderr.contains(kind.1), expected == 2, "{ran:?}");

@@ -160,11 +160,10 @@ fn every_object() -> Vec<Value> {
         assert_eq!(ran.status, Some(0), "{ran:?}");
         all.extend(objects(&ran.stdout));
     }
-    let with_progress =
-        [&[NEVER][..], &[NEVER, "bcdefghijabcdefghija"], &["-n", "3", NEVER]].map(|patterns| {
-            let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1200ms"]);
-            program::start(search.args(patterns).stdout(Stdio::piped()).stderr(Stdio::piped()))
-        });
+    let with_progress = [&[NEVER, "bcdefghijabcdefghija"][..], &["-n", "3", NEVER]].map(|patterns| {
+        let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1200ms"]);
+        program::start(search.args(patterns).stdout(Stdio::piped()).stderr(Stdio::piped()))
+    });
     for ran in with_progress.map(program::Running::end) {
         assert_eq!((ran.status, ran.stdout.as_str()), (Some(3), ""), "{ran:?}");
         all.extend(objects(&ran.stderr));

@@ -269,7 +269,7 @@ fn the_time_limit_ends_the_waiting_for_commands() {
 fn a_time_limit_in_a_batch_keeps_what_was_found() {
     let directory = TempDir::new().unwrap();
     let mut search =
-        program(&["--json", "-t", "1", "-n", ENDLESS, "--timeout", "00:02", "abcd", "-d", "keys"]);
+        program(&["--json", "-t", "1", "-n", ENDLESS, "--timeout", "00:01", "abcd", "-d", "keys"]);
     let ran = run(search.current_dir(&directory));
     assert_eq!(ran.status, Some(3), "{ran:?}");
     let objects = objects(&ran.stdout);

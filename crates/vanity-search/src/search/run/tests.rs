@@ -531,7 +531,7 @@ fn the_attempts_of_searches_are_geometric() {
     let odds = patterns[0].odds().probability();
     for engine in engines() {
         let engine = Repeatable::new(&*engine);
-        let attempts: Vec<u64> = (0..searches(60))
+        let attempts: Vec<u64> = (0..searches(40))
             .map(|_| {
                 let mut log = Log::default();
                 search(&engine, &patterns, 1, Quota::Each(1)).run(&Stop::new(), &mut log).unwrap();
