@@ -17,7 +17,7 @@ use ed25519_batch::{BackEnd, Deriver};
 use rayon::iter::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use rayon::slice::ParallelSliceMut as _;
 use vanity_search::chacha::ChaCha20;
-use vanity_search::engine::{derive_by_reference, pipeline};
+use vanity_search::engine::derive_by_reference;
 use vanity_search::gpu::{self, Device, Pipeline, WindowTable};
 use vanity_search::random::fill_random;
 
@@ -72,7 +72,7 @@ fn main() {
 
 /// Compares each key of the first seeds of a stream with ed25519-dalek's.
 fn dalek(device: &dyn Device, keys: usize) {
-    let pipeline = pipeline(device, 16).expect("a device that works");
+    let pipeline = Pipeline::new(device, 16).expect("a device that works");
     let table = pipeline.table(usual_windows(device)).expect("a device that works");
     let launch = (1 << 17).min(keys.next_multiple_of(16));
     let mut queue = pipeline.queue(launch).expect("a device that works");
@@ -111,7 +111,7 @@ fn compare(device: &dyn Device, keys: usize, launch: usize) {
     let sizing = ed25519_batch::Sizing { windows: Some(18), ..ed25519_batch::Sizing::for_keys(1e9) };
     let deriver = Deriver::new(back_end, sizing).expect("the processor has it");
     // A small depth, so that a launch keeps more work items busy.
-    let pipeline = pipeline(device, 32).expect("a device that works");
+    let pipeline = Pipeline::new(device, 32).expect("a device that works");
     let table = pipeline.table(usual_windows(device)).expect("a device that works");
     let mut queue = pipeline.queue(launch).expect("a device that works");
     let mut key = [0; 32];
@@ -143,7 +143,7 @@ fn rates(device: &dyn Device, time: Duration) {
     let usual = usual_windows(device);
     let depths = std::iter::once(USUAL.1).chain(DEPTHS.into_iter().filter(|depth| *depth != USUAL.1));
     for depth in depths.take(most) {
-        let pipeline = match pipeline(device, depth) {
+        let pipeline = match Pipeline::new(device, depth) {
             Ok(pipeline) => pipeline,
             Err(error) => {
                 println!("{usual:>7}{depth:>7}  {error}");

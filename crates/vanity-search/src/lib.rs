@@ -77,8 +77,8 @@
 //! | --- | --- | --- |
 //! | 5 | [`search`] | worker threads, seed streams, exact counting; **proves every hit** (`search/prove.rs`) |
 //! | 4 | [`engine`] | ways of searching behind two small traits; `engine/registry.rs` lists them |
-//! | 3 | [`pattern`] | makes exact odds (`odds`) and a matcher from text; `matcher/mod.rs` draws its stages |
 //! | 3 | `gpu` | with the feature of that name: kernels, and the hosts that run them on GPUs |
+//! | 2 | [`pattern`] | makes exact odds (`odds`) and a matcher from text; `matcher/mod.rs` draws its stages |
 //! | 2 | [`key`] | seed, public key, the trusted derivation; the text of key files |
 //! | 1 | [`wire`] | the blob, its text, and the key bits of each character |
 //! | 1 | `random`, `chacha` | random bytes of the operating system, and the stream made of them |

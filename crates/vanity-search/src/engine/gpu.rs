@@ -32,10 +32,10 @@ use self::tuner::Tuner;
 use super::traits::{Devices, Engine, GPU, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
 use super::{batch, reference};
 use crate::chacha::ChaCha20;
-use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Settings, Survivor, WindowTable};
+use crate::gpu::{self, BatchQueue, Device, GpuError, Pipeline, Survivor, WindowTable};
 use crate::key::Seed;
 use crate::notice::Notice;
-use crate::pattern::{DeviceFilter, Matcher};
+use crate::pattern::Matcher;
 use crate::wire::without_sign;
 
 /// What the host computes with. It tests few keys, and detection would take longer.
@@ -479,7 +479,7 @@ impl OpenCard {
 
     fn new(device: &dyn Device, sizing: Sizing, pause: Duration) -> Result<Self, DropReason> {
         let depth = if device.is_processor() { DEPTH_OF_PROCESSOR } else { DEPTH };
-        let pipeline = pipeline(device, depth)?;
+        let pipeline = Pipeline::new(device, depth)?;
         let free = device.free_memory()?.unwrap_or_else(|| device.memory());
         let (sizes, table) = first_table(&pipeline, sizes(device, free, sizing))?;
         let mut each = vec![None; sizes.len()];
@@ -636,21 +636,6 @@ fn first_table(pipeline: &Pipeline, sizes: Vec<usize>) -> Result<(Vec<usize>, Wi
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Builds the kernels of a device, where `depth` keys share an inversion.
-///
-/// # Errors
-///
-/// Returns an error if the device fails, or has too little memory.
-pub fn pipeline(device: &dyn Device, depth: u32) -> Result<Pipeline, GpuError> {
-    Pipeline::new(device, &settings(depth))
-}
-
-/// Returns the numbers that the kernels are compiled with.
-#[must_use]
-pub fn settings(depth: u32) -> Settings {
-    Settings { depth, filter_numbers: DeviceFilter::NUMBERS.to_vec() }
 }
 
 /// Checks that the keys of the last batch belong to `seeds`.

@@ -26,8 +26,6 @@ mod registry;
 mod self_test;
 mod traits;
 
-#[cfg(feature = "gpu")]
-pub use gpu::{pipeline, settings as gpu_settings};
 #[doc(hidden)]
 pub use reference::public_key as derive_by_reference;
 pub use registry::{BASELINE, EngineError, Listed, available, device_names, exit, list, named, select};

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUdevice_attribute, CUresult};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg as _, result,
+    CudaContext, CudaModule, CudaStream, DevicePtr as _, DriverError, LaunchConfig, PushKernelArg as _,
+    result,
 };
 use cudarc::nvrtc::sys::{nvrtcGetCUBIN, nvrtcGetCUBINSize};
 use cudarc::nvrtc::{Ptx, result as nvrtc, result::NvrtcError};
 
-use super::device::{
-    Address, Arg, Device, GROUP, GpuError, KERNELS, Memory, Program, Queue, Settings, find_kernel,
-};
+use super::device::{Address, Arg, Device, GROUP, GpuError, Memory, Queue};
 use super::source;
 
 /// A CUDA device. Its primary context exists only while the device is used.
@@ -120,91 +119,74 @@ impl Device for Cuda {
         context.mem_get_info().map(|(free, _)| Some(free as u64)).map_err(failed)
     }
 
-    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
+    fn compile(&self, depth: u32) -> Result<Box<dyn Queue>, GpuError> {
         let failed = failed("loading kernels");
         let context = CudaContext::new(self.ordinal).map_err(&failed)?;
         let capability = context.compute_capability().map_err(&failed)?;
-        let code = compile(&source::text(settings, true), capability)?;
+        let code = compile(&source::text(depth, true), capability)?;
         let module = context.load_module(Ptx::from_binary(code)).map_err(&failed)?;
-        let kernels: Result<_, _> =
-            KERNELS.iter().map(|name| Ok((*name, module.load_function(name)?))).collect();
-        let multiprocessors = context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-        Ok(Box::new(Compiled {
-            multiprocessors: multiprocessors.map_err(&failed)? as usize,
-            kernels: kernels.map_err(failed)?,
-            context,
-        }))
+        let stream = context.new_stream().map_err(failed)?;
+        Ok(Box::new(CudaQueue { context, module, stream }))
     }
 }
 
-/// The compiled kernels, with the context of their device.
-struct Compiled {
-    context: Arc<CudaContext>,
-    multiprocessors: usize,
-    kernels: Vec<(&'static str, CudaFunction)>,
-}
-
-impl Program for Compiled {
-    fn items_at_once(&self, kernel: &str) -> usize {
-        let groups = find_kernel(&self.kernels, kernel).ok().and_then(|kernel| {
-            kernel.occupancy_max_active_blocks_per_multiprocessor(GROUP as u32, 0, None).ok()
-        });
-        self.multiprocessors * groups.map_or(1, |groups| groups.max(1) as usize) * GROUP
-    }
-
-    fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
-        let stream = self.context.new_stream().map_err(failed("making a queue"))?;
-        Ok(Box::new(CudaQueue { stream, kernels: self.kernels.clone() }))
-    }
-}
-
-/// A stream and the kernels.
+/// The compiled kernels and a stream.
 struct CudaQueue {
+    context: Arc<CudaContext>,
+    module: Arc<CudaModule>,
     stream: Arc<CudaStream>,
-    kernels: Vec<(&'static str, CudaFunction)>,
 }
-
-/// The handle of a [`Memory`].
-type Handle = CudaSlice<u32>;
 
 impl Queue for CudaQueue {
-    fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        let slice: Handle = self.stream.alloc_zeros(words).map_err(failed("reserving memory"))?;
-        Ok(Memory::new(words, slice))
+    fn another(&self) -> Result<Box<dyn Queue>, GpuError> {
+        let stream = self.context.new_stream().map_err(failed("making a queue"))?;
+        Ok(Box::new(Self { context: Arc::clone(&self.context), module: Arc::clone(&self.module), stream }))
     }
 
-    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
+    fn items_at_once(&self) -> usize {
+        let search = self.module.load_function("search");
+        let groups = search
+            .and_then(|search| search.occupancy_max_active_blocks_per_multiprocessor(GROUP as u32, 0, None));
+        let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = self.context.attribute(attribute).unwrap_or(1);
+        multiprocessors as usize * groups.unwrap_or(1).max(1) as usize * GROUP
+    }
+
+    fn memory(&self, words: usize) -> Result<Memory, GpuError> {
+        let slice = self.stream.alloc_zeros::<u32>(words).map_err(failed("reserving memory"))?;
+        let address = slice.device_ptr(&self.stream).0;
+        Ok(Memory::new(words, address, slice))
+    }
+
+    fn write(&self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut slice = to.handle_mut::<Handle>()?;
-        let mut start = slice.slice_mut(..words.len());
-        self.stream.memcpy_htod(words, &mut start).map_err(failed("writing to memory"))?;
+        let bound = self.context.bind_to_thread();
+        let stream = self.stream.cu_stream();
+        // SAFETY: the memory has enough words, and is not freed while `to` exists. The copy ends before
+        // this function does.
+        let written = bound.and_then(|()| unsafe { result::memcpy_htod_async(to.handle, words, stream) });
+        written.map_err(failed("writing to memory"))?;
         self.wait()
     }
 
-    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
+    fn read(&self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let slice = from.handle::<Handle>()?;
-        let start = slice.slice(..words.len());
-        self.stream.memcpy_dtoh(&start, words).map_err(failed("reading from memory"))?;
+        let bound = self.context.bind_to_thread();
+        let stream = self.stream.cu_stream();
+        // SAFETY: as above.
+        let read = bound.and_then(|()| unsafe { result::memcpy_dtoh_async(words, from.handle, stream) });
+        read.map_err(failed("reading from memory"))?;
         self.wait()
     }
 
-    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let kernel = find_kernel(&self.kernels, kernel)?;
-        // The builder refers to the handles until the launch.
-        let mut handles = Vec::new();
+    unsafe fn launch(&self, kernel: &str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+        let failed = failed("launching a kernel");
+        let kernel = self.module.load_function(kernel).map_err(&failed)?;
+        let mut launch = self.stream.launch_builder(&kernel);
         for arg in args {
-            handles.push(match arg {
-                Arg::Memory(memory) => Some(memory.handle::<Handle>()?),
-                Arg::Word(_) => None,
-            });
-        }
-        let mut launch = self.stream.launch_builder(kernel);
-        for (arg, slice) in args.iter().zip(&handles) {
-            match (arg, slice) {
-                (Arg::Word(word), _) => launch.arg(word),
-                (Arg::Memory(_), Some(slice)) => launch.arg(&**slice),
-                (Arg::Memory(_), None) => unreachable!("a memory has a handle"),
+            match arg {
+                Arg::Memory(memory) => launch.arg(&memory.handle),
+                Arg::Word(word) => launch.arg(word),
             };
         }
         let config = LaunchConfig {
@@ -213,18 +195,17 @@ impl Queue for CudaQueue {
             shared_mem_bytes: 0,
         };
         // SAFETY: the caller promises that the arguments are right and that their memory stays.
-        unsafe { launch.launch(config) }.map_err(failed("launching a kernel"))?;
-        Ok(())
+        unsafe { launch.launch(config) }.map(drop).map_err(failed)
     }
 
-    fn wait(&mut self) -> Result<(), GpuError> {
+    fn wait(&self) -> Result<(), GpuError> {
         self.stream.synchronize().map_err(failed("waiting for a device"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{missing, settings};
+    use super::super::tests::{KERNELS, missing};
     use super::*;
 
     /// Compiles for the oldest GPUs that the current compiler supports, and for later ones up to
@@ -236,7 +217,7 @@ mod tests {
             return missing("nvrtc", "there is no NVRTC here");
         }
         for capability in [(7, 5), (8, 0), (8, 9), (9, 0)] {
-            let code = compile(&source::text(&settings(), true), capability);
+            let code = compile(&source::text(128, true), capability);
             let code = code.unwrap_or_else(|error| panic!("{capability:?}: {error}"));
             assert!(code.starts_with(b"\x7fELF"), "machine code");
             for kernel in KERNELS {

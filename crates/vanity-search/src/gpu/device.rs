@@ -1,8 +1,7 @@
-//! The traits that each host implements: devices, programs and queues.
+//! The traits that each host implements: devices and queues.
 
-use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -13,18 +12,6 @@ pub(super) const GROUP: usize = 64;
 /// give each work item 96. With fewer groups, or with more, an H200 is slower.
 pub(super) const GROUPS: usize = 10;
 pub(super) const REGISTERS: usize = 96;
-
-/// The names of the kernels in the text.
-pub(super) const KERNELS: [&str; 6] = ["search", "wipe", "multiples", "plant", "grow", "check"];
-
-/// The numbers that the kernels are compiled with.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The number of keys of a work item, which share an inversion. It must be even.
-    pub depth: u32,
-    /// The constants that `kernel/filter.cl` uses, with their names.
-    pub filter_numbers: Vec<(&'static str, u64)>,
-}
 
 /// The place of a card on the PCI bus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,35 +52,33 @@ pub trait Device: Send + Sync {
     fn largest_memory(&self) -> u64 {
         self.memory()
     }
-    /// Compiles the kernels for the device.
+    /// Compiles the kernels for the device, and makes a queue for one thread. `depth` keys share an
+    /// inversion, an even number.
     ///
     /// # Errors
     ///
     /// Returns the report of the compiler, or the call that failed.
-    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError>;
+    fn compile(&self, depth: u32) -> Result<Box<dyn Queue>, GpuError>;
 }
 
-/// The kernels, compiled for a device.
-pub trait Program: Send + Sync {
-    /// Makes a queue for one thread.
+/// Compiled kernels, with a queue of one thread. The device does the operations of a queue in order. A
+/// queue takes only the memory of queues that have the same kernels.
+pub trait Queue: Send + Sync {
+    /// Makes a queue for another thread.
     ///
     /// # Errors
     ///
     /// Returns an error if the device refuses.
-    fn queue(&self) -> Result<Box<dyn Queue>, GpuError>;
-    /// Returns the number of work items of a kernel that the device runs at the same time, a whole
-    /// number of groups.
-    fn items_at_once(&self, kernel: &str) -> usize;
-}
-
-/// A queue of one thread. The device does its operations in order.
-pub trait Queue: Send {
+    fn another(&self) -> Result<Box<dyn Queue>, GpuError>;
+    /// Returns the number of work items of the kernel `search` that the device runs at the same time, a
+    /// whole number of groups.
+    fn items_at_once(&self) -> usize;
     /// Reserves memory for `words` words. Their content is undefined.
     ///
     /// # Errors
     ///
     /// Returns an error if the device has too little memory.
-    fn memory(&mut self, words: usize) -> Result<Memory, GpuError>;
+    fn memory(&self, words: usize) -> Result<Memory, GpuError>;
     /// Writes `words` to the start of `to`.
     ///
     /// # Errors
@@ -103,7 +88,7 @@ pub trait Queue: Send {
     /// # Panics
     ///
     /// Panics if `to` is smaller than `words`.
-    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError>;
+    fn write(&self, to: &Memory, words: &[u32]) -> Result<(), GpuError>;
     /// Waits until all earlier operations are done, and reads the start of `from`.
     ///
     /// # Errors
@@ -113,7 +98,7 @@ pub trait Queue: Send {
     /// # Panics
     ///
     /// Panics if `from` is smaller than `words`.
-    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError>;
+    fn read(&self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError>;
     /// Starts `items` work items of a kernel, rounded up to whole groups.
     ///
     /// # Errors
@@ -125,55 +110,30 @@ pub trait Queue: Send {
     /// The arguments must be those that the kernel takes. Their memory must have all elements that
     /// the kernel then reads and writes. The memory must not be freed before this queue has waited
     /// or read.
-    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
+    unsafe fn launch(&self, kernel: &str, items: usize, args: &[Arg]) -> Result<(), GpuError>;
     /// Waits until all operations are done.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails.
-    fn wait(&mut self) -> Result<(), GpuError>;
+    fn wait(&self) -> Result<(), GpuError>;
 }
 
 /// Words in a device's memory. The memory is freed when the last clone is dropped.
 #[derive(Clone)]
 pub struct Memory {
     pub(super) words: usize,
-    handle: Arc<dyn Any + Send + Sync>,
+    /// Its address or handle, for the library that reserved it.
+    pub(super) handle: u64,
+    /// What frees it.
+    _owner: Arc<dyn Send + Sync>,
 }
 
 impl Memory {
-    /// Returns memory of `words` words. `handle` is the host's handle of it.
-    pub(super) fn new<H: Any + Send + Sync>(words: usize, handle: H) -> Self {
-        Self { words, handle: Arc::new(RwLock::new(handle)) }
+    /// Returns memory of `words` words, which `owner` frees when it is dropped.
+    pub(super) fn new(words: usize, handle: u64, owner: impl Send + Sync + 'static) -> Self {
+        Self { words, handle, _owner: Arc::new(owner) }
     }
-
-    /// Returns the handle, for the host that made it. A launch can hold the same handle several
-    /// times, because a memory can be several of its arguments.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if another host made the handle.
-    pub(super) fn handle<H: Any + Send + Sync>(&self) -> Result<RwLockReadGuard<'_, H>, GpuError> {
-        Ok(self.lock()?.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Returns the handle, to write to the memory.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if another host made the handle.
-    pub(super) fn handle_mut<H: Any + Send + Sync>(&self) -> Result<RwLockWriteGuard<'_, H>, GpuError> {
-        Ok(self.lock()?.write().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn lock<H: Any + Send + Sync>(&self) -> Result<&RwLock<H>, GpuError> {
-        self.handle.downcast_ref().ok_or_else(|| GpuError::call("finding memory", "it is another host's"))
-    }
-}
-
-pub(super) fn find_kernel<'a, K>(kernels: &'a [(&'static str, K)], name: &str) -> Result<&'a K, GpuError> {
-    let kernel = kernels.iter().find(|(known, _)| *known == name);
-    kernel.map(|(_, kernel)| kernel).ok_or_else(|| GpuError::call("finding a kernel", name))
 }
 
 /// An argument of a kernel.
@@ -217,17 +177,6 @@ impl GpuError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_memory_can_be_two_arguments_of_a_launch() {
-        let memory = Memory::new(1, 7u32);
-        let (first, second) = (memory.handle::<u32>().unwrap(), memory.handle::<u32>().unwrap());
-        assert_eq!((*first, *second), (7, 7));
-        drop((first, second));
-        *memory.handle_mut::<u32>().unwrap() = 8;
-        assert_eq!(*memory.clone().handle::<u32>().unwrap(), 8);
-        assert!(memory.handle::<u64>().is_err(), "another host's");
-    }
 
     #[test]
     fn an_address_is_written_as_lspci_writes_it() {

@@ -33,7 +33,7 @@ mod source;
 
 use std::sync::Arc;
 
-pub use device::{Address, Arg, Device, GpuError, Memory, Program, Queue, Settings};
+pub use device::{Address, Arg, Device, GpuError, Memory, Queue};
 pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable};
 
 /// A card, by each library that reaches it: NVIDIA's by CUDA first, and by OpenCL if that fails.

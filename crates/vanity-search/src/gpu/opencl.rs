@@ -1,5 +1,6 @@
 //! The host for OpenCL. It loads the library when devices are listed.
 
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,12 +13,10 @@ use opencl3::error_codes::{
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
 use opencl3::platform::get_platforms;
+use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_mem};
 
-use super::device::{
-    Address, Arg, Device, GROUP, GROUPS, GpuError, KERNELS, Memory, Program, Queue, REGISTERS, Settings,
-    find_kernel,
-};
+use super::device::{Address, Arg, Device, GROUP, GROUPS, GpuError, Memory, Queue, REGISTERS};
 use super::source;
 
 /// An OpenCL device.
@@ -136,98 +135,93 @@ impl Device for OpenCl {
         self.largest_memory
     }
 
-    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
-        let text = source::text(settings, self.is_nvidia);
+    fn compile(&self, depth: u32) -> Result<Box<dyn Queue>, GpuError> {
+        let text = source::text(depth, self.is_nvidia);
         let mut options = "-cl-std=CL1.2".to_owned();
         if self.is_processor {
             options += " -D SMALL_CODE";
         } else if self.is_nvidia {
             options += &format!(" -cl-nv-maxrregcount={REGISTERS}");
         }
-        let context = Arc::new(checked("making a context", Context::from_device(&self.id))?);
-        let program = opencl3::program::Program::create_and_build_from_source(&context, &text, &options)
-            .map_err(GpuError::Compiler)?;
-        // OpenCL does not report the groups that a compute unit runs at the same time. All graphics
-        // processors are assumed to be like NVIDIA's.
+        let context = checked("making a context", Context::from_device(&self.id))?;
+        let program =
+            Program::create_and_build_from_source(&context, &text, &options).map_err(GpuError::Compiler)?;
+        // OpenCL does not report the groups that a compute unit runs at the same time. All GPUs are
+        // assumed to be like NVIDIA's.
         let items = if self.is_processor { GROUP } else { self.units * GROUPS * GROUP };
-        Ok(Box::new(Compiled { context, program, items }))
+        OpenClQueue::of(Arc::new(Compiled { program, context, items }))
     }
 }
 
 /// The compiled kernels, with the context of their device.
 struct Compiled {
-    context: Arc<Context>,
-    program: opencl3::program::Program,
+    program: Program,
+    context: Context,
     items: usize,
 }
 
-impl Program for Compiled {
-    fn items_at_once(&self, _: &str) -> usize {
-        self.items
-    }
-
-    fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
-        let device = self.context.default_device();
-        // SAFETY: the context was made for this device.
-        let queue = unsafe { CommandQueue::create_with_properties(&self.context, device, 0, 0) };
-        let queue = checked("making a queue", queue)?;
-        let kernel = |name| Kernel::create(&self.program, name);
-        let kernels: Result<_, _> = KERNELS.iter().map(|name| Ok((*name, kernel(name)?))).collect();
-        let kernels = checked("making a kernel", kernels)?;
-        Ok(Box::new(OpenClQueue { context: Arc::clone(&self.context), queue, kernels }))
-    }
-}
-
-/// A queue with kernel objects of its own, because their arguments are state.
 struct OpenClQueue {
-    context: Arc<Context>,
+    of: Arc<Compiled>,
     queue: CommandQueue,
-    kernels: Vec<(&'static str, Kernel)>,
 }
 
-/// The handle of a [`Memory`].
-type Handle = Buffer<u32>;
+impl OpenClQueue {
+    fn of(of: Arc<Compiled>) -> Result<Box<dyn Queue>, GpuError> {
+        let device = of.context.default_device();
+        // SAFETY: the context was made for this device.
+        let queue = unsafe { CommandQueue::create_with_properties(&of.context, device, 0, 0) };
+        Ok(Box::new(Self { queue: checked("making a queue", queue)?, of }))
+    }
+}
+
+/// Borrows a memory as this library's.
+fn buffer(memory: &Memory) -> ManuallyDrop<Buffer<u32>> {
+    ManuallyDrop::new(Buffer::new(memory.handle as usize as cl_mem))
+}
 
 impl Queue for OpenClQueue {
-    fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
-        // SAFETY: the host pointer is null, so nothing is copied.
-        let buffer = unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) };
-        let buffer: Handle = checked("reserving memory", buffer)?;
-        Ok(Memory::new(words, buffer))
+    fn another(&self) -> Result<Box<dyn Queue>, GpuError> {
+        Self::of(Arc::clone(&self.of))
     }
 
-    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
+    fn items_at_once(&self) -> usize {
+        self.of.items
+    }
+
+    fn memory(&self, words: usize) -> Result<Memory, GpuError> {
+        // SAFETY: the host pointer is null, so nothing is copied.
+        let buffer = unsafe { Buffer::create(&self.of.context, CL_MEM_READ_WRITE, words, ptr::null_mut()) };
+        let buffer: Buffer<u32> = checked("reserving memory", buffer)?;
+        Ok(Memory::new(words, buffer.get() as usize as u64, buffer))
+    }
+
+    fn write(&self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         assert!(words.len() <= to.words, "memory holds what is written to it");
-        let mut buffer = to.handle_mut::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
-        let written = unsafe { self.queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, words, &[]) };
+        let written = unsafe { self.queue.enqueue_write_buffer(&mut buffer(to), CL_BLOCKING, 0, words, &[]) };
         checked("writing to memory", written).map(drop)
     }
 
-    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
+    fn read(&self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         assert!(words.len() <= from.words, "memory holds what is read from it");
-        let buffer = from.handle::<Handle>()?;
         // SAFETY: the buffer has enough words, and the call returns when all are copied.
-        let read = unsafe { self.queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, words, &[]) };
+        let read = unsafe { self.queue.enqueue_read_buffer(&buffer(from), CL_BLOCKING, 0, words, &[]) };
         checked("reading from memory", read).map(drop)
     }
 
-    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
-        let kernel = find_kernel(&self.kernels, kernel)?;
-        let mut execution = ExecuteKernel::new(kernel);
+    unsafe fn launch(&self, kernel: &str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+        // The arguments of a kernel are its state, so each launch has a kernel of its own.
+        let kernel = checked("making a kernel", Kernel::create(&self.of.program, kernel))?;
+        let mut execution = ExecuteKernel::new(&kernel);
         for arg in args {
-            match arg {
-                Arg::Memory(memory) => {
-                    let buffer: cl_mem = memory.handle::<Handle>()?.get();
-                    // SAFETY: the caller promises that the kernel takes memory here. The call
-                    // copies the handle.
-                    unsafe { execution.set_arg(&buffer) };
+            // SAFETY: the caller promises that the kernel takes memory or a `uint` here. The call copies
+            // the handle or the number.
+            unsafe {
+                match arg {
+                    Arg::Memory(memory) => execution.set_arg(&(memory.handle as usize as cl_mem)),
+                    Arg::Word(word) => execution.set_arg(word),
                 }
-                Arg::Word(word) => {
-                    // SAFETY: the caller promises that the kernel takes a `uint` here.
-                    unsafe { execution.set_arg(word) };
-                }
-            }
+            };
         }
         execution.set_global_work_size(items.next_multiple_of(GROUP)).set_local_work_size(GROUP);
         // SAFETY: the arguments are set. The caller promises that they are right and that their
@@ -236,7 +230,7 @@ impl Queue for OpenClQueue {
         checked("launching a kernel", launched).map(drop)
     }
 
-    fn wait(&mut self) -> Result<(), GpuError> {
+    fn wait(&self) -> Result<(), GpuError> {
         checked("waiting for a device", self.queue.finish())
     }
 }

@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::device::{Arg, Device, GpuError, Memory, Program, Queue, Settings};
+use super::device::{Arg, Device, GpuError, Memory, Queue};
 use super::source::SHARES;
 
 /// The number of words of an element, a key, a seed or a scalar.
@@ -28,7 +28,8 @@ const PLACE: usize = WORDS + 2;
 
 /// A device with its compiled kernels.
 pub struct Pipeline {
-    program: Box<dyn Program>,
+    /// The queue from which others are made.
+    first: Box<dyn Queue>,
     /// The multiples of the base point from which every table is made.
     points: Memory,
     depth: u32,
@@ -63,7 +64,8 @@ fn index_bits(windows: usize, window: usize) -> usize {
 }
 
 impl Pipeline {
-    /// Compiles the kernels, and makes the points from which tables are made.
+    /// Compiles the kernels, and makes the points from which tables are made. `depth` keys share an
+    /// inversion.
     ///
     /// # Errors
     ///
@@ -71,17 +73,16 @@ impl Pipeline {
     ///
     /// # Panics
     ///
-    /// Panics if the depth of `settings` is odd.
-    pub fn new(device: &dyn Device, settings: &Settings) -> Result<Self, GpuError> {
-        assert!(settings.depth.is_multiple_of(2) && settings.depth > 0, "a depth of {}", settings.depth);
-        let program = device.compile(settings)?;
-        let mut queue = program.queue()?;
-        let points = queue.memory((SHARES + 2) * POINT)?;
+    /// Panics if `depth` is odd.
+    pub fn new(device: &dyn Device, depth: u32) -> Result<Self, GpuError> {
+        assert!(depth.is_multiple_of(2) && depth > 0, "a depth of {depth}");
+        let first = device.compile(depth)?;
+        let points = first.memory((SHARES + 2) * POINT)?;
         // SAFETY: the memory has room for H_0 to H_252 and one more point. The queue waits before it
         // is freed.
-        unsafe { queue.launch("multiples", 1, &[Arg::Memory(&points)]) }?;
-        queue.wait()?;
-        Ok(Self { program, points, depth: settings.depth })
+        unsafe { first.launch("multiples", 1, &[Arg::Memory(&points)]) }?;
+        first.wait()?;
+        Ok(Self { first, points, depth })
     }
 
     /// Makes a table of `windows` windows, and checks all entries.
@@ -97,7 +98,7 @@ impl Pipeline {
         assert!((10..=126).contains(&windows), "{windows} windows");
         let words = WindowTable::bytes(windows) / 4;
         let entries = words / ENTRY;
-        let mut queue = self.program.queue()?;
+        let queue = self.first.another()?;
         let (memory, wrong) = (queue.memory(words)?, queue.memory(1)?);
         let windows = windows as u32;
         let base = [Arg::Memory(&memory), Arg::Word(windows), Arg::Memory(&self.points)];
@@ -130,7 +131,7 @@ impl Pipeline {
     /// Returns the number of keys that the device derives at the same time.
     #[must_use]
     pub fn keys_at_once(&self) -> usize {
-        self.program.items_at_once("search") * self.depth as usize
+        self.first.items_at_once() * self.depth as usize
     }
 
     /// Makes a queue of one thread, with buffers for rounds of up to `most` keys.
@@ -144,7 +145,7 @@ impl Pipeline {
     /// Panics if `most` is not a multiple of the depth.
     pub fn queue(&self, most: usize) -> Result<BatchQueue, GpuError> {
         assert!(most.is_multiple_of(self.depth as usize), "{most} keys");
-        let mut queue = self.program.queue()?;
+        let queue = self.first.another()?;
         let survivor_capacity = most.div_ceil(KEYS_OF_SURVIVOR).max(LEAST_SURVIVORS);
         let filter = queue.memory(NO_FILTER.len())?;
         queue.write(&filter, &NO_FILTER)?;

@@ -2,8 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::device::{GROUP, GROUPS, Settings};
+use super::device::{GROUP, GROUPS};
 use super::ptx;
+use crate::pattern::DeviceFilter;
 use crate::wire::{self, BODY_LEN, KEY_LEN, SIGN_POSITION};
 use ed25519_batch::sha2_constants::{SHA512_INITIAL, SHA512_ROUND};
 
@@ -25,22 +26,22 @@ fn words(digits: &str) -> [u32; 8] {
     std::array::from_fn(|at| word(at).unwrap_or_else(|_| unreachable!("only digits")))
 }
 
-/// Returns the whole text, for an OpenCL or CUDA compiler. `with_ptx` includes assembly for
+/// Returns the whole text, for an OpenCL or CUDA compiler. `depth` keys share an inversion. `with_ptx` includes assembly for
 /// NVIDIA's GPUs.
-pub(super) fn text(settings: &Settings, with_ptx: bool) -> String {
+pub(super) fn text(depth: u32, with_ptx: bool) -> String {
     let mut text = include_str!("kernel/dialect.cl").to_owned();
     let mut define = |name: &str, value: &dyn Display| {
         let _ = writeln!(text, "#define {name} {value}");
     };
     let unsigned = |number: u64| format!("(ulong){number:#x}");
-    define("DEPTH", &settings.depth);
+    define("DEPTH", &depth);
     define("GROUP", &GROUP);
     define("GROUPS", &GROUPS);
     define("SHARES", &SHARES);
     define("BODY_LEN", &BODY_LEN);
     define("SIGN_POSITION", &SIGN_POSITION);
-    for (name, value) in &settings.filter_numbers {
-        define(name, &unsigned(*value));
+    for (name, value) in DeviceFilter::NUMBERS {
+        define(name, &unsigned(value));
     }
     if with_ptx {
         text += "#define PTX\n";

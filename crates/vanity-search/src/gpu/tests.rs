@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::device::KERNELS;
 use super::pipeline::SURVIVOR;
 use super::*;
 
@@ -24,10 +23,8 @@ pub(super) fn missing(name: &str, why: &str) {
     crate::require::missing(name);
 }
 
-/// Returns the settings of a graphics processor.
-pub(super) fn settings() -> Settings {
-    crate::engine::gpu_settings(128)
-}
+/// The names of the kernels in the text.
+pub(super) const KERNELS: [&str; 6] = ["search", "wipe", "multiples", "plant", "grow", "check"];
 
 /// Returns dalek's public key of a seed, without the sign of x.
 fn dalek(seed: &[u8; 32]) -> [u8; 32] {
@@ -45,7 +42,7 @@ fn every_device_derives_dalek_s_keys() {
     println!("random seeds: ChaCha20 of {key:02x?}");
     for device in devices() {
         for (windows, depth) in [(18, 8), (50, 2)] {
-            let pipeline = crate::engine::pipeline(&*device, depth).unwrap();
+            let pipeline = Pipeline::new(&*device, depth).unwrap();
             let table = pipeline.table(windows).unwrap();
             let mut random = rand_chacha::ChaCha20Rng::from_seed(key);
             let mut seeds = vec![[0; 32]; 4096];
@@ -64,7 +61,7 @@ fn every_device_derives_dalek_s_keys() {
 #[test]
 fn a_device_draws_the_seeds_of_the_stream() {
     for device in devices() {
-        let pipeline = crate::engine::pipeline(&*device, 4).unwrap();
+        let pipeline = Pipeline::new(&*device, 4).unwrap();
         let table = pipeline.table(25).unwrap();
         let mut queue = pipeline.queue(1024).unwrap();
         for (first, total, rounds) in
@@ -88,7 +85,7 @@ fn a_device_draws_the_seeds_of_the_stream() {
 #[test]
 fn a_device_makes_and_checks_tables_of_all_kinds() {
     for device in devices() {
-        let pipeline = crate::engine::pipeline(&*device, 2).unwrap();
+        let pipeline = Pipeline::new(&*device, 2).unwrap();
         for windows in [126, 63, 34, 22] {
             let table = pipeline.table(windows).unwrap();
             let mut queue = pipeline.queue(128).unwrap();
@@ -102,7 +99,7 @@ fn a_device_makes_and_checks_tables_of_all_kinds() {
 
 #[test]
 fn every_kernel_is_in_the_text() {
-    let text = source::text(&settings(), true);
+    let text = source::text(128, true);
     for kernel in KERNELS {
         assert_eq!(text.matches(&format!("KERNEL {kernel}(")).count(), 1, "{kernel}");
     }
@@ -126,7 +123,7 @@ fn cards_are_in_the_order_of_the_bus_and_have_every_library() {
         fn memory(&self) -> u64 {
             1 << 30
         }
-        fn compile(&self, _: &Settings) -> Result<Box<dyn Program>, GpuError> {
+        fn compile(&self, _: u32) -> Result<Box<dyn Queue>, GpuError> {
             Err(GpuError::Compiler("on purpose".to_owned()))
         }
     }
@@ -240,33 +237,12 @@ impl Device for Faulty {
         self.device.memory()
     }
 
-    fn compile(&self, settings: &Settings) -> Result<Box<dyn Program>, GpuError> {
+    fn compile(&self, depth: u32) -> Result<Box<dyn Queue>, GpuError> {
         if *self.switch.lock().unwrap() == Some(Injected::Compile) {
             return Err(GpuError::Compiler("on purpose".to_owned()));
         }
-        let program = self.device.compile(settings)?;
-        Ok(Box::new(FaultyProgram {
-            program,
-            switch: Arc::clone(&self.switch),
-            kept: Arc::clone(&self.kept),
-        }))
-    }
-}
-
-struct FaultyProgram {
-    program: Box<dyn Program>,
-    switch: Switch,
-    kept: Arc<Mutex<Kept>>,
-}
-
-impl Program for FaultyProgram {
-    fn queue(&self) -> Result<Box<dyn Queue>, GpuError> {
-        let queue = self.program.queue()?;
-        Ok(Box::new(FaultyQueue { queue, switch: Arc::clone(&self.switch), kept: Arc::clone(&self.kept) }))
-    }
-
-    fn items_at_once(&self, kernel: &str) -> usize {
-        self.program.items_at_once(kernel)
+        let (switch, kept) = (Arc::clone(&self.switch), Arc::clone(&self.kept));
+        Ok(Box::new(FaultyQueue { queue: self.device.compile(depth)?, switch, kept }))
     }
 }
 
@@ -284,7 +260,16 @@ impl FaultyQueue {
 }
 
 impl Queue for FaultyQueue {
-    fn memory(&mut self, words: usize) -> Result<Memory, GpuError> {
+    fn another(&self) -> Result<Box<dyn Queue>, GpuError> {
+        let (switch, kept) = (Arc::clone(&self.switch), Arc::clone(&self.kept));
+        Ok(Box::new(Self { queue: self.queue.another()?, switch, kept }))
+    }
+
+    fn items_at_once(&self) -> usize {
+        self.queue.items_at_once()
+    }
+
+    fn memory(&self, words: usize) -> Result<Memory, GpuError> {
         self.fail(Injected::Memory)?;
         match *self.switch.lock().unwrap() {
             Some(Injected::Room(most)) if words > most => Err(GpuError::NoMemory),
@@ -292,11 +277,11 @@ impl Queue for FaultyQueue {
         }
     }
 
-    fn write(&mut self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
+    fn write(&self, to: &Memory, words: &[u32]) -> Result<(), GpuError> {
         self.queue.write(to, words)
     }
 
-    fn read(&mut self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
+    fn read(&self, from: &Memory, words: &mut [u32]) -> Result<(), GpuError> {
         self.fail(Injected::Read)?;
         self.queue.read(from, words)?;
         if *self.switch.lock().unwrap() == Some(Injected::WrongKeys) && words.len() > 1 {
@@ -313,7 +298,7 @@ impl Queue for FaultyQueue {
         Ok(())
     }
 
-    unsafe fn launch(&mut self, kernel: &'static str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
+    unsafe fn launch(&self, kernel: &str, items: usize, args: &[Arg]) -> Result<(), GpuError> {
         self.fail(Injected::Launch)?;
         let is_table_wrong = *self.switch.lock().unwrap() == Some(Injected::WrongTable);
         if let ("check", [Arg::Memory(table), ..], true) = (kernel, args, is_table_wrong) {
@@ -338,7 +323,7 @@ impl Queue for FaultyQueue {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), GpuError> {
+    fn wait(&self) -> Result<(), GpuError> {
         self.queue.wait()
     }
 }
