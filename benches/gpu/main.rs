@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `dalek` compares each key with ed25519-dalek's. `compare` compares more keys, with those of the
-//! processor's fastest engine. `rates` prints keys per second for each number of windows, each depth and
+//! CPU's fastest engine. `rates` prints keys per second for each number of windows, each depth and
 //! each number of work items.
 
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ const PARTS: [(usize, usize); 3] = [(1, 2), (3, 4), (2, 1)];
 /// The most keys in a launch that `compare` compares.
 const LAUNCH: usize = 1 << 21;
 
-/// The number of keys in a batch of the processor.
+/// The number of keys in a batch of the CPU.
 const BATCH: usize = 4096;
 
 fn main() {
@@ -49,9 +49,9 @@ fn main() {
     });
     // A card by each library.
     let devices: Vec<_> = cards.into_iter().flatten().collect();
-    // A processor is measured only if there is no graphics processor: it would take minutes.
-    let only_processors = devices.iter().all(|device| device.is_processor());
-    for device in devices.into_iter().filter(|device| only_processors || !device.is_processor()) {
+    // A CPU is measured only if there is no GPU: it would take minutes.
+    let only_cpus = devices.iter().all(|device| device.is_cpu());
+    for device in devices.into_iter().filter(|device| only_cpus || !device.is_cpu()) {
         println!("{}, {} MiB", device.name(), device.memory() >> 20);
         let number = words.get(1).and_then(|number| number.parse::<f64>().ok());
         match words.first().map(String::as_str) {
@@ -99,17 +99,17 @@ fn small_launch(keys: f64) -> usize {
     LAUNCH.min((keys as usize).next_multiple_of(BATCH))
 }
 
-/// Returns the number of windows of most rows. A processor as a device would take seconds to make
-/// the table of a graphics processor.
+/// Returns the number of windows of most rows. A CPU as a device would take seconds to make
+/// the table of a GPU.
 fn usual_windows(device: &dyn Device) -> usize {
-    if device.is_processor() { 21 } else { USUAL.0 }
+    if device.is_cpu() { 21 } else { USUAL.0 }
 }
 
-/// Compares the keys of each launch with those of the processor's fastest back end.
+/// Compares the keys of each launch with those of the CPU's fastest back end.
 fn compare(device: &dyn Device, keys: usize, launch: usize) {
     let back_end = BackEnd::fastest();
     let sizing = ed25519_batch::Sizing { windows: Some(18), ..ed25519_batch::Sizing::for_keys(1e9) };
-    let deriver = Deriver::new(back_end, sizing).expect("the processor has it");
+    let deriver = Deriver::new(back_end, sizing).expect("the CPU has it");
     // A small depth, so that a launch keeps more work items busy.
     let pipeline = Pipeline::new(device, 32).expect("a device that works");
     let table = pipeline.table(usual_windows(device)).expect("a device that works");
@@ -121,7 +121,7 @@ fn compare(device: &dyn Device, keys: usize, launch: usize) {
     while compared < keys {
         let first = compared as u64 / 2;
         queue.draw(&table, &key, first, launch, 1).expect("a device that works");
-        // The processor works at the same time.
+        // The CPU works at the same time.
         let mut expected = vec![[0; 32]; launch];
         expected.par_chunks_mut(BATCH).enumerate().for_each(|(at, keys)| {
             let mut seeds = vec![[0; 32]; keys.len()];
@@ -159,8 +159,8 @@ fn rates(device: &dyn Device, time: Duration) {
             row(usual, (1, 1));
             continue;
         }
-        // A processor as a device takes minutes to make the largest tables.
-        let least = if device.is_processor() { usual } else { 0 };
+        // A CPU as a device takes minutes to make the largest tables.
+        let least = if device.is_cpu() { usual } else { 0 };
         let windows = WINDOWS.into_iter().filter(|windows| *windows >= least);
         windows.take(most).for_each(|windows| row(windows, (1, 1)));
         PARTS.into_iter().take(most - 1).for_each(|part| row(usual, part));
@@ -187,7 +187,7 @@ fn row(
             began = Instant::now();
         }
         queue.draw(&table, &[7; 32], 0, items * depth, 4)?;
-        queue.wait()?;
+        queue.survivors()?;
         launches += 1;
     }
     let rate = ((launches - 1) * 4 * items * depth) as f64 / began.elapsed().as_secs_f64();

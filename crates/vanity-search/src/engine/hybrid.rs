@@ -1,6 +1,6 @@
-//! The processor, and GPUs that join it.
+//! The CPU, and GPUs that join it.
 //!
-//! A search begins on the processor at once. Each device joins when its kernel is compiled and its
+//! A search begins on the CPU at once. Each device joins when its kernel is compiled and its
 //! check passed, in [`Gpu::joining`]. A search that ends before that never waits for it.
 
 use std::sync::Arc;
@@ -12,32 +12,32 @@ use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;
 
-/// The processor, and the devices that have joined.
+/// The CPU, and the devices that have joined.
 struct Hybrid {
-    processor: Arc<dyn Engine>,
+    cpu: Arc<dyn Engine>,
     devices: Gpu,
     pace: Arc<Pace>,
 }
 
-/// Returns the engine `processor`, and begins to open the devices that join it.
-pub(super) fn build(processor: Arc<dyn Engine>, sizing: Sizing) -> Arc<dyn Engine> {
+/// Returns the engine `cpu`, and begins to open the devices that join it.
+pub(super) fn build(cpu: Arc<dyn Engine>, sizing: Sizing) -> Arc<dyn Engine> {
     let pace = Arc::<Pace>::default();
     let devices = Gpu::joining(move || gpu::joining(sizing.devices), sizing, Arc::clone(&pace));
-    Arc::new(Hybrid { processor, devices, pace })
+    Arc::new(Hybrid { cpu, devices, pace })
 }
 
 impl Engine for Hybrid {
     fn name(&self) -> &'static str {
-        if self.devices.joined() > 0 { HYBRID } else { self.processor.name() }
+        if self.devices.joined() > 0 { HYBRID } else { self.cpu.name() }
     }
 
     fn worker(&self) -> Box<dyn Worker + '_> {
         self.pace.workers.fetch_add(1, Relaxed);
-        Box::new(PacedWorker { worker: self.processor.worker(), pace: &self.pace })
+        Box::new(PacedWorker { worker: self.cpu.worker(), pace: &self.pace })
     }
 
     fn workers(&self, threads: usize) -> usize {
-        self.processor.workers(threads)
+        self.cpu.workers(threads)
     }
 
     fn joined_workers(&self) -> usize {
@@ -53,24 +53,24 @@ impl Engine for Hybrid {
     }
 
     fn instruction_set(&self) -> InstructionSet {
-        self.processor.instruction_set()
+        self.cpu.instruction_set()
     }
 
     fn is_settled(&self) -> bool {
-        self.devices.is_settled() && self.processor.is_settled()
+        self.devices.is_settled() && self.cpu.is_settled()
     }
 
     /// Returns the settings of the devices, which try most of the keys.
     fn tuning(&self) -> Option<Tuning> {
-        self.devices.tuning().or_else(|| self.processor.tuning())
+        self.devices.tuning().or_else(|| self.cpu.tuning())
     }
 
     fn notices(&self) -> Vec<Notice> {
-        [self.devices.notices(), self.processor.notices()].concat()
+        [self.devices.notices(), self.cpu.notices()].concat()
     }
 }
 
-/// A worker of the processor, whose keys are counted.
+/// A worker of the CPU, whose keys are counted.
 struct PacedWorker<'a> {
     worker: Box<dyn Worker + 'a>,
     pace: &'a Pace,
@@ -96,10 +96,10 @@ mod tests {
     use crate::engine::reference::Reference;
 
     #[test]
-    fn it_is_the_engine_of_the_processor_until_a_device_joins() {
+    fn it_is_the_engine_of_the_cpu_until_a_device_joins() {
         let pace = Arc::<Pace>::default();
         let devices = Gpu::joining(|| Ok(Vec::new()), Sizing::for_attempts(1e9), Arc::clone(&pace));
-        let hybrid = Hybrid { processor: Arc::new(Reference), devices, pace };
+        let hybrid = Hybrid { cpu: Arc::new(Reference), devices, pace };
         assert_eq!((hybrid.name(), hybrid.workers(3), hybrid.joined_workers()), (Reference.name(), 3, 0));
         let workers = [hybrid.worker(), hybrid.worker()];
         assert_eq!(hybrid.pace.workers.load(Relaxed), 2);

@@ -24,7 +24,7 @@ macro_rules! of_back_end {
     };
 }
 
-/// Every engine: the one of GPUs, then those of the processor, fastest first. The
+/// Every engine: the one of GPUs, then those of the CPU, fastest first. The
 /// last one is the [`BASELINE`].
 static ENGINES: [Entry; 8] = [
     Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
@@ -78,14 +78,14 @@ impl Listed {
     }
 
     /// Returns whether the engine is built, and is not the one of GPUs where the machine has none: that
-    /// engine could use the processor as a device.
+    /// engine could use the CPU as a device.
     #[must_use]
     pub fn is_for_this_machine(self) -> bool {
-        self.is_built() && (self.name() != GPU || gpu::has_graphics())
+        self.is_built() && (self.name() != GPU || gpu::has_gpu())
     }
 }
 
-/// Returns the engines that [`select`] knows besides [`AUTO`]: the one of GPUs, then those of the processor,
+/// Returns the engines that [`select`] knows besides [`AUTO`]: the one of GPUs, then those of the CPU,
 /// fastest first.
 pub fn list() -> impl Iterator<Item = Listed> {
     ENGINES.iter().map(Listed)
@@ -110,7 +110,7 @@ pub fn device_names() -> Result<Vec<String>, EngineError> {
 }
 
 /// Returns the engine called `name`, after its self-test, with tables of a suitable size. [`AUTO`]
-/// selects the fastest engine of the processor, and GPUs join it when they are ready.
+/// selects the fastest engine of the CPU, and GPUs join it when they are ready.
 ///
 /// # Errors
 ///
@@ -118,10 +118,10 @@ pub fn device_names() -> Result<Vec<String>, EngineError> {
 /// wrong key.
 pub fn select(name: &str, sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
     if name == AUTO {
-        let processor = of_the_processor(sizing)?;
+        let cpu = of_the_cpu(sizing)?;
         #[cfg(feature = "gpu")]
-        let processor = hybrid::build(processor, sizing);
-        return Ok(processor);
+        let cpu = hybrid::build(cpu, sizing);
+        return Ok(cpu);
     }
     let engine = named(name)?;
     engine.check()?;
@@ -130,19 +130,21 @@ pub fn select(name: &str, sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
 
-/// Ends the process, also while devices are opened in the background: what libraries do at the end of a
-/// process may fail then.
+/// Ends the process, also while devices are opened in the background.
 pub fn exit(status: u8) -> ! {
-    gpu::exit(status)
+    #[cfg(feature = "gpu")]
+    crate::gpu::leave(status);
+    #[cfg(not(feature = "gpu"))]
+    std::process::exit(status.into())
 }
 
 /// Returns the engine that replaces a device that fails.
 fn spare(sizing: Sizing) -> Arc<dyn Engine> {
-    of_the_processor(sizing).unwrap_or_else(|_| Arc::new(reference::Reference))
+    of_the_cpu(sizing).unwrap_or_else(|_| Arc::new(reference::Reference))
 }
 
-/// Returns the fastest engine of the processor that works on this machine and passes its self-test.
-fn of_the_processor(sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
+/// Returns the fastest engine of the CPU that works on this machine and passes its self-test.
+fn of_the_cpu(sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
     let mut first = None;
     for Entry { name, .. } in &ENGINES[1..] {
         match select(name, sizing) {
@@ -197,12 +199,8 @@ mod gpu {
 
     use super::{Engine, Sizing};
 
-    pub(super) fn has_graphics() -> bool {
+    pub(super) fn has_gpu() -> bool {
         false
-    }
-
-    pub(super) fn exit(status: u8) -> ! {
-        std::process::exit(status.into())
     }
 
     pub(super) fn device_names() -> Result<Vec<String>, String> {

@@ -18,7 +18,7 @@ pub const AUTO: &str = "auto";
 /// The name of the engine of GPUs.
 pub const GPU: &str = "gpu";
 
-/// The name of the engine of [`AUTO`] while it uses GPUs and the processor together.
+/// The name of the engine of [`AUTO`] while it uses GPUs and the CPU together.
 pub const HYBRID: &str = "gpu+cpu";
 
 /// The parameters for which an engine is built: the size of its tables, and the devices that it may

@@ -105,7 +105,7 @@ impl Device for Cuda {
         Some(self.address)
     }
 
-    fn is_processor(&self) -> bool {
+    fn is_cpu(&self) -> bool {
         false
     }
 

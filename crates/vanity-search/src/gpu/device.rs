@@ -37,7 +37,7 @@ pub trait Device: Send + Sync {
         None
     }
     /// Returns true if the device is a CPU. A CPU has engines of its own.
-    fn is_processor(&self) -> bool;
+    fn is_cpu(&self) -> bool;
     /// Returns the size of the device's memory, in bytes.
     fn memory(&self) -> u64;
     /// Returns how much of it nobody uses now, if the library reports that.

@@ -53,7 +53,8 @@ pub fn cards() -> Result<Vec<Card>, GpuError> {
     }
 }
 
-/// Ends the process without what libraries do at its end, because another thread may be inside them.
+/// Ends the process without what libraries do at its end, because a thread that opens a device may be
+/// inside them.
 /// Windows ends the other threads first.
 pub fn leave(status: u8) -> ! {
     #[cfg(unix)]

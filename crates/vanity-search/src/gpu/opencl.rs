@@ -24,7 +24,7 @@ struct OpenCl {
     id: Id,
     name: String,
     address: Option<Address>,
-    is_processor: bool,
+    is_cpu: bool,
     memory: u64,
     largest_memory: u64,
     units: usize,
@@ -63,7 +63,7 @@ fn describe(id: Id) -> Result<OpenCl, ClError> {
     Ok(OpenCl {
         name: format!("{} (OpenCL)", id.name()?.trim()),
         address: address(&id, &extensions),
-        is_processor: id.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
+        is_cpu: id.dev_type()? & CL_DEVICE_TYPE_CPU != 0,
         memory: id.global_mem_size()?,
         largest_memory: id.max_mem_alloc_size()?,
         units: id.max_compute_units()? as usize,
@@ -117,8 +117,8 @@ impl Device for OpenCl {
         self.address
     }
 
-    fn is_processor(&self) -> bool {
-        self.is_processor
+    fn is_cpu(&self) -> bool {
+        self.is_cpu
     }
 
     fn memory(&self) -> u64 {
@@ -138,7 +138,7 @@ impl Device for OpenCl {
     fn compile(&self, depth: u32) -> Result<Box<dyn Queue>, GpuError> {
         let text = source::text(depth, self.is_nvidia);
         let mut options = "-cl-std=CL1.2".to_owned();
-        if self.is_processor {
+        if self.is_cpu {
             options += " -D SMALL_CODE";
         } else if self.is_nvidia {
             options += &format!(" -cl-nv-maxrregcount={REGISTERS}");
@@ -148,7 +148,7 @@ impl Device for OpenCl {
             Program::create_and_build_from_source(&context, &text, &options).map_err(GpuError::Compiler)?;
         // OpenCL does not report the groups that a compute unit runs at the same time. All GPUs are
         // assumed to be like NVIDIA's.
-        let items = if self.is_processor { GROUP } else { self.units * GROUPS * GROUP };
+        let items = if self.is_cpu { GROUP } else { self.units * GROUPS * GROUP };
         OpenClQueue::of(Arc::new(Compiled { program, context, items }))
     }
 }

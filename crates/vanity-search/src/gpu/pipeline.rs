@@ -155,7 +155,6 @@ impl Pipeline {
             survivors: queue.memory(1 + survivor_capacity * SURVIVOR)?,
             stream: queue.memory(PLACE)?,
             filter,
-            has_filter: false,
             given: None,
             table: None,
             depth: self.depth,
@@ -163,6 +162,7 @@ impl Pipeline {
             most,
             survivor_capacity,
             total: 0,
+            rounds: 1,
         })
     }
 }
@@ -182,7 +182,6 @@ pub struct BatchQueue {
     survivors: Memory,
     stream: Memory,
     filter: Memory,
-    has_filter: bool,
     /// Given seeds.
     given: Option<Memory>,
     /// The table of the last batch.
@@ -190,8 +189,9 @@ pub struct BatchQueue {
     most: usize,
     /// The number of survivors that the buffer holds.
     survivor_capacity: usize,
-    /// The number of keys in a round of the current batch.
+    /// The number of keys in a round of the current batch, and of its rounds.
     total: usize,
+    rounds: usize,
 }
 
 /// A key of a batch that may match, with its place in the batch. The sign of x is left 0.
@@ -282,7 +282,7 @@ impl BatchQueue {
         given: Option<&Memory>,
     ) -> Result<(), GpuError> {
         self.check_size(total, rounds);
-        self.total = total;
+        (self.total, self.rounds) = (total, rounds);
         self.table = Some(table.clone());
         self.queue.write(&self.survivors, &[0])?;
         let items = total / self.depth as usize;
@@ -316,22 +316,22 @@ impl BatchQueue {
         let memory = self.queue.memory(words.len())?;
         self.queue.write(&memory, words)?;
         self.filter = memory;
-        self.has_filter = true;
         Ok(())
     }
 
-    /// Waits for the batch, and returns its keys that pass the filter. Returns `None` if there is no
-    /// filter, or if too many pass.
+    /// Waits for the batch, and returns its keys that pass the filter. If too many pass, returns all keys
+    /// of a batch of one round, and `None` after more rounds.
     ///
     /// # Errors
     ///
     /// Returns an error if the device fails.
-    pub fn survivors(&mut self) -> Result<Option<Vec<Survivor>>, GpuError> {
+    pub fn survivors(&self) -> Result<Option<Vec<Survivor>>, GpuError> {
         let mut count = [0];
         self.queue.read(&self.survivors, &mut count)?;
         let count = count[0] as usize;
-        if count > self.survivor_capacity || !self.has_filter {
-            return Ok(None);
+        if count > self.survivor_capacity {
+            let all = || Ok(self.keys()?.into_iter().enumerate().collect());
+            return (self.rounds == 1).then(all).transpose();
         }
         let mut words = vec![0; 1 + count * SURVIVOR];
         if count > 0 {
@@ -347,7 +347,7 @@ impl BatchQueue {
     /// # Errors
     ///
     /// Returns an error if the device fails.
-    pub fn keys(&mut self) -> Result<Vec<[u8; 32]>, GpuError> {
+    pub fn keys(&self) -> Result<Vec<[u8; 32]>, GpuError> {
         let total = self.total;
         let mut words = vec![0; total * WORDS];
         self.queue.read(&self.over, &mut words)?;
@@ -356,15 +356,6 @@ impl BatchQueue {
             bytes(|word| words[word * total + at])
         };
         Ok((0..total).map(key).collect())
-    }
-
-    /// Waits until the device is done.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the device fails.
-    pub fn wait(&mut self) -> Result<(), GpuError> {
-        self.queue.wait()
     }
 
     /// Overwrites the seeds, the numerators and denominators, the keys and the place in the stream,

@@ -76,7 +76,7 @@ fn a_device_draws_the_seeds_of_the_stream() {
             // The keys of the last round are left.
             let expected: Vec<_> = seeds[total * (rounds - 1)..].iter().map(dalek).collect();
             assert_eq!(queue.keys().unwrap(), expected, "{}", device.name());
-            assert!(queue.survivors().unwrap().is_none(), "there is no filter");
+            assert_eq!(queue.survivors().unwrap(), Some(Vec::new()), "no key passes no filter");
         }
     }
 }
@@ -117,7 +117,7 @@ fn cards_are_in_the_order_of_the_bus_and_have_every_library() {
         fn address(&self) -> Option<Address> {
             self.1.map(|bus| Address { domain: 0, bus, device: 0, function: 0 })
         }
-        fn is_processor(&self) -> bool {
+        fn is_cpu(&self) -> bool {
             false
         }
         fn memory(&self) -> u64 {
@@ -229,8 +229,8 @@ impl Device for Faulty {
         self.address
     }
 
-    fn is_processor(&self) -> bool {
-        self.device.is_processor()
+    fn is_cpu(&self) -> bool {
+        self.device.is_cpu()
     }
 
     fn memory(&self) -> u64 {
