@@ -2,10 +2,12 @@
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::connection::{Conversation, PATIENCE};
+use super::connection::{Conversation, PATIENCE, Undo};
 use super::error::AgentError;
+use super::late::LateRemoval;
 use super::message::{Answer, Constraints, Identity, Request};
 use crate::key::Seed;
 use crate::sys::fill_random;
@@ -29,6 +31,8 @@ pub struct Agent {
     constraints: Constraints,
     nature: Nature,
     has_trial: bool,
+    /// The way to remove keys from gpg-agent.
+    late_removal: Option<Arc<LateRemoval>>,
 }
 
 /// What an agent does when it is asked to remove a key.
@@ -65,7 +69,8 @@ impl Agent {
         if nature == Nature::Gpg && constraints.lifetime.is_some() {
             return Err(AgentError::Undying);
         }
-        Ok(Self { socket, constraints, nature, has_trial })
+        let late_removal = if nature == Nature::Gpg { LateRemoval::of(&socket).map(Arc::new) } else { None };
+        Ok(Self { socket, constraints, nature, has_trial, late_removal })
     }
 
     /// Returns what the agent does with keys that it is asked to remove.
@@ -92,7 +97,9 @@ impl Agent {
     ) -> Vec<Result<(), AgentError>> {
         let mut added = Vec::with_capacity(keys.len());
         let error = match self.add_each(keys, until, &mut added) {
-            Err(AgentError::Hurried) if self.nature == Nature::Gpg => AgentError::Prompting,
+            Err(AgentError::Hurried) if self.nature == Nature::Gpg => {
+                AgentError::Prompting { is_watched: false }
+            }
             Err(error) => error,
             Ok(()) => return added,
         };
@@ -114,10 +121,15 @@ impl Agent {
             if agent.is_over() {
                 return Err(AgentError::Hurried);
             }
-            let blob = wire::blob(&seed.public_key().0);
-            let [undo, undo_later] = [Request::remove(&blob)?, Request::remove(&blob)?].map(Some);
+            let key = seed.public_key();
+            let blob = wire::blob(&key.0);
+            let undo_later = Some(Undo::Request(Request::remove(&blob)?));
+            let undo = match self.late_removal.clone() {
+                Some(late) => Undo::HandOver(Box::new(move |stream| late.begin(stream, &key.fingerprint()))),
+                None => Undo::Request(Request::remove(&blob)?),
+            };
             let add = Request::add(seed, comment, self.constraints)?;
-            added.push(match agent.ask_or_undo(add, undo)? {
+            added.push(match agent.ask_or_undo(add, Some(undo))? {
                 Answer::Success => {
                     let listed = identities(&mut agent, undo_later)?;
                     let is_listed = listed.iter().any(|one| one.blob == blob);
@@ -219,7 +231,7 @@ fn try_key(agent: &mut Conversation, seed: &Seed, constraints: Constraints) -> R
 fn takes(agent: &mut Conversation, seed: &Seed, constraints: Constraints) -> Result<bool, AgentError> {
     let remove = || Request::remove(&wire::blob(&seed.public_key().0));
     let add = Request::add(seed, TRIAL, constraints)?;
-    let is_taken = agent.ask_or_undo(add, Some(remove()?))? == Answer::Success;
+    let is_taken = agent.ask_or_undo(add, Some(Undo::Request(remove()?)))? == Answer::Success;
     if is_taken {
         agent.ask(remove()?)?;
     }
@@ -235,8 +247,8 @@ fn refusal(agent: &mut Conversation) -> AgentError {
     }
 }
 
-/// Returns the keys that the agent has. If nobody waits for them any more, `undo` is sent.
-fn identities(agent: &mut Conversation, undo: Option<Request>) -> Result<Vec<Identity>, AgentError> {
+/// Returns the keys that the agent has. If nobody waits for them any more, `undo` follows.
+fn identities(agent: &mut Conversation, undo: Option<Undo>) -> Result<Vec<Identity>, AgentError> {
     match agent.ask_or_undo(Request::identities()?, undo)? {
         Answer::Identities(identities) => Ok(identities),
         Answer::Failure => Ok(Vec::new()),

@@ -28,9 +28,13 @@ pub enum AgentError {
     /// The agent has not answered when the search had to end.
     #[error("the agent did not answer before the search had to end")]
     Hurried,
-    /// gpg-agent still waits for its user when the search had to end.
-    #[error("gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer")]
-    Prompting,
+    /// gpg-agent still waits for its user when the search had to end. If `is_watched`, a process removes
+    /// the key that gpg-agent takes later.
+    #[error("gpg-agent waits for a passphrase: cancel its prompt, {}", match .is_watched {
+        true => "because the key is removed if you answer",
+        false => "or it takes the key when you answer",
+    })]
+    Prompting { is_watched: bool },
     /// The connection ended before the answer, because of this error of the operating system.
     #[error("{}", match .0.kind() {
         io::ErrorKind::UnexpectedEof => "the agent closed the connection".to_owned(),
@@ -90,7 +94,7 @@ impl AgentError {
             Self::Broken(_) | Self::NoAnswer | Self::Refused | Self::Unlisted => {
                 Some("SSH_AUTH_SOCK must name an agent that takes keys, such as that of OpenSSH")
             }
-            Self::Prompting | Self::Randomness(_) => None,
+            Self::Prompting { .. } | Self::Randomness(_) => None,
         }
     }
 }

@@ -89,7 +89,7 @@ impl OpenAgent {
         };
         for error in added.iter().filter_map(|one| one.as_ref().err()) {
             log.not_added += 1;
-            if matches!(error, AgentError::Silent | AgentError::Hurried | AgentError::Prompting) {
+            if matches!(error, AgentError::Silent | AgentError::Hurried | AgentError::Prompting { .. }) {
                 log.silent = Some(error.clone());
             }
         }

@@ -578,14 +578,43 @@ fn the_search_waits_for_the_user_of_gpg_agent() {
     kill_process(Pid::from_child(&ended), Signal::TERM).unwrap();
     let ran = ended.end();
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    let message =
-        "error: gpg-agent waits for a passphrase: cancel its prompt, or it takes the key when you answer; ";
+    let message = "error: gpg-agent waits for a passphrase: cancel its prompt, because the key is removed if \
+                   you answer; ";
     assert!(ran.stderr.contains(message), "{}", ran.stderr);
     assert_eq!(names(&place.work()).len(), 2);
+    let helpers = || helpers(&agent.home.join("S.gpg-agent"));
+    assert!(helpers() > 0);
     agent.answer();
     let ran = waiting.end();
     assert_eq!(ran.status, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("\nprivate key in the agent\n"), "{}", ran.stderr);
+    // The agent takes the other key, too, and drops it.
+    wait_until("nothing waits any more", || helpers() == 0);
+    assert_eq!(agent.keys(), 1);
+    let control = fs::read_to_string(agent.home.join("sshcontrol")).unwrap();
+    assert_eq!(control.matches("Ed25519 key added").count(), 2, "{control}");
+}
+
+/// Returns the number of processes that have this path as their last argument.
+fn helpers(path: &Path) -> usize {
+    let arguments = |entry: &fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    let path = [path.as_os_str().as_encoded_bytes(), b"\0"].concat();
+    fs::read_dir("/proc").unwrap().filter(|entry| arguments(entry.as_ref().unwrap()).ends_with(&path)).count()
+}
+
+/// What waits for an answer ends with the agent.
+#[test]
+fn nothing_waits_for_a_gpg_agent_that_is_gone() {
+    let place = Place::new();
+    let Some(agent) = GpgAgent::start(place.directory.path().join("gpg")) else { return };
+    let mut search = place.program(&["--agent", "--timeout", "500ms", "ab"]);
+    let ran = run(search.env("SSH_AUTH_SOCK", &agent.socket));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("because the key is removed if you answer; "), "{ran:?}");
+    let socket = agent.home.join("S.gpg-agent");
+    assert!(helpers(&socket) > 0);
+    drop(agent);
+    wait_until("nothing waits any more", || helpers(&socket) == 0);
 }
 
 /// An agent that says that it removes keys, and one that refuses to.

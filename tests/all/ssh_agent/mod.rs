@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::program::{Ran, Running, command, run, start, succeed, wait_until};
 use crate::require;
 
@@ -77,7 +79,16 @@ impl Agent {
 pub struct GpgAgent {
     pub home: PathBuf,
     pub socket: PathBuf,
+    /// The agent itself. The process that was started has made another one.
+    pid: Pid,
     _child: Running,
+}
+
+impl Drop for GpgAgent {
+    fn drop(&mut self) {
+        // The program that asks for passphrases ends when its directory is removed.
+        let _ = kill_process(self.pid, Signal::KILL);
+    }
 }
 
 impl GpgAgent {
@@ -90,7 +101,7 @@ impl GpgAgent {
         let (pinentry, answer) = (home.join("pinentry"), home.join("answer"));
         let lines = format!(
             "#!/bin/sh\necho OK\nwhile read -r line; do case $line in\n\
-             GETPIN*) until [ -e '{}' ]; do sleep 0.05; done; printf 'S PIN_REPEATED\\nD word\\nOK\\n';;\n\
+             GETPIN*) while [ ! -e '{}' -a -e \"$0\" ]; do sleep 0.05; done; printf 'S PIN_REPEATED\\nD word\\nOK\\n';;\n\
              BYE*) echo OK; exit;;\n*) echo OK;;\nesac; done\n",
             answer.display()
         );
@@ -107,7 +118,11 @@ impl GpgAgent {
         let child = start(&mut command);
         let socket = home.join("S.gpg-agent.ssh");
         wait_until("gpg-agent listens", || UnixStream::connect(&socket).is_ok());
-        Some(Self { home, socket, _child: child })
+        let mut ask = Command::new(require::tool("gpg-connect-agent")?);
+        ask.arg("-S").arg(home.join("S.gpg-agent")).args(["GETINFO pid", "/bye"]);
+        let told = succeed(&mut ask).stdout;
+        let pid = told.lines().next().unwrap().strip_prefix("D ").unwrap().parse().unwrap();
+        Some(Self { home, socket, pid: Pid::from_raw(pid).unwrap(), _child: child })
     }
 
     /// Answers the questions for passphrases, those that are open and all others.
