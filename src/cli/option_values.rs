@@ -235,25 +235,20 @@ fn parsed(typed: &str) -> Option<Duration> {
 
 /// Reads a duration as Slurm takes it: `HH:MM:SS` and `MM:SS`, or `D-HH:MM:SS`, `D-HH:MM` and `D-HH`.
 fn of_fields(typed: &str) -> Option<Duration> {
-    let number = |field: &str| {
-        let is_number = !field.is_empty() && field.bytes().all(|byte| byte.is_ascii_digit());
-        field.parse::<u64>().ok().filter(|_| is_number)
-    };
     let (days, time) = typed.split_once('-').map_or((None, typed), |(days, time)| (Some(days), time));
-    let fields: Vec<u64> = time.split(':').map(number).collect::<Option<_>>()?;
-    let (days, hours, minutes, seconds) = match (days, &fields[..]) {
-        (Some(days), &[hours @ 0..24, ref rest @ ..]) if rest.len() <= 2 => {
-            (number(days)?, hours, *rest.first().unwrap_or(&0), *rest.get(1).unwrap_or(&0))
-        }
-        (None, &[hours, minutes, seconds]) => (0, hours, minutes, seconds),
-        (None, &[minutes, seconds]) => (0, minutes / 60, minutes % 60, seconds),
+    let fields: Vec<&str> = days.into_iter().chain(time.split(':')).collect();
+    let units: &[_] = match (days, fields.len()) {
+        (Some(_), 2..=4) => &["d", "h", "m", "s"],
+        (None, 3) => &["h", "m", "s"],
+        (None, 2) => &["m", "s"],
         _ => return None,
     };
-    if minutes >= 60 || seconds >= 60 {
-        return None;
-    }
-    let hours = days.checked_mul(24)?.checked_add(hours)?;
-    hours.checked_mul(60 * 60)?.checked_add(60 * minutes + seconds).map(Duration::from_secs)
+    let parts = fields.into_iter().zip(units).enumerate().map(|(place, (field, unit))| {
+        let number: u64 = field.parse().ok().filter(|_| !field.starts_with('+'))?;
+        let most = if *unit == "h" { 23 } else { 59 };
+        (place == 0 || number <= most).then(|| format!("{number}{unit}"))
+    });
+    humantime::parse_duration(&parts.collect::<Option<String>>()?).ok()
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 
 mod foreign_access;
 mod patient;
+mod process;
 mod secret_file;
 #[cfg(unix)]
 pub(crate) mod signals;
 mod stdout;
 mod stop;
-mod system;
 #[cfg(windows)]
 pub mod windows;
 
@@ -17,9 +17,9 @@ pub mod windows;
 pub use ed25519_batch::memory::{WipeStack, room};
 pub use foreign_access::ForeignAccess;
 pub use patient::Patient;
+pub use process::{close_files_on_exec, forbid_core_dumps, host_name, is_in_background};
 pub use secret_file::SecretFile;
 pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};
 pub use stop::stop_on_signals;
-pub use system::{close_files_on_exec, forbid_core_dumps, host_name, is_in_background};
 #[doc(no_inline)]
 pub use vanity_search::random::{RandomnessError, draw_hash_keys, fill_random};

@@ -4,7 +4,9 @@ use std::io;
 #[cfg(windows)]
 use std::sync::atomic::Ordering::Relaxed;
 
-use vanity_search::search::{Signal, Stop};
+#[cfg(unix)]
+use vanity_search::search::Signal;
+use vanity_search::search::Stop;
 
 /// Returns a stop that signals request, for the whole process: all that end a process, except those of
 /// faults. A signal that was ignored when the process began stays ignored. After
@@ -33,14 +35,10 @@ pub fn stop_on_signals() -> io::Result<Stop> {
 /// Returns an error if the operating system refuses the handler.
 #[cfg(windows)]
 pub fn stop_on_signals() -> io::Result<Stop> {
-    use super::windows::{ConsoleEvent, on_console_event};
+    use super::windows::on_console_event;
     let stop = Stop::by_signals(|signal| vanity_search::engine::exit(signal.status()));
     let heard = stop.clone();
-    on_console_event(move |event| {
-        let signal = match event {
-            ConsoleEvent::Interrupt => Signal::INTERRUPT,
-            ConsoleEvent::Close => Signal::HANGUP,
-        };
+    on_console_event(move |signal| {
         heard.last_signal().store(signal.number() as usize, Relaxed);
         heard.hear(signal);
     })?;

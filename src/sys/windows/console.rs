@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::windows::io::{AsHandle, AsRawHandle as _};
 use std::ptr::null;
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use vanity_search::search::Signal;
 use windows_sys::Win32::Foundation::ERROR_OPERATION_ABORTED;
 use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_CHAR, FILE_TYPE_UNKNOWN, GetFileType};
 use windows_sys::Win32::System::Console::{
@@ -25,47 +26,34 @@ const TICK: Duration = Duration::from_millis(50);
 /// What Ctrl-Z puts into a line.
 const END_OF_FILE: u16 = 0x1a;
 
-/// What happens to a console.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConsoleEvent {
-    /// Ctrl-C or Ctrl-Break.
-    Interrupt,
-    /// The window closes, the user logs off, or the system shuts down.
-    Close,
-}
+type Handler = Box<dyn Fn(Signal) + Send + Sync>;
 
-type Handler = Box<dyn Fn(ConsoleEvent) + Send>;
+static HANDLER: OnceLock<Handler> = OnceLock::new();
 
-/// Those that want to know of events.
-static HANDLERS: Mutex<Vec<Handler>> = Mutex::new(Vec::new());
-
-/// Calls `handler` on a thread of the system at every event, which then does not end the process.
-/// After [`ConsoleEvent::Close`] the process has a few seconds to end by itself.
+/// Calls `handler` on a thread of the system at every event, which then does not end the process: with
+/// [`Signal::INTERRUPT`] at Ctrl-C and Ctrl-Break, and with [`Signal::HANGUP`] when the window closes, the
+/// user logs off, or the system shuts down. After the latter the process has a few seconds to end by itself.
+/// Only the first call has an effect.
 ///
 /// # Errors
 ///
 /// Returns the error of the operating system.
-pub fn on_console_event(handler: impl Fn(ConsoleEvent) + Send + 'static) -> io::Result<()> {
-    let mut handlers = HANDLERS.lock().unwrap_or_else(PoisonError::into_inner);
-    if handlers.is_empty() {
-        // SAFETY: the function stays valid as long as the process.
-        if unsafe { SetConsoleCtrlHandler(Some(take), 1) } == 0 {
-            return Err(io::Error::last_os_error());
-        }
+pub fn on_console_event(handler: impl Fn(Signal) + Send + Sync + 'static) -> io::Result<()> {
+    let _ = HANDLER.set(Box::new(handler));
+    // SAFETY: the function stays valid as long as the process.
+    match unsafe { SetConsoleCtrlHandler(Some(take), 1) } {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
     }
-    handlers.push(Box::new(handler));
-    Ok(())
 }
 
 /// Passes an event on. The system calls it on a thread of its own.
 extern "system" fn take(kind: u32) -> i32 {
-    let event = match kind {
-        CTRL_C_EVENT | CTRL_BREAK_EVENT => ConsoleEvent::Interrupt,
-        _ => ConsoleEvent::Close,
-    };
-    HANDLERS.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|handler| handler(event));
+    let is_interrupt = matches!(kind, CTRL_C_EVENT | CTRL_BREAK_EVENT);
+    let signal = if is_interrupt { Signal::INTERRUPT } else { Signal::HANGUP };
+    HANDLER.get().into_iter().for_each(|handler| handler(signal));
     // The system ends the process when this function returns, or when it takes too long.
-    if event == ConsoleEvent::Close {
+    if !is_interrupt {
         loop {
             std::thread::park();
         }
@@ -262,7 +250,7 @@ mod tests {
         on_console_event(move |event| sender.send(event).unwrap_or_default()).unwrap();
         for kind in [CTRL_C_EVENT, CTRL_BREAK_EVENT] {
             assert_eq!(take(kind), 1, "the system must not end the process");
-            assert_eq!(receiver.try_recv(), Ok(ConsoleEvent::Interrupt));
+            assert_eq!(receiver.try_recv(), Ok(Signal::INTERRUPT));
         }
     }
 

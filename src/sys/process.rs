@@ -1,4 +1,4 @@
-//! Calls of the system: protection of the process's memory, which holds seeds, and the name of the machine.
+//! This process: who can read its memory, which programs get its files, and where it runs.
 
 use std::io;
 
