@@ -1,4 +1,4 @@
-//! Services of the operating system: random bytes, signals, a clock, and the name of the host. This module
+//! Services of the operating system: signals, streams, and the name of the host. This module
 //! also protects secrets: it switches core dumps off, opens files with secrets, and finds out who else can
 //! access them.
 
@@ -9,7 +9,6 @@ mod secret_file;
 #[cfg(unix)]
 pub(crate) mod signals;
 mod stdout;
-mod stop;
 #[cfg(windows)]
 pub mod windows;
 
@@ -19,7 +18,10 @@ pub use foreign_access::ForeignAccess;
 pub use patient::Patient;
 pub use process::{close_files_on_exec, forbid_core_dumps, host_name, is_in_background};
 pub use secret_file::SecretFile;
+#[cfg(unix)]
+pub use signals::stop_on_signals;
 pub use stdout::{TakesNothing, reader_gone, stdout_takes_nothing, write_stdout};
-pub use stop::stop_on_signals;
 #[doc(no_inline)]
 pub use vanity_search::random::{RandomnessError, draw_hash_keys, fill_random};
+#[cfg(windows)]
+pub use windows::stop_on_signals;

@@ -9,7 +9,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use libc::{
     SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
@@ -17,6 +17,7 @@ use libc::{
 };
 use signal_hook::iterator::Signals;
 use signal_hook::{flag, low_level};
+use vanity_search::search::{Signal, Stop};
 
 const ENDING: [i32; 10] =
     [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
@@ -30,37 +31,36 @@ const ENDING_ON_LINUX: [i32; 0] = [];
 /// The size of the stack of the thread that hears signals, in bytes.
 const STACK: usize = 64 << 10;
 
-/// Sets `last` to the number of each signal that asks this process to end, and calls `hear` with it on a
-/// thread of its own.
+/// Returns a stop that signals request, for the whole process: all that end a process, except those of
+/// faults. A signal that was ignored when the process began stays ignored. After
+/// [`Stop::requested`] has returned the request, a further signal ends the process at once.
 ///
 /// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write, and does not
 /// end the process. Programs that this process starts can be waited for, even if its parent ignores SIGCHLD.
 ///
+/// The libraries of devices contain a compiler (LLVM), which handles signals, too. It calls the
+/// handler that it finds installed. So call this before those libraries are loaded.
+///
 /// # Errors
 ///
-/// Returns the error of the operating system if it refuses handlers or a thread.
-pub(crate) fn on_ending_signals(
-    last: &Arc<AtomicUsize>,
-    mut hear: impl FnMut(i32) + Send + 'static,
-) -> io::Result<()> {
+/// Returns the error of the operating system if it refuses the handlers or their thread.
+pub fn stop_on_signals() -> io::Result<Stop> {
+    let stop = Stop::by_signals(|signal| low_level::exit(signal.status().into()));
     let ending = ENDING.into_iter().chain(ENDING_ON_LINUX).filter(|number| !is_ignored(*number));
     let ending: Vec<i32> = ending.collect();
     for &number in &ending {
-        flag::register_usize(number, Arc::clone(last), number as usize)?;
+        flag::register_usize(number, Arc::clone(stop.last_signal()), number as usize)?;
     }
     flag::register(SIGXFSZ, Arc::default())?;
     if is_ignored(SIGCHLD) {
         flag::register(SIGCHLD, Arc::default())?;
     }
     let mut signals = Signals::new(&ending)?;
-    let thread = std::thread::Builder::new().name("signals".into()).stack_size(STACK);
-    thread.spawn(move || signals.forever().for_each(&mut hear))?;
-    unblock()
-}
-
-/// Ends the process without anything else.
-pub(crate) fn exit(status: u8) -> ! {
-    low_level::exit(status.into())
+    let heard = stop.clone();
+    let hear = move || signals.forever().for_each(|number| heard.hear(Signal::of(number)));
+    std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(hear)?;
+    unblock()?;
+    Ok(stop)
 }
 
 /// The signal that [`StopSignals`] has taken, or 0.

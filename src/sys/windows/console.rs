@@ -5,10 +5,11 @@ use std::io::{self, Write as _};
 use std::os::windows::io::{AsHandle, AsRawHandle as _};
 use std::ptr::null;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use vanity_search::search::Signal;
+use vanity_search::search::{Signal, Stop};
 use windows_sys::Win32::Foundation::ERROR_OPERATION_ABORTED;
 use windows_sys::Win32::Storage::FileSystem::{FILE_TYPE_CHAR, FILE_TYPE_UNKNOWN, GetFileType};
 use windows_sys::Win32::System::Console::{
@@ -26,24 +27,22 @@ const TICK: Duration = Duration::from_millis(50);
 /// What Ctrl-Z puts into a line.
 const END_OF_FILE: u16 = 0x1a;
 
-type Handler = Box<dyn Fn(Signal) + Send + Sync>;
+/// What the events of the console request.
+static STOP: OnceLock<Stop> = OnceLock::new();
 
-static HANDLER: OnceLock<Handler> = OnceLock::new();
-
-/// Calls `handler` on a thread of the system at every event, which then does not end the process: with
-/// [`Signal::INTERRUPT`] at Ctrl-C and Ctrl-Break, and with [`Signal::HANGUP`] when the window closes, the
-/// user logs off, or the system shuts down. After the latter the process has a few seconds to end by itself.
-/// Only the first call has an effect.
+/// Returns a stop that Ctrl-C, Ctrl-Break and a closed window request, for the whole process.
+/// After [`Stop::requested`] has returned the request, a further one ends the process at once. When the
+/// window closes, the user logs off, or the system shuts down, the process has a few seconds to end by itself.
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system.
-pub fn on_console_event(handler: impl Fn(Signal) + Send + Sync + 'static) -> io::Result<()> {
-    let _ = HANDLER.set(Box::new(handler));
+/// Returns the error of the operating system if it refuses the handler.
+pub fn stop_on_signals() -> io::Result<Stop> {
+    let stop = STOP.get_or_init(|| Stop::by_signals(|signal| vanity_search::engine::exit(signal.status())));
     // SAFETY: the function stays valid as long as the process.
     match unsafe { SetConsoleCtrlHandler(Some(take), 1) } {
         0 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
+        _ => Ok(stop.clone()),
     }
 }
 
@@ -51,7 +50,10 @@ pub fn on_console_event(handler: impl Fn(Signal) + Send + Sync + 'static) -> io:
 extern "system" fn take(kind: u32) -> i32 {
     let is_interrupt = matches!(kind, CTRL_C_EVENT | CTRL_BREAK_EVENT);
     let signal = if is_interrupt { Signal::INTERRUPT } else { Signal::HANGUP };
-    HANDLER.get().into_iter().for_each(|handler| handler(signal));
+    if let Some(stop) = STOP.get() {
+        stop.last_signal().store(signal.number() as usize, Relaxed);
+        stop.hear(signal);
+    }
     // The system ends the process when this function returns, or when it takes too long.
     if !is_interrupt {
         loop {
@@ -245,12 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn ctrl_c_and_ctrl_break_are_the_same_event() {
-        let (sender, receiver) = channel();
-        on_console_event(move |event| sender.send(event).unwrap_or_default()).unwrap();
+    fn ctrl_c_and_ctrl_break_are_the_same_signal() {
+        let stop = stop_on_signals().unwrap();
+        stop.take();
         for kind in [CTRL_C_EVENT, CTRL_BREAK_EVENT] {
+            stop.last_signal().store(0, Relaxed);
             assert_eq!(take(kind), 1, "the system must not end the process");
-            assert_eq!(receiver.try_recv(), Ok(Signal::INTERRUPT));
+            assert_eq!(stop.last_signal().load(Relaxed), Signal::INTERRUPT.number() as usize);
         }
     }
 

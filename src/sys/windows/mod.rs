@@ -11,7 +11,7 @@
 mod access;
 mod console;
 
-pub use self::console::{Console, on_console_event, takes_nothing};
+pub use self::console::{Console, stop_on_signals, takes_nothing};
 pub use access::{access_list, create_private_directory, create_private_file};
 
 pub use windows_sys::Win32::Storage::FileSystem::{
