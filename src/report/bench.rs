@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::json;
 use super::number::{limit, rough};
+use super::printing::{self, Paint, print};
 use super::progress::{Part, ProgressLine};
-use super::streams::{self, Paint, print};
 use crate::engine::BASELINE;
 use crate::job::{BenchStep, Benchmark};
 use crate::notice::Notice;
@@ -31,9 +31,9 @@ impl BenchProgress {
     pub fn show(&mut self, step: &BenchStep) {
         match step {
             BenchStep::Begin(notices, engines, time) => {
-                streams::notices(notices, self.output);
+                printing::notices(notices, self.output);
                 let (engines, time) = (counted(*engines as u64, "engine"), limit(rounded(*time)));
-                streams::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
+                printing::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
                 self.line = if self.output.quiet || self.output.progress != ProgressForm::Auto {
                     None
                 } else {
@@ -75,10 +75,10 @@ fn rounded(time: Duration) -> Duration {
 /// Returns an error if a write to stdout fails.
 pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
     let Benchmark { figures, notices, output } = benchmark;
-    streams::notices(notices, *output);
+    printing::notices(notices, *output);
     for Measured { engine, .. } in figures.iter().filter(|figure| !figure.is_settled) {
         let text = format!("{engine} had not found its fastest table, so it can be faster than measured");
-        streams::notice(&Notice::warning(text), *output);
+        printing::notice(&Notice::warning(text), *output);
     }
     if output.json {
         return figures.iter().try_for_each(|one| print(json::line(&json::bench(one)).as_bytes()));

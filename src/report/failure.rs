@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::figures::{Suggestions, at};
+use super::estimate::{Suggestions, at};
 use super::forecast::seconds_for;
 use super::number::time;
-use super::streams::{self, Paint};
-use crate::job::{Hopeless, JobError, Whereabouts};
+use super::printing::{self, Paint};
+use crate::job::{Hopeless, JobError, Places};
 use crate::pattern::Pattern;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::End;
@@ -37,7 +37,7 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
 /// Returns the message about keys that nobody has read from stdout, with its line endings. It is empty
 /// if there are none.
 #[must_use]
-pub fn unread(untold: &Whereabouts) -> String {
+pub fn unread(untold: &Places) -> String {
     let Some(hint) = untold.hint() else { return String::new() };
     let keys = |number: usize| counted(number as u64, "key");
     let what = match (untold.lost, untold.elsewhere) {
@@ -130,7 +130,7 @@ fn hopeless(hopeless: &Hopeless, paint: Paint) -> String {
     let mut text = diagnostic(&refusal, paint);
     if let ([pattern], false) = (&patterns[..], output.quiet) {
         let suggestions = Suggestions::new(pattern, *rate, Some(INSTEAD), output.arguments);
-        let lines = suggestions.lines(streams::width(&Term::stderr()), paint);
+        let lines = suggestions.lines(printing::width(&Term::stderr()), paint);
         lines.iter().for_each(|line| text = format!("{text}{line}\n"));
     }
     text

@@ -16,8 +16,8 @@ pub(super) struct Forecast<'a> {
     remaining: Remaining,
     wanted: u64,
     found: u64,
-    /// The chance that a key is the first find.
-    first: Option<Bounds>,
+    /// Whether the odds of all patterns together are computed.
+    is_shown: bool,
     /// The chance that a key is the next find, or `None` if no key is missing or it is not shown.
     next: Option<Bounds>,
     /// The number of attempts at the last find of any pattern.
@@ -64,13 +64,12 @@ impl<'a> Forecast<'a> {
             order = (0..patterns.len()).filter(|id| remaining.wants(*id)).collect();
             order.sort_by(|a, b| probability(b).total_cmp(&probability(a)));
         }
-        let first = if is_shown { any_of(patterns.iter()) } else { None };
         Self {
             patterns,
-            first,
+            is_shown,
             wanted: remaining.total().saturating_add(existing),
             found: existing,
-            next: first,
+            next: if is_shown { any_of(patterns.iter()) } else { None },
             last_find: 0,
             last_of_each: vec![0; patterns.len()],
             order,
@@ -82,7 +81,7 @@ impl<'a> Forecast<'a> {
 
     pub(super) fn count(&mut self, patterns: &[PatternId], attempts: u64) {
         self.last_find = attempts;
-        self.is_all_old |= self.first.is_some() && self.remaining.patterns() <= SHORT_LIST;
+        self.is_all_old |= self.is_shown && self.remaining.patterns() <= SHORT_LIST;
         patterns.iter().for_each(|&id| self.last_of_each[id] = attempts);
         let left = self.remaining.count(patterns);
         if !self.remaining.is_of_each() {
@@ -106,11 +105,6 @@ impl<'a> Forecast<'a> {
     /// it.
     pub(super) fn found_of(&self) -> (u64, u64) {
         (self.found, self.wanted)
-    }
-
-    /// Returns the chance that a key is the first find.
-    pub(super) fn first(&self) -> Option<Bounds> {
-        self.first
     }
 
     /// Returns the chance that the next find would have been made by now.
@@ -137,13 +131,15 @@ impl<'a> Forecast<'a> {
     }
 
     /// Returns the odds of the keys that are still missing, if several patterns want any, or one wants
-    /// several.
-    pub(super) fn several_missing(&self) -> Option<Several> {
-        let any = self.next?;
-        let patterns =
-            if self.remaining.is_of_each() { self.remaining.patterns() } else { self.patterns.len() };
+    /// several, and if the chance of the patterns is known.
+    pub(super) fn several(&self) -> Option<Several> {
+        let (any, is_of_each) = (self.next?, self.remaining.is_of_each());
+        let patterns = if is_of_each { self.remaining.patterns() } else { self.patterns.len() };
         let wanted = self.missing()?;
-        Several::of_missing(patterns, &wanted, any, self.remaining.is_of_each())
+        let keys = wanted.keys();
+        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(&wanted, chance)));
+        let is_all_exact = if is_of_each { patterns == 1 } else { any.is_exact() };
+        (patterns > 1 || keys > 1).then_some(Several { patterns, keys, any, attempts_for_all, is_all_exact })
     }
 
     /// Returns the attempts at which the chance that the next find is made reaches each of
@@ -259,32 +255,6 @@ pub(super) struct Several {
     pub(super) attempts_for_all: Option<[f64; 2]>,
     /// Whether these numbers are exact.
     pub(super) is_all_exact: bool,
-}
-
-impl Several {
-    /// Returns the odds of a search, or `None` if it wants one key for one pattern or the chance of
-    /// its patterns is not known.
-    pub(super) fn of(patterns: &[Pattern], quota: &Quota, any: Option<Bounds>) -> Option<Self> {
-        let any = any?;
-        let mut wanted = MissingKeys::default();
-        match quota {
-            Quota::Each(count) => patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), *count)),
-            Quota::Left(counts) => {
-                let left = patterns.iter().zip(counts).filter(|(_, count)| **count > 0);
-                left.for_each(|(pattern, count)| wanted.add(pattern.odds(), *count));
-            }
-            Quota::Any(count) => wanted.add(any.at_least, *count),
-        }
-        Self::of_missing(patterns.len(), &wanted, any, !matches!(quota, Quota::Any(_)))
-    }
-
-    /// `is_of_each` is whether each of the patterns wants keys of its own.
-    fn of_missing(patterns: usize, wanted: &MissingKeys, any: Bounds, is_of_each: bool) -> Option<Self> {
-        let keys = wanted.keys();
-        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(wanted, chance)));
-        let is_all_exact = if is_of_each { patterns == 1 } else { any.is_exact() };
-        (patterns > 1 || keys > 1).then_some(Self { patterns, keys, any, attempts_for_all, is_all_exact })
-    }
 }
 
 /// Returns the seconds until the chance of a match reaches `chance`.

@@ -4,18 +4,18 @@
 //! stderr gets everything else, and a failed write there is ignored.
 
 mod bench;
+mod estimate;
 mod failure;
-mod figures;
 mod forecast;
 mod json;
 mod next_steps;
 mod number;
+mod printing;
 mod progress;
-mod search;
-mod streams;
+mod reporter;
 
 pub use bench::{BenchProgress, bench};
+pub use estimate::estimate;
 pub use failure::{failure, plan_error, status, unread};
-pub use figures::estimate;
-pub use search::Report;
-pub use streams::{Paint, notice, print, text, text_if_read};
+pub use printing::{Paint, notice, print, text, text_if_read};
+pub use reporter::Report;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::forecast::{Chance, Forecast};
 use super::number::{clock, percent, rough, time};
-use super::streams::is_dumb;
+use super::printing::is_dumb;
 use crate::escape::escaped;
 use crate::search::{Progress, Summary};
 use crate::sys::is_in_background;

@@ -4,13 +4,13 @@
 use std::io;
 use std::time::Duration;
 
-use super::forecast::{Several, seconds_for};
+use super::forecast::{Forecast, Several, seconds_for};
 use super::json;
 use super::number::{limit, one_in, rough, table, time};
-use super::streams::{self, Paint, print};
+use super::printing::{self, Paint, print};
 use crate::escape::{escaped, shell_argument};
 use crate::job::{Estimate, Rate};
-use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, any_of, fitting, likelier};
+use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
 use crate::plan::Arguments;
 use crate::words::{counted, grouped};
 use console::Term;
@@ -26,9 +26,9 @@ const ONE_WAITS: f64 = 1.0;
 /// Returns an error if a write to stdout fails.
 pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     let Estimate { patterns, quota, rate, within, notices, output } = estimate;
-    streams::notices(notices, *output);
+    printing::notices(notices, *output);
     let paint = Paint::new(output.color, &io::stdout());
-    let several = Several::of(patterns, quota, any_of(patterns.iter()));
+    let several = Forecast::new(patterns, quota, 0, true).several();
     let suggestions = match &patterns[..] {
         [pattern] => Some(Suggestions::new(pattern, *rate, *within, output.arguments)),
         _ => None,
@@ -41,7 +41,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
         };
         return print(patterns.iter().map(object).collect::<String>().as_bytes());
     }
-    let width = streams::width(&Term::stdout());
+    let width = printing::width(&Term::stdout());
     let mut lines = Vec::new();
     match suggestions {
         Some(suggestions) => {
@@ -62,7 +62,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
             }
         }
     }
-    print((streams::broken(&lines.join("\n"), width) + "\n").as_bytes())
+    print((printing::broken(&lines.join("\n"), width) + "\n").as_bytes())
 }
 
 /// Returns the table of several patterns, the likeliest first. With a time, a line follows that

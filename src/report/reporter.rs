@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::figures::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
+use super::estimate::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
 use super::forecast::{Forecast, Several};
 use super::json;
 use super::next_steps::{self, Step};
 use super::number::{clock, rough};
+use super::printing::{self, Paint, print};
 use super::progress::{NAMED, Part, ProgressLine, Recent, Status, chance_text, listed, whole};
-use super::streams::{self, Paint, print};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
@@ -107,14 +107,14 @@ impl Report<'_> {
         if let Some(more @ 1..) = patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
         }
-        if let Some(several) = self.several().filter(|several| several.patterns > 1) {
+        if let Some(several) = self.forecast.several().filter(|several| several.patterns > 1) {
             self.note(several_line(&several, self.err));
         }
         self.warn_of_unsaved();
     }
 
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
-        let several = self.several();
+        let several = self.forecast.several();
         if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
             // The first estimate is always printed, also after the shortest timeout.
             for pattern in &self.search.patterns {
@@ -128,22 +128,22 @@ impl Report<'_> {
             return Ok(());
         }
         // Some keys may be found already.
-        let (found, _) = self.forecast.found_of();
-        if found > self.search.existing {
-            self.times_of_missing(rate);
-            return Ok(());
-        }
+        let is_new = self.forecast.found_of().0 == self.search.existing;
         match several {
             Some(several) if several.patterns > 1 => {
                 several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
             }
             one => {
-                for pattern in self.search.patterns.iter().take(LISTED) {
-                    self.note(times_line(pattern, rate, self.err));
-                }
+                let all = &self.search.patterns;
+                let (missing, _) = self.forecast.missing_patterns(1);
+                let named =
+                    if is_new || all.len() == 1 { all.iter().take(LISTED).collect() } else { missing };
+                named.iter().for_each(|pattern| self.note(times_line(pattern, rate, self.err)));
                 let all = one.and_then(|several| all_line(&several, rate, self.err));
                 all.iter().for_each(|line| self.note(line));
-                self.suggestions(rate);
+                if is_new {
+                    self.suggestions(rate);
+                }
             }
         }
         Ok(())
@@ -240,7 +240,7 @@ impl Report<'_> {
             self.line_due = progress.elapsed + OBJECT_EVERY;
             let mut progress = json::progress(&status);
             json::add_devices(&mut progress, &self.devices());
-            streams::raw(&json::line(&progress));
+            printing::raw(&json::line(&progress));
         } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
             let mut parts = status.parts();
@@ -350,11 +350,6 @@ impl<'a> Report<'a> {
         start + found.start..start + found.end
     }
 
-    /// Returns the odds of all patterns together, as they were before the first find.
-    fn several(&self) -> Option<Several> {
-        Several::of(&self.search.patterns, &self.search.quota, self.forecast.first())
-    }
-
     /// Returns a pattern of a find in bold, and how the key spells it if that differs: `alice as ALIcE`.
     fn found_as(&self, find: &PublicFind, id: PatternId) -> String {
         let pattern = &self.search.patterns[id];
@@ -367,30 +362,11 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints the times until the keys are found that are still missing.
-    fn times_of_missing(&self, rate: Rate) {
-        let several = self.forecast.several_missing();
-        match several {
-            Some(several) if several.patterns > 1 => {
-                several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
-            }
-            one => {
-                let (missing, _) = self.forecast.missing_patterns(1);
-                let only = self.search.patterns.first().filter(|_| self.search.patterns.len() == 1);
-                if let Some(pattern) = missing.first().copied().or(only) {
-                    self.note(times_line(pattern, rate, self.err));
-                }
-                let all = one.and_then(|several| all_line(&several, rate, self.err));
-                all.iter().for_each(|line| self.note(line));
-            }
-        }
-    }
-
     /// Prints a warning before a long search whose keys are shown, and not saved.
     fn warn_of_unsaved(&self) {
         let keys = &self.search.keys;
         let is_shown = self.is_on_terminal && keys.destination == Destination::Stream;
-        let attempts = match self.several() {
+        let attempts = match self.forecast.several() {
             Some(Several { attempts_for_all: Some([half, _]), .. }) => half,
             Some(several) => several.any.at_least.attempts_for(0.50),
             None => self.search.patterns[0].odds().attempts_for(0.50),
@@ -425,7 +401,7 @@ impl<'a> Report<'a> {
             return;
         }
         let suggestions = Suggestions::new(pattern, rate, None, arguments);
-        let width = streams::width(&Term::stderr());
+        let width = printing::width(&Term::stderr());
         suggestions.lines(width, self.err).iter().for_each(|line| self.note(line));
     }
 
@@ -482,7 +458,7 @@ impl<'a> Report<'a> {
         let steps = |heading: &str, steps: &[Step]| {
             if self.has_reader {
                 self.note(self.err.bold(heading));
-                let width = streams::width(&Term::stderr());
+                let width = printing::width(&Term::stderr());
                 steps.iter().flat_map(|step| step.lines(width)).for_each(|line| self.note(line));
             }
         };
@@ -530,8 +506,8 @@ impl<'a> Report<'a> {
     /// Prints a line to stderr, above the progress line, even with `--quiet`.
     fn line(&self, line: impl Display) {
         match &self.progress_line {
-            Some(progress_line) => progress_line.above(|| streams::line(&line)),
-            None => streams::line(&line),
+            Some(progress_line) => progress_line.above(|| printing::line(&line)),
+            None => printing::line(&line),
         }
     }
 
