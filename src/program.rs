@@ -5,7 +5,7 @@ use std::panic::UnwindSafe;
 
 use crate::cli::{self, Early};
 use crate::engine;
-use crate::job::{self, JobError, PreparedSearch, Whereabouts};
+use crate::job::{self, JobError, Places, PreparedSearch};
 use crate::report::{self, BenchProgress, Report};
 use crate::search::{End, check_randomness};
 use crate::sys::{forbid_core_dumps, stop_on_signals};
@@ -44,7 +44,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
     // Without a thread for it, only what looks at the limit ends in time.
     let tell = |early| match early {
         Early::Limit(time) => {
-            let over = || abandon(&Err(JobError::Stopped(End::Timeout)), &Whereabouts::default());
+            let over = || abandon(&Err(JobError::Stopped(End::Timeout)), &Places::default());
             drop(stop.limit(time, over));
         }
         Early::Notice(notice) => report::text(&format!("{notice}\n")),
@@ -73,7 +73,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
 }
 
 /// Ends the process without waiting for a reader who does not read, and was not told about some keys.
-fn abandon(ended: &Result<End, JobError>, untold: &Whereabouts) -> ! {
+fn abandon(ended: &Result<End, JobError>, untold: &Places) -> ! {
     let mut message = String::new();
     if let Err(error) = ended {
         message += &report::failure(error, Paint::new(cli::color(), &io::stderr()));

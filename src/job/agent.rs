@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::error::{JobError, diagnostic, warning};
+use super::error::{diagnostic, warning};
 use super::last_second::TO_ADD;
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
@@ -29,9 +29,6 @@ const IS_ALONE: &str = "only the agent has the private key; --output also writes
 /// What people must know about a confirmation. Nobody but the agent sees its environment.
 const ASKPASS: &str = "the agent asks by the program that SSH_ASKPASS named when the agent was started; \
     without such a program it refuses every use of the key";
-
-/// Whether the agent took a key, or why it did not.
-pub type Added = Result<(), AgentError>;
 
 /// The agent that gets the finds.
 pub(super) struct OpenAgent {
@@ -72,7 +69,7 @@ impl OpenAgent {
         finds: &[NewPair],
         log: &mut AgentLog,
         must_end: &dyn Fn() -> bool,
-    ) -> Vec<Added> {
+    ) -> Vec<Result<(), AgentError>> {
         let until = || {
             must_end().then(|| {
                 log.hurried_at.get().unwrap_or_else(|| {
@@ -117,9 +114,4 @@ fn notices(agent: &Agent, constraints: Constraints, is_alone: bool) -> Vec<Notic
     let asks = (constraints.confirm && !is_gpg).then(|| Notice::note(ASKPASS));
     let alone = is_alone.then(|| Notice::note(IS_ALONE));
     [about, left, asks, alone].into_iter().flatten().collect()
-}
-
-/// Returns the error at the end of a search of which the agent did not take this number of keys.
-pub(super) fn outcome(not_added: u64) -> Result<(), JobError> {
-    if not_added == 0 { Ok(()) } else { Err(JobError::NotAdded(not_added)) }
 }

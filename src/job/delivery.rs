@@ -19,7 +19,7 @@ use super::last_second::TO_ENCRYPT;
 use super::ledger_lines::LedgerLines;
 use super::open::PreparedSearch;
 use super::parcel::Parcel;
-use super::place::{Place, Whereabouts};
+use super::place::{Place, Places};
 use super::rate::{Rate, RateMeter};
 use super::reporter::Event;
 use super::rescue::{Attempt, Screen, last_attempts};
@@ -29,7 +29,7 @@ use crate::key::Seed;
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
-use crate::search::{End, Find, Observer, Progress, PublicFind, Quota};
+use crate::search::{End, Find, Observer, Progress, PublicFind, Quota, Summary};
 use crate::store::{Destination, Kept, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 use crate::words::counted;
@@ -45,10 +45,10 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
-    pub(super) search: &'a PreparedSearch,
-    pub(super) teller: &'a Teller,
-    pub(super) meter: RateMeter,
-    pub(super) agent: AgentLog,
+    search: &'a PreparedSearch,
+    teller: &'a Teller,
+    meter: RateMeter,
+    agent: AgentLog,
     /// The commands that run after finds, if any.
     pub(super) commands: Option<ExecQueue>,
     /// The finds that are being encrypted, if private keys are.
@@ -58,11 +58,11 @@ pub(super) struct Delivery<'a> {
     /// The number of finds that were passed to the teller.
     passed: u64,
     /// The lines for the ledger, if there is one.
-    pub(super) lines: Option<LedgerLines<'a>>,
+    lines: Option<LedgerLines<'a>>,
     /// The finds whose command waits until they are written to stdout, and their numbers.
     unwritten: VecDeque<(u64, PublicFind)>,
     /// Where the keys are that their destination did not take.
-    refused: Whereabouts,
+    refused: Places,
     /// Whether the reporter is no longer waited for.
     is_abandoned: bool,
     /// The text of the error that was returned, if any. That error is printed at the end, and different
@@ -72,6 +72,10 @@ pub(super) struct Delivery<'a> {
     error: Option<JobError>,
     /// The error of a terminal that was closed while keys went to files.
     closed: Option<io::Error>,
+    /// The first pattern of each key that was given up.
+    given_up: Vec<PatternId>,
+    /// Whether lines are still missing in the ledger, because another process used it to the end.
+    lacks_lines: bool,
 }
 
 impl<'a> Delivery<'a> {
@@ -93,23 +97,25 @@ impl<'a> Delivery<'a> {
             passed: 0,
             lines: LedgerLines::new(search, teller),
             unwritten: VecDeque::new(),
-            refused: Whereabouts::default(),
+            refused: Places::default(),
             is_abandoned: false,
             failure: None,
             error: None,
             closed: None,
+            given_up: Vec::new(),
+            lacks_lines: false,
         }
     }
 
     /// Has the rate of this machine told, if it is known.
-    pub(super) fn tell_rate(&mut self, rate: Option<Rate>) {
+    fn tell_rate(&mut self, rate: Option<Rate>) {
         if let Some(rate) = rate {
             self.teller.tell(Event::Rate(rate));
         }
     }
 
     /// Queues the commands of the finds that are written to stdout.
-    pub(super) fn add_written_commands(&mut self) {
+    fn add_written_commands(&mut self) {
         let told = self.teller.told();
         while self.unwritten.front().is_some_and(|(number, _)| *number <= told) {
             if let Some((_, find)) = self.unwritten.pop_front() {
@@ -163,9 +169,9 @@ impl<'a> Delivery<'a> {
     }
 
     /// Delivers the keys that are still being encrypted, when the search is over. Those that are not
-    /// encrypted soon after a request to stop are given up. Returns the first pattern of each of those.
-    /// `progress` is that of the search.
-    pub(super) fn encrypt_last(&mut self, progress: Progress) -> (Vec<PatternId>, Result<(), JobError>) {
+    /// encrypted soon after a request to stop are given up. Returns how the search has ended without them.
+    pub(super) fn encrypt_last(&mut self, searched: Result<Summary, JobError>) -> Result<Summary, JobError> {
+        let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
         let (began, mut outcome) = (Instant::now(), Ok(()));
         while !self.unencrypted().is_empty() {
             let is_late = self.search.stop.requested().is_some()
@@ -178,16 +184,53 @@ impl<'a> Delivery<'a> {
             let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
             self.teller.tell(Event::Progress { progress, is_encrypting: true });
         }
-        let mut given_up = self.unencrypted().to_vec();
-        given_up.sort_unstable();
-        for same in given_up.chunk_by(|a, b| a == b) {
+        self.given_up = self.unencrypted().to_vec();
+        self.given_up.sort_unstable();
+        for same in self.given_up.chunk_by(|a, b| a == b) {
             self.teller.failure(format!(
                 "gave up {} for '{}': the encryption did not finish in time; run the same command again",
                 counted(same.len() as u64, "key"),
                 self.search.patterns[same[0]].text()
             ));
         }
-        (given_up, outcome)
+        let mut summary = searched?;
+        outcome?;
+        summary.found -= self.given_up.len() as u64;
+        if let (End::Complete, false) = (summary.end, self.given_up.is_empty()) {
+            summary.end = self.search.stop.requested().unwrap_or(summary.end);
+        }
+        Ok(summary)
+    }
+
+    /// Writes the lines that wait for the ledger, when the search is over.
+    pub(super) fn enter_last(&mut self, searched: Result<Summary, JobError>) -> Result<Summary, JobError> {
+        let entered = self.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
+        let summary = searched?;
+        self.lacks_lines = !entered?;
+        Ok(summary)
+    }
+
+    /// Has it told how the search has ended. Returns the end of the job. `stopped` is the request to stop
+    /// that came until now.
+    pub(super) fn tell_summary(
+        &mut self,
+        searched: Result<Summary, JobError>,
+        stopped: Option<End>,
+    ) -> Result<End, JobError> {
+        if !matches!(&searched, Ok(summary) if summary.end == End::Complete) {
+            self.teller.hurry();
+        }
+        let summary = searched?;
+        let rate = self.meter.so_far(&summary.progress());
+        self.tell_rate(rate);
+        let end = summary.end;
+        self.teller.tell(Event::Summary { summary, given_up: std::mem::take(&mut self.given_up) });
+        match (end, self.agent.not_added) {
+            (End::Signal(_), _) => Ok(end),
+            _ if self.lacks_lines => Ok(stopped.unwrap_or(end)),
+            (end, 0) => Ok(end),
+            (_, not_added) => Err(JobError::NotAdded(not_added)),
+        }
     }
 
     /// Keeps parcels in durable files: at their destination, or else elsewhere.
@@ -376,7 +419,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Returns where the keys are whose finds were not told.
-    pub(super) fn untold(&self) -> Whereabouts {
+    pub(super) fn untold(&self) -> Places {
         if self.is_for_stdout() { self.refused.clone() } else { self.teller.untold() }
     }
 

@@ -7,7 +7,7 @@ use std::{fmt, io};
 use thiserror::Error;
 
 use super::hopeless::Hopeless;
-use super::place::Whereabouts;
+use super::place::Places;
 use crate::escape::escaped_path;
 use crate::notice::Notice;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
@@ -49,7 +49,7 @@ pub enum JobError {
         why: String,
         /// What to do, unless the places of the keys tell it.
         hint: Option<String>,
-        keys: Box<Whereabouts>,
+        keys: Box<Places>,
     },
     /// The agent did not take this number of keys. All of them are in files.
     #[error("{} {} not in the agent", counted(*.0, "key"), are(*.0))]
@@ -62,7 +62,7 @@ pub enum JobError {
     Unentered(io::Error, PathBuf),
     /// A write to stdout failed. Some finds were to be told there.
     #[error("cannot write to stdout: {0}")]
-    Stdout(io::Error, Box<Whereabouts>),
+    Stdout(io::Error, Box<Places>),
     /// The thread that runs commands after finds, or the one that tells the results, cannot be
     /// started.
     #[error("cannot start another thread: {0}")]

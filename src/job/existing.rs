@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::error::JobError;
-use super::passphrase::Source;
+use super::passphrase::PassphraseInput;
 use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger, Waiting};
 use crate::notice::Notice;
@@ -18,7 +18,7 @@ use crate::words::{are, counted, grouped};
 const LISTED: usize = 10;
 
 /// The keys that the plan asks for.
-pub(super) struct Request<'a> {
+pub(super) struct Wanted<'a> {
     pub(super) patterns: Vec<Pattern>,
     /// How many keys of these patterns are wanted.
     pub(super) quota: Quota,
@@ -47,9 +47,9 @@ pub(super) struct Existing {
 ///
 /// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
 pub(super) fn subtract(
-    wanted: Request,
+    wanted: Wanted,
     ledger: &Ledger,
-    source: &mut Option<Source>,
+    source: &mut Option<PassphraseInput>,
     stop: &Stop,
     tell: &dyn Fn(Notice),
 ) -> Result<Existing, JobError> {
@@ -71,9 +71,9 @@ pub(super) fn subtract(
 }
 
 fn inventory(
-    wanted: &Request,
+    wanted: &Wanted,
     ledger: &Ledger,
-    source: Option<&Source>,
+    source: Option<&PassphraseInput>,
     stop: &Stop,
     tell: &dyn Fn(Notice),
 ) -> Result<Inventory, JobError> {
@@ -81,7 +81,7 @@ fn inventory(
     let criteria = ledger::Criteria {
         patterns: &wanted.patterns,
         comment: wanted.comment,
-        passphrase: source.and_then(Source::known),
+        passphrase: source.and_then(PassphraseInput::known),
         encrypted: source.is_some(),
         allow_exposed: wanted.allow_exposed,
     };

@@ -30,7 +30,7 @@ pub use hopeless::Hopeless;
 pub use measure::{BenchStep, Benchmark, Estimate, bench, estimate, list_devices};
 pub use open::PreparedSearch;
 pub use parcel::Parcel;
-pub use place::{Place, Whereabouts};
+pub use place::{Place, Places};
 pub use rate::Rate;
 pub use reporter::{Event, Reporter};
 pub use rescue::Screen;

@@ -12,7 +12,7 @@ use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
 use super::existing::{self, Existing};
 use super::hopeless;
-use super::passphrase::Source;
+use super::passphrase::PassphraseInput;
 use crate::engine::Engine;
 use crate::escape::escaped;
 use crate::key::{Protection, encryption_memory};
@@ -66,7 +66,7 @@ impl PreparedSearch {
         let threads = usable_threads(plan.threads, &patterns, encryption, &mut notices)?;
         let SearchPlan { keys, output, .. } = plan;
         let KeyOutput { destination, encryption, comment, .. } = &keys;
-        let (mut passphrase, note) = encryption.as_ref().map(Source::open).transpose()?.unzip();
+        let (mut passphrase, note) = encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
         notices.extend(note.flatten());
         let longest_comment = comment.as_deref().unwrap_or_else(|| longest(&patterns, Pattern::text));
         if let Some(command) = &keys.exec {
@@ -89,7 +89,7 @@ impl PreparedSearch {
         let (ledger, existing) = match destination {
             Destination::Directory(directory) => {
                 let ledger = Ledger::new(directory);
-                let wanted = existing::Request {
+                let wanted = existing::Wanted {
                     patterns,
                     quota,
                     comment: comment.as_deref(),

@@ -2,9 +2,9 @@
 
 use zeroize::Zeroizing;
 
-use super::agent::Added;
 use super::place::Place;
 use super::rescue::Attempt;
+use crate::agent::AgentError;
 use crate::key::{Format, Protection, Seed};
 use crate::search::PublicFind;
 use crate::store::{FileError, Kept, StoreError};
@@ -14,7 +14,7 @@ pub struct Parcel {
     pub find: PublicFind,
     pub place: Place,
     /// Whether the agent took the key, or `None` if it was not asked to.
-    pub added: Option<Added>,
+    pub added: Option<Result<(), AgentError>>,
     /// Whether the private text is not encrypted, against the plan.
     pub is_exposed: bool,
     /// The key, until it is kept.

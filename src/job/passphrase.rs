@@ -28,14 +28,14 @@ const AGAIN: &str = "The same passphrase again: ";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A passphrase that is known, or the terminal that it will come from.
-pub(super) enum Source {
+pub(super) enum PassphraseInput {
     /// The program has not asked for the passphrase yet. The text says what to do if that fails.
     Terminal(Terminal, &'static str),
     /// The passphrase was read or typed.
     Known(Passphrase),
 }
 
-impl Source {
+impl PassphraseInput {
     /// Reads the file, or opens the terminal. Also returns a warning if other users can access the
     /// file.
     pub(super) fn open(encryption: &Encryption) -> Result<(Self, Option<Notice>), Diagnostic> {

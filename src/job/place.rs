@@ -27,7 +27,7 @@ pub enum Place {
 
 /// Where the keys of several finds are.
 #[derive(Clone, Default, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct Places {
     /// A file.
     file: Option<PathBuf>,
     /// The number of keys in files of each directory.
@@ -44,7 +44,7 @@ pub struct Whereabouts {
     pub lost: usize,
 }
 
-impl Whereabouts {
+impl Places {
     /// Counts a key at this place.
     pub(super) fn add(&mut self, place: &Place) {
         match place {
@@ -119,7 +119,7 @@ mod tests {
         let in_file = |file: &str| {
             Place::Files(Kept { private_file: file.into(), public_file: "x".into(), format: Format::Openssh })
         };
-        let mut keys = Whereabouts::default();
+        let mut keys = Places::default();
         assert_eq!(keys.hint(), None);
         keys.add(&in_file("a/id"));
         assert_eq!(keys.hint().unwrap(), "the key that was just found is kept in 'a/id'");

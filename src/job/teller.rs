@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::last_second::TO_TELL;
 use super::parcel::Parcel;
-use super::place::Whereabouts;
+use super::place::Places;
 use super::reporter::{Event, Reporter};
 use crate::notice::Notice;
 use crate::search::{End, MAX_FINDS_AT_ONCE, Stop};
@@ -37,7 +37,7 @@ struct Queue {
     /// The finds that are not yet told, the oldest first.
     untold: VecDeque<Arc<Parcel>>,
     /// Where the keys of the finds are that are never told, because a write to stdout has failed.
-    unwritten: Whereabouts,
+    unwritten: Places,
     /// The number of finds that were told.
     told: u64,
     /// Whether an event is being told.
@@ -123,7 +123,7 @@ impl Teller {
     }
 
     /// Returns where the keys of the finds are that were not told.
-    pub(super) fn untold(&self) -> Whereabouts {
+    pub(super) fn untold(&self) -> Places {
         let queue = self.locked();
         let mut keys = queue.unwritten.clone();
         queue.untold.iter().for_each(|parcel| keys.add(&parcel.place));

@@ -196,7 +196,7 @@ impl Ledger {
         // While this process waited, another one may have made keys.
         let names = names()?.into_iter().collect();
         let mut inventory = Inventory { each: vec![0; criteria.patterns.len()], ..Inventory::default() };
-        let claims = claims(&mut held, &names, &Requests::new(criteria.patterns), &mut inventory)?;
+        let claims = claims(&mut held, &names, &WantedPatterns::new(criteria.patterns), &mut inventory)?;
         let judged = self.judged(claims, criteria, waiting, &mut inventory)?;
         if inventory.in_the_clear.is_empty() {
             self.enter(&mut held, &judged, criteria, &mut inventory)?;
@@ -348,7 +348,7 @@ struct Judged {
 fn claims(
     held: &mut HeldLog,
     names: &HashSet<String>,
-    requests: &Requests,
+    requests: &WantedPatterns,
     inventory: &mut Inventory,
 ) -> io::Result<Vec<(String, Vec<Claim>)>> {
     let mut claims: BTreeMap<String, Vec<Claim>> = BTreeMap::new();
@@ -425,14 +425,14 @@ impl Inventory {
 }
 
 /// The wanted patterns, to find them from an entry of the ledger or the name of a file.
-struct Requests<'a> {
+struct WantedPatterns<'a> {
     patterns: &'a [Pattern],
     ids: HashMap<Identity<'a>, PatternId>,
     /// The labels of files that are named after them.
     labels: HashSet<String>,
 }
 
-impl<'a> Requests<'a> {
+impl<'a> WantedPatterns<'a> {
     fn new(patterns: &'a [Pattern]) -> Self {
         Self {
             patterns,
