@@ -74,7 +74,7 @@ fn main() {
 fn dalek(device: &dyn Device, keys: usize) {
     let pipeline = Pipeline::new(device, 16).expect("a device that works");
     let table = pipeline.table(usual_windows(device)).expect("a device that works");
-    let launch = (1 << 17).min(keys.next_multiple_of(16));
+    let launch = (1 << 17).min(keys.next_multiple_of(pipeline.keys_of_group()));
     let mut queue = pipeline.queue(launch).expect("a device that works");
     let mut key = [0; 32];
     fill_random(&mut key).expect("randomness");
@@ -177,20 +177,21 @@ fn row(
     let began = Instant::now();
     let table = pipeline.table(windows)?;
     let ready = began.elapsed().as_secs_f64();
-    let depth = pipeline.depth() as usize;
-    let items = (pipeline.keys_at_once() / depth * part.0 / part.1).max(64);
-    let mut queue = pipeline.queue(items * depth)?;
+    let of_group = pipeline.keys_of_group();
+    let groups = (pipeline.keys_at_once() / of_group * part.0 / part.1).max(1);
+    let (keys, items, depth) = (groups * of_group, groups * 64, of_group / 64);
+    let mut queue = pipeline.queue(keys)?;
     // The first launch brings the table into the caches.
     let (mut launches, mut began) = (0, Instant::now());
     while launches < 2 || began.elapsed() < time {
         if launches == 1 {
             began = Instant::now();
         }
-        queue.draw(&table, &[7; 32], 0, items * depth, 4)?;
+        queue.draw(&table, &[7; 32], 0, keys, 4)?;
         queue.survivors()?;
         launches += 1;
     }
-    let rate = ((launches - 1) * 4 * items * depth) as f64 / began.elapsed().as_secs_f64();
+    let rate = ((launches - 1) * 4 * keys) as f64 / began.elapsed().as_secs_f64();
     let table = WindowTable::bytes(windows) as f64 / f64::from(1 << 20);
     println!("{windows:>7}{depth:>7}{table:>12.1}{ready:>10.2}{items:>8}{rate:>12.0}");
     Ok(())

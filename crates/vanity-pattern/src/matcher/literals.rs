@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use super::choice::{of_literals, pairs_of};
 use super::device_filter::DeviceFilter;
 use super::four_gram_filter::{EachText, FourGramFilter};
-use super::lookup::{Bloom, Lookup, MOST_COUNT, prefix_hash};
+use super::lookup::{Lookup, MOST_COUNT, prefix_hash};
 use super::needle::{EachCandidate, Positions};
 use super::pair_bitmap::PairBitmap;
 use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
@@ -116,29 +116,33 @@ impl<'a> Literals<'a> {
     }
 
     /// Appends the words of the Bloom filter: the positions where literals may begin, the numbers of
-    /// characters that are looked up, four bits for each, the shift, the class of every symbol, and
-    /// the filter itself.
+    /// characters that are looked up, four bits for each, the shift that leaves the place of a hash, the
+    /// class of every symbol, the filter itself, and the sieve of the hashes. A word of the filter holds
+    /// four bits of each of its hashes, and the sieve one, at the place of the lowest bits.
     fn write_bloom<'b>(
         &self,
         each: impl ExactSizeIterator<Item = Literal<'b>> + Clone,
         words: &mut Vec<u32>,
     ) {
         let most = most_characters(each.clone(), COUNTS_ON_A_DEVICE, BY_CHANCE_ON_A_DEVICE);
-        let room = (ROOM_ON_A_DEVICE * each.len()).min(MOST_ROOM_ON_A_DEVICE).max(each.len());
-        let mut bloom = Bloom::new(room);
+        let room = (WORDS_ON_A_DEVICE * each.len()).min(MOST_WORDS_ON_A_DEVICE).max(each.len() / 2);
+        let (mut bloom, mut sieve) =
+            (vec![0; room.next_power_of_two().max(2)], [0; DeviceFilter::SIEVE_WORDS]);
+        let shift = 64 - bloom.len().ilog2();
         let mut present = [false; MOST_COUNT + 1];
         for literal in each {
             let count = literal.len().min(most);
             present[count] = true;
-            bloom.put(prefix_hash(literal_window(&literal, &self.classes, 0, count), count));
+            let hash = prefix_hash(literal_window(&literal, &self.classes, 0, count), count);
+            let bit = |at: u32| 1u32 << (hash >> at & 31);
+            bloom[(hash >> shift) as usize] |= bit(16) | bit(21) | bit(26) | bit(31);
+            sieve[hash as usize / 32 % DeviceFilter::SIEVE_WORDS] |= 1 << (hash % 32);
         }
-        let mut bitmap = Vec::new();
-        let shift = bloom.write(&mut bitmap);
         let counts = (1..=MOST_COUNT).filter(|count| present[*count]);
         let counts = counts.fold(0, |counts, count| counts << 4 | count as u32);
         words.extend([self.starts.halves(), [counts, shift]].concat());
         words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
-        words.append(&mut bitmap);
+        words.extend(bloom.into_iter().chain(sieve));
     }
 
     /// Calls `each` with every literal that `bytes` show, once for every place.
@@ -192,13 +196,13 @@ const BY_CHANCE: f64 = 0.02;
 const COUNTS_ON_A_DEVICE: RangeInclusive<usize> = 4..=MOST_COUNT;
 const BY_CHANCE_ON_A_DEVICE: f64 = 1e-4;
 
-/// The room in a device's Bloom filter for each literal. It is so large, 16 words, that only one
-/// other number of 150,000 is found.
-const ROOM_ON_A_DEVICE: usize = 64;
+/// The words in a device's Bloom filter for each literal. They are so many that only one other number of
+/// 130,000 is found.
+const WORDS_ON_A_DEVICE: usize = 32;
 
-/// The most room: 16 MiB, for the cache of a device. With a million literals, one other number of
-/// 8,000 is found.
-const MOST_ROOM_ON_A_DEVICE: usize = 1 << 23;
+/// The most words: 16 MiB, for the cache of a device. With a million literals, one other number of
+/// 16,000 is found.
+const MOST_WORDS_ON_A_DEVICE: usize = 1 << 22;
 
 /// Returns every set of symbols that a character of the literals matches, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

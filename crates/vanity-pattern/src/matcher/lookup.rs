@@ -210,13 +210,6 @@ impl Bloom {
         self.words[word] |= bits;
     }
 
-    /// Appends the words of the set, each as two halves, the low half first. Returns the shift that
-    /// leaves a number's word.
-    pub(super) fn write(&self, words: &mut Vec<u32>) -> u32 {
-        words.extend(self.words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]));
-        self.shift
-    }
-
     /// Borrows the set for look-ups.
     #[inline(always)]
     pub(super) fn view(&self) -> BloomView<'_> {

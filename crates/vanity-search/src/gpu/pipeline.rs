@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::device::{Arg, Device, GpuError, Memory, Queue};
+use super::device::{Arg, Device, GROUP, GpuError, Memory, Queue};
 use super::source::SHARES;
 
 /// The number of words of an element, a key, a seed or a scalar.
@@ -122,10 +122,10 @@ impl Pipeline {
         if count == [0] { Ok(WindowTable { memory, windows }) } else { Err(GpuError::WrongTable) }
     }
 
-    /// Returns the number of keys of a work item.
+    /// Returns the number of keys of a group of work items, which runs as a whole.
     #[must_use]
-    pub fn depth(&self) -> u32 {
-        self.depth
+    pub fn keys_of_group(&self) -> usize {
+        GROUP * self.depth as usize
     }
 
     /// Returns the number of keys that the device derives at the same time.
@@ -142,9 +142,9 @@ impl Pipeline {
     ///
     /// # Panics
     ///
-    /// Panics if `most` is not a multiple of the depth.
+    /// Panics if `most` is not a multiple of the keys of a group.
     pub fn queue(&self, most: usize) -> Result<BatchQueue, GpuError> {
-        assert!(most.is_multiple_of(self.depth as usize), "{most} keys");
+        assert!(most.is_multiple_of(self.keys_of_group()), "{most} keys");
         let queue = self.first.another()?;
         let survivor_capacity = most.div_ceil(KEYS_OF_SURVIVOR).max(LEAST_SURVIVORS);
         let filter = queue.memory(NO_FILTER.len())?;
@@ -168,7 +168,7 @@ impl Pipeline {
 }
 
 /// The words of a filter that no key passes: it has no clause.
-const NO_FILTER: [u32; 2] = [2, 0];
+const NO_FILTER: [u32; 4] = [2, 0, 0, 0];
 
 /// One thread's queue and buffers on a device. Batches run one after the other. Drop overwrites the
 /// secrets.
@@ -213,7 +213,7 @@ impl BatchQueue {
     ///
     /// # Panics
     ///
-    /// Panics if `total` is not a multiple of the depth, or more than [`Self::most`], or if the
+    /// Panics if `total` is not a multiple of the keys of a group, or more than [`Self::most`], or if the
     /// batch has more than 2^31 keys.
     pub fn draw(
         &mut self,
@@ -240,7 +240,8 @@ impl BatchQueue {
     ///
     /// # Panics
     ///
-    /// Panics if the number of seeds is not a multiple of the depth, or more than [`Self::most`].
+    /// Panics if the number of seeds is not a multiple of the keys of a group, or more than
+    /// [`Self::most`].
     pub fn take(&mut self, table: &WindowTable, seeds: &[[u8; 32]]) -> Result<(), GpuError> {
         let total = seeds.len();
         self.check_size(total, 1);
@@ -261,8 +262,8 @@ impl BatchQueue {
     }
 
     fn check_size(&self, total: usize, rounds: usize) {
-        let depth = self.depth as usize;
-        assert!(total <= self.most && total.is_multiple_of(depth), "{total} of {} keys", self.most);
+        let of_group = GROUP * self.depth as usize;
+        assert!(total <= self.most && total.is_multiple_of(of_group), "{total} of {} keys", self.most);
         assert!(rounds > 0 && total * rounds <= 1 << 31, "{rounds} rounds of {total} keys");
     }
 

@@ -12,6 +12,9 @@ use ed25519_batch::sha2_constants::{SHA512_INITIAL, SHA512_ROUND};
 /// the first window has one bit less than its width.
 pub(super) const SHARES: usize = 252;
 
+/// The kernel keeps the sieve of a filter where the scalars of two keys of each work item were.
+const _: () = assert!(DeviceFilter::SIEVE_WORDS <= 2 * 8 * GROUP);
+
 /// The base point and d (RFC 8032, section 5.1), and 1/2 modulo p, in hexadecimal digits.
 const CONSTANTS: [(&str, &str); 4] = [
     ("BASE_X", "216936d3cd6e53fec0a4e231fdd6dc5c692cc7609525a7b2c9562d608f25d51a"),

@@ -62,12 +62,22 @@ fn device_passes(words: &[u32], target: Target, bytes: &Bytes) -> bool {
         .map(|bytes| std::array::from_fn(|position| target.window(bytes, position, 1) as u8))
         .collect();
     assert_eq!(words[0] as usize, target.lead());
-    (0..words[1] as usize).any(|clause| {
-        let [rows, first_row, bloom, walk] = [0, 1, 2, 3].map(|at| words[2 + 4 * clause + at] as usize);
-        let rows = (0..rows).all(|row| row_passes(&words[first_row + row * ROW_WORDS..], bytes));
-        rows && (bloom == 0 || texts.iter().any(|text| bloom_passes(&words[bloom..], text)))
-            && (walk == 0 || texts.iter().any(|text| walk_passes(&words[walk..], text)))
-    })
+    let (kind, sieve) = (words[2], &words[words[3] as usize..]);
+    (kind == 4 || sieve_passes(kind, sieve, bytes))
+        && (0..words[1] as usize).any(|clause| {
+            let [rows, first_row, bloom, walk] = [0, 1, 2, 3].map(|at| words[4 + 4 * clause + at] as usize);
+            let rows = (0..rows).all(|row| row_passes(&words[first_row + row * ROW_WORDS..], bytes));
+            rows && (bloom == 0
+                || texts.iter().any(|text| bloom_passes(&words[bloom..], (kind == 4).then_some(sieve), text)))
+                && (walk == 0 || texts.iter().any(|text| walk_passes(&words[walk..], text)))
+        })
+}
+
+/// Returns whether one of the windows of the row in a sieve has a marked value.
+fn sieve_passes(first: u32, sieve: &[u32], bytes: &Bytes) -> bool {
+    let value = |byte: usize| usize::from(bytes[byte]) | usize::from(bytes[byte + 1]) << 8;
+    let is_marked = |value: usize| sieve[value / 32 % 1024] >> (value % 32) & 1 == 1;
+    first == 0 || (0..10).any(|window| is_marked(value(first as usize - 1 + 3 * window)))
 }
 
 /// Returns whether one of the windows of a row has a marked value.
@@ -80,7 +90,7 @@ fn row_passes(row: &[u32], bytes: &Bytes) -> bool {
     })
 }
 
-fn bloom_passes(words: &[u32], text: &Values) -> bool {
+fn bloom_passes(words: &[u32], sieve: Option<&[u32]>, text: &Values) -> bool {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
     let (starts, counts, shift) = (pair(0), words[2], words[3]);
     let class = |value: u8| u64::from(words[4 + usize::from(value / 4)] >> (8 * (value % 4)) & 0xff);
@@ -91,8 +101,9 @@ fn bloom_passes(words: &[u32], text: &Values) -> bool {
             let window = classes.fold(0, |window, value| window << 8 | class(*value));
             let product = u128::from(window | (count as u64) << 56) * u128::from(SPREAD);
             let hash = (product >> 64) as u64 ^ product as u64;
-            let word = pair(20 + 2 * (hash >> shift) as usize);
-            [16, 24, 32].into_iter().all(|at| word >> (hash >> at & 63) & 1 == 1)
+            let word = words[20 + (hash >> shift) as usize];
+            sieve.is_none_or(|sieve| sieve[hash as usize / 32 % 1024] >> (hash % 32) & 1 == 1)
+                && [16, 21, 26, 31].into_iter().all(|at| word >> (hash >> at & 31) & 1 == 1)
         })
     })
 }
@@ -147,5 +158,32 @@ fn a_device_lets_few_other_keys_pass() {
             let passing = keys.iter().filter(passes).count();
             assert!(passing < 50, "{passing} of 50,000 keys pass for {count} words, {kind:?}");
         }
+    }
+}
+
+/// A device reads a sieve several times as fast as the tests behind it, so it pays only if few keys or
+/// places pass.
+#[test]
+fn a_sieve_rejects_most_keys_or_places() {
+    let mut random = ChaCha8Rng::from_seed([12; 32]);
+    let mut keys = vec![[0; KEY_LEN]; 10_000];
+    random.fill_bytes(keys.as_flattened_mut());
+    let mut sieve_of = |count: usize, target| {
+        let mut letter = |_| char::from(b'a' + (random.next_u32() % 26) as u8);
+        let words: Vec<String> = (0..count).map(|_| (0..6).map(&mut letter).collect()).collect();
+        let options = MatchOptions { target, ..MatchOptions::default() };
+        let patterns: Vec<Pattern> = words.iter().map(|word| Pattern::new(word, options).unwrap()).collect();
+        let words = super::Matcher::new(&patterns).device_filter().words();
+        (words[2], words[words[3] as usize..][..1024].to_vec())
+    };
+    for target in TARGETS {
+        for (count, most) in [(1, 200), (10, 1500)] {
+            let (kind, sieve) = sieve_of(count, target);
+            let passing = keys.iter().filter(|bytes| sieve_passes(kind, &sieve, bytes)).count();
+            assert!((1..=3).contains(&kind) && passing < most, "{passing} of 10,000 pass {count} words");
+        }
+        let (kind, sieve) = sieve_of(1000, target);
+        let marks: u32 = sieve.iter().map(|word| word.count_ones()).sum();
+        assert!(kind == 4 && (900..=1000).contains(&marks), "{marks} of 32,768 places pass");
     }
 }

@@ -36,9 +36,6 @@ const SHARE_OF_TABLE: u64 = 3;
 const DEPTH: u32 = 128;
 const DEPTH_OF_CPU: u32 = 16;
 
-/// The work items in the smallest batch.
-const ITEMS: usize = 64;
-
 /// The part of a device's free memory that each worker may take (one sixteenth), and the bytes for each
 /// key of a round.
 const SHARE_OF_MEMORY: u64 = 16;
@@ -98,7 +95,7 @@ impl OpenCard {
         let mut each = vec![None; sizes.len()];
         each[0] = Some(table);
         let share = (free / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
-        let unit = ITEMS * depth as usize;
+        let unit = pipeline.keys_of_group();
         let most = (pipeline.keys_at_once().min(share as usize) / unit).max(1) * unit;
         let card = Self {
             name: device.name().to_owned(),
@@ -123,7 +120,7 @@ impl OpenCard {
 
     /// Returns the number of keys in the smallest batch.
     pub(super) fn unit(&self) -> usize {
-        ITEMS * self.pipeline.depth() as usize
+        self.pipeline.keys_of_group()
     }
 
     pub(super) fn tables(&self) -> MutexGuard<'_, Tables> {

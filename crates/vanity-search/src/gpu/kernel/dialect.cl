@@ -23,6 +23,7 @@ typedef unsigned long long ulong;
 #define CALLED static __device__ __noinline__
 #define ITEM (blockIdx.x * blockDim.x + threadIdx.x)
 #define ITEM_OF_GROUP threadIdx.x
+#define BARRIER __syncthreads()
 #define NEXT(counter) atomicAdd(counter, 1u)
 #define HIGH_HALF(a, b) __umul64hi(a, b)
 #else
@@ -40,14 +41,19 @@ typedef unsigned long long ulong;
 #endif
 #define ITEM ((uint)get_global_id(0))
 #define ITEM_OF_GROUP ((uint)get_local_id(0))
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define NEXT(counter) atomic_inc(counter)
 #define HIGH_HALF(a, b) mul_hi((ulong)(a), (ulong)(b))
 #endif
 
+// A local array as an argument. PoCL passes another array if it can tell at compile time which one a
+// function gets.
 #ifdef SMALL_CODE
 #define UNROLL
+#define PASSED(array) ((array) + (get_global_size(0) == 0))
 #else
 #define UNROLL _Pragma("unroll")
+#define PASSED(array) (array)
 #endif
 
 // Keeps a loop as it is written.

@@ -5,6 +5,9 @@
 // the stream begins with the two zero bits that the header leaves. A key is tested with both signs
 // of x, and so is its fingerprint.
 
+// The words before the first clause.
+#define FILTER_HEAD 4
+
 // Writes SHA-256 of the blob of a key, as little-endian words (FIPS 180-4, section 6.2). The blob
 // and its padding fill one block. The key begins at the last byte of word 4.
 CALLED void fingerprint(uint *digest, const uint *key)
@@ -23,11 +26,15 @@ CALLED void fingerprint(uint *digest, const uint *key)
         state[at] = (uint)(INITIAL_512[at] >> 32);
     uint a = state[0], b = state[1], c = state[2], d = state[3];
     uint e = state[4], f = state[5], g = state[6], h = state[7];
-    LOOP for (int sixteen = 0; sixteen < 64; sixteen += 16) {
+    LOOP for (int sixteen = 0;; sixteen += 16) {
         UNROLL for (int at = 0; at < 16; at++) {
             uint sum_e = rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7);
             uint sum_a = rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10);
             SHA2_STEP(uint, sum_a, sum_e, (uint)(ROUND_512[sixteen + at] >> 32) + schedule[at])
+        }
+        if (sixteen == 48)
+            break;
+        UNROLL for (int at = 0; at < 16; at++) {
             uint early = schedule[(at + 1) & 15], late = schedule[(at + 14) & 15];
             schedule[at] += (rotated(early, 25) ^ rotated(early, 14) ^ early >> 3) + schedule[(at + 9) & 15]
                 + (rotated(late, 15) ^ rotated(late, 13) ^ late >> 10);
@@ -62,37 +69,42 @@ FUNCTION uint character(const uint *stream, uint position)
     return (uint)(two >> (58 - bit % 32)) & 63;
 }
 
-// Returns 1 if a window of the row, which is two bytes, has a marked value.
-FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
+// Returns 1 if a window of the row in the sieve has a marked value, or if the sieve holds no row. The
+// row begins at byte `kind` - 1. No look-up waits for the one before.
+FUNCTION uint passes_sieve(const uint *bytes, LOCAL const uint *sieve, uint kind)
 {
-    GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
-    if (row[0] < ROW_WINDOWS) {
-        LOOP for (uint window = 0; window < row[0]; window++) {
-            uint byte = row[1 + window], word = byte / 4;
-            ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
-            uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
-            if (bitmap[value / 32] >> (value % 32) & 1)
-                return 1;
-        }
-        return 0;
-    }
-    // All windows of the row, three bytes apart: no look-up waits for the one before.
+    if (kind == 0 || kind == SIEVE_OF_HASHES)
+        return 1;
     uint from_first[8], marks = 0;
     UNROLL for (int at = 0; at < 8; at++)
-        from_first[at] = (uint)(((ulong)(at < 7 ? bytes[at + 1] : 0) << 32 | bytes[at]) >> (8 * row[1]));
+        from_first[at] = (uint)(((ulong)(at < 7 ? bytes[at + 1] : 0) << 32 | bytes[at]) >> (8 * (kind - 1)));
     UNROLL for (int window = 0; window < ROW_WINDOWS; window++) {
         int bit = 24 * window;
         ulong two = (ulong)from_first[bit / 32 + 1] << 32 | from_first[bit / 32];
         uint value = (uint)(two >> (bit % 32)) & 0xffff;
-        marks |= bitmap[value / 32] >> (value % 32);
+        marks |= sieve[value / 32 % SIEVE_WORDS] >> (value % 32);
     }
     return marks & 1;
+}
+
+// Returns 1 if a window of the row, which is two bytes, has a marked value.
+FUNCTION uint passes_row(const uint *bytes, GLOBAL const uint *row)
+{
+    GLOBAL const uint *bitmap = row + 1 + ROW_WINDOWS;
+    LOOP for (uint window = 0; window < row[0]; window++) {
+        uint byte = row[1 + window], word = byte / 4;
+        ulong two = (ulong)bytes[word < 7 ? word + 1 : 7] << 32 | bytes[word];
+        uint value = (uint)(two >> (8 * (byte % 4))) & 0xffff;
+        if (bitmap[value / 32] >> (value % 32) & 1)
+            return 1;
+    }
+    return 0;
 }
 
 // Returns 1 if the bytes pass all rows of at least one clause.
 CALLED uint passes_rows(const uint *bytes, GLOBAL const uint *filter)
 {
-    GLOBAL const uint *clause = filter + 2;
+    GLOBAL const uint *clause = filter + FILTER_HEAD;
     LOOP for (uint number = 0; number < filter[1]; number++, clause += 4) {
         uint row = 0;
         LOOP while (row < clause[0] && passes_row(bytes, filter + clause[1] + row * ROW_WORDS))
@@ -103,8 +115,9 @@ CALLED uint passes_rows(const uint *bytes, GLOBAL const uint *filter)
     return 0;
 }
 
-// Returns 1 if the first characters of a literal may be at position `from` or later.
-FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint from)
+// Returns 1 if the first characters of a literal may be at position `from` or later. Asks the sieve
+// first if it holds hashes.
+FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint from, LOCAL const uint *sieve, uint kind)
 {
     ulong starts = (ulong)bloom[1] << 32 | bloom[0];
     uint counts = bloom[2], shift = bloom[3];
@@ -123,10 +136,12 @@ FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint fr
                 continue;
             ulong number = (window & ~(ulong)0 >> (64 - 8 * count)) | (ulong)count << 56;
             ulong spread = HIGH_HALF(number, SPREAD) ^ number * SPREAD;
-            GLOBAL const uint *word = words + 2 * (size_t)(spread >> shift);
-            ulong held = (ulong)word[1] << 32 | word[0];
-            ulong bits = (ulong)1 << (spread >> 16 & 63) | (ulong)1 << (spread >> 24 & 63) | (ulong)1 << (spread >> 32 & 63);
-            if ((held & bits) == bits)
+            uint low = (uint)spread;
+            if (kind == SIEVE_OF_HASHES && !(sieve[low / 32 % SIEVE_WORDS] >> (low % 32) & 1))
+                continue;
+            uint bits = 1u << (spread >> 16 & 31) | 1u << (spread >> 21 & 31) | 1u << (spread >> 26 & 31)
+                | 1u << (spread >> 31 & 31);
+            if ((words[spread >> shift] & bits) == bits)
                 return 1;
         }
     }
@@ -144,17 +159,17 @@ FUNCTION uint passes_walk(const uint *stream, GLOBAL const uint *walk)
 }
 
 // Returns 1 if the bytes pass at least one clause. They pass a clause if they pass all its tests.
-CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
+CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from, LOCAL const uint *sieve)
 {
     uint stream[9];
     stream_of(stream, bytes, filter[0]);
-    GLOBAL const uint *clause = filter + 2;
+    GLOBAL const uint *clause = filter + FILTER_HEAD;
     LOOP for (uint number = 0; number < filter[1]; number++, clause += 4) {
         uint passed = 1;
         LOOP for (uint row = 0; passed && row < clause[0]; row++)
             passed = passes_row(bytes, filter + clause[1] + row * ROW_WORDS);
         if (passed && clause[2])
-            passed = passes_bloom(stream, filter + clause[2], from);
+            passed = passes_bloom(stream, filter + clause[2], from, sieve, filter[2]);
         if (passed && clause[3])
             passed = passes_walk(stream, filter + clause[3]);
         if (passed)
@@ -165,21 +180,21 @@ CALLED uint passes(const uint *bytes, GLOBAL const uint *filter, uint from)
 
 // Returns 1 if a key may match with one sign of x or the other. The highest bit of the key must be
 // 0.
-FUNCTION uint may_match(const element *of, GLOBAL const uint *filter)
+FUNCTION uint may_match(const element *of, GLOBAL const uint *filter, LOCAL const uint *sieve)
 {
     element key = *of;
-    uint digest[8];
+    uint digest[8], kind = filter[2];
     uint is_fingerprint = filter[0] == 0;
     // No window of a row holds the sign.
-    if (!is_fingerprint && !passes_rows(key.word, filter))
+    if (!is_fingerprint && !(passes_sieve(key.word, sieve, kind) && passes_rows(key.word, filter)))
         return 0;
     LOOP for (uint sign = 0; sign < 2; sign++) {
         key.word[7] |= sign << 31;
         if (is_fingerprint) {
             fingerprint(digest, key.word);
-            if (passes_rows(digest, filter) && passes(digest, filter, 0))
+            if (passes_sieve(digest, sieve, kind) && passes_rows(digest, filter) && passes(digest, filter, 0, sieve))
                 return 1;
-        } else if (passes(key.word, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0)) {
+        } else if (passes(key.word, filter, sign ? SIGN_POSITION + 1 - MOST_COUNT : 0, sieve)) {
             // The sign changes only the character at SIGN_POSITION. So the second test for literals
             // begins at the first place from which one can reach it.
             return 1;
@@ -190,9 +205,11 @@ FUNCTION uint may_match(const element *of, GLOBAL const uint *filter)
 
 // Adds a key to the survivors if it may match. survivors[0] is their number. The place and the key
 // of each of them follow, at most `room` of them.
-FUNCTION void test(const element *key, uint place, GLOBAL const uint *filter, GLOBAL uint *survivors, uint room)
+FUNCTION void test(
+    const element *key, uint place, GLOBAL const uint *filter, LOCAL const uint *sieve, GLOBAL uint *survivors,
+    uint room)
 {
-    if (!may_match(key, filter))
+    if (!may_match(key, filter, sieve))
         return;
     uint slot = NEXT(survivors);
     if (slot >= room)

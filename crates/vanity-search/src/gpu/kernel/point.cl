@@ -121,7 +121,7 @@ FUNCTION void keep(LOCAL uint *kept, const element *a)
 // In each round a work item takes DEPTH / 2 blocks of the stream, `items` apart. The keys of a
 // round overwrite those of the last one in `over`. `under` and `over` hold denominators and
 // numerators meanwhile. Scalars and products stay in the memory of a group, and seeds on the stack,
-// until another search overwrites them (BatchQueue::wipe).
+// until another search overwrites them (BatchQueue::wipe). `items` is a multiple of GROUP.
 BOUNDED_KERNEL search(
     GLOBAL uint *over, GLOBAL uint *under, uint items, uint rounds, GLOBAL const uint *stream,
     GLOBAL const uint *given, uint is_given, GLOBAL const uint4 *table, uint windows, GLOBAL const uint *filter,
@@ -130,8 +130,6 @@ BOUNDED_KERNEL search(
     SHARED uint scalars[2 * 8 * GROUP], products[8 * GROUP];
     LOCAL uint *scalar = scalars + ITEM_OF_GROUP, *kept = products + ITEM_OF_GROUP;
     uint item = ITEM, total = items * DEPTH;
-    if (item >= items)
-        return;
     LOOP for (uint round = 0; round < rounds; round++) {
         uint first = round * (items * (DEPTH / 2)) + item;
         element product = {{1, 0, 0, 0, 0, 0, 0, 0}}, numerator, denominator;
@@ -164,6 +162,13 @@ BOUNDED_KERNEL search(
             }
         }
         invert(&product);
+        // The scalars are done with, so their memory holds the sieve of the filter meanwhile.
+        BARRIER;
+        if (filter[2]) {
+            LOOP for (uint word = ITEM_OF_GROUP; word < SIEVE_WORDS; word += GROUP)
+                scalars[word] = filter[filter[3] + word];
+        }
+        BARRIER;
         LOOP for (uint left = DEPTH; left > 0; left--) {
             uint at = item + (left - 1) * items;
             element y;
@@ -177,7 +182,8 @@ BOUNDED_KERNEL search(
             reduce(&y);
             store(over, total, at, &y);
             uint place = 2 * (first + (left - 1) / 2 * items) + (left - 1) % 2;
-            test(&y, place, filter, survivors, room);
+            test(&y, place, filter, PASSED(scalars), survivors, room);
         }
+        BARRIER;
     }
 }
