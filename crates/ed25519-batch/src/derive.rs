@@ -279,8 +279,8 @@ impl Worker<'_> {
     /// milliseconds.
     ///
     /// `fill` overwrites all seeds. `look` takes the seeds and their public keys, in the same order,
-    /// with the sign of x cleared. Then the seeds are wiped. The tuner measures whole batches, with
-    /// both functions.
+    /// with the sign of x cleared. Then the seeds are wiped. The ladder measures whole batches,
+    /// with both functions.
     pub fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize {
         self.0.batch(fill, look)
     }

@@ -38,6 +38,8 @@ pub mod rfc8032_vectors;
 pub mod simd;
 
 pub use batch::{Fill, Look};
+#[doc(hidden)]
+pub use batch::{Ladder, Schedule};
 pub use derive::{BackEnd, Deriver, LEAST_TABLE_MEMORY, Sizing, Tuning, Unavailable, Worker, without_sign};
 pub use hash::{ChaCha20Lanes, fingerprints, sha2_constants};
 

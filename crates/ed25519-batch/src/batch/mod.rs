@@ -1,21 +1,16 @@
 //! Batches: many seeds at once, by affine additions from large tables that share their inversions.
 //!
-//! `curve` does the arithmetic and leaves one bit of each key unknown, the sign of x. The tuner
+//! `curve` does the arithmetic and leaves one bit of each key unknown, the sign of x. The ladder
 //! finds the fastest table while the batches of all workers run.
 
-mod choice;
-mod duel;
-#[cfg(test)]
-mod simulation;
+mod ladder;
 mod sizes;
-mod tuner;
+mod tables;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use self::duel::Timing;
-use self::sizes::Sizes;
-use self::tuner::{Tuner, Turn};
+pub use self::ladder::{Ladder, Schedule};
+use self::tables::Tables;
 use crate::curve::{Batch, Field, Table, VECTORS_AHEAD, Word};
 use crate::hash::sha512;
 use crate::memory::{overwrite, thread_time, wipe};
@@ -43,17 +38,22 @@ pub type Fill<'a> = &'a mut dyn FnMut(&mut [[u8; 32]]);
 /// Takes the seeds of a batch and their public keys.
 pub type Look<'a> = &'a mut dyn FnMut(&[[u8; 32]], &[[u8; 32]]);
 
-/// The tables of one back end.
+/// What the workers of one back end share.
 struct BackEnd<F> {
     field: F,
-    tuner: Tuner<F>,
+    tables: Tables<F>,
+    /// The number of keys in a batch.
+    keys: usize,
 }
+
+/// The number of keys in the first batch of each worker, which takes less than a millisecond.
+const FIRST_KEYS: usize = 512;
 
 /// Returns what workers with this back end share, or `None` if it computes wrong keys.
 pub(crate) fn shared<F: Field<Simd: Halves>>(field: F, sizing: Sizing) -> Option<Box<dyn Shared>> {
-    let tuner = Tuner::new(field, Sizes::new(sizing), reproduces_known_vectors);
-    let is_right = reproduces_known_vectors(field, &tuner.turn().table);
-    is_right.then(|| Box::new(BackEnd { field, tuner }) as Box<dyn Shared>)
+    let back_end = BackEnd::new(field, sizing, reproduces_known_vectors);
+    let (_, table) = back_end.tables.current();
+    reproduces_known_vectors(field, &table).then(|| Box::new(back_end) as Box<dyn Shared>)
 }
 
 impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
@@ -62,30 +62,39 @@ impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
     }
 
     fn is_settled(&self) -> bool {
-        self.tuner.is_settled()
+        self.tables.is_settled()
     }
 
     fn tuning(&self) -> Tuning {
-        let (windows, batch_keys) = self.tuner.best();
+        let windows = self.tables.best();
         let table_bytes = Table::bytes(windows);
-        Tuning { windows, table_bytes, batch_keys, prefetch_vectors: VECTORS_AHEAD }
+        Tuning { windows, table_bytes, batch_keys: self.keys, prefetch_vectors: VECTORS_AHEAD }
     }
 
     fn take_wrong_table(&self) -> bool {
-        self.tuner.take_wrong_table()
+        self.tables.take_wrong_table()
     }
 }
 
 impl<F: Field<Simd: Halves>> BackEnd<F> {
+    fn new(field: F, sizing: Sizing, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
+        let tables = Tables::new(field, sizes::windows(sizing), is_right);
+        Self { field, tables, keys: sizes::batch_keys() }
+    }
+
     fn batch_worker(&self) -> BatchWorker<'_, F> {
-        let turn = self.tuner.turn();
-        BatchWorker { back_end: self, buffers: Buffers::new(self.field, &turn), turn }
+        let (_, table) = self.tables.current();
+        let buffers = Buffers::new(self.field, table, FIRST_KEYS);
+        BatchWorker { back_end: self, is_first: true, turn: u64::MAX, buffers }
     }
 }
 
 struct BatchWorker<'a, F: Field> {
     back_end: &'a BackEnd<F>,
-    turn: Turn,
+    /// Whether the next batch is the first one.
+    is_first: bool,
+    /// The number of the turn that the buffers are for, after the first batch.
+    turn: u64,
     buffers: Buffers<F>,
 }
 
@@ -101,39 +110,32 @@ struct Buffers<F: Field> {
 }
 
 impl<F: Field<Simd: Halves>> Buffers<F> {
-    /// Allocates buffers for a turn.
-    fn new(field: F, turn: &Turn) -> Self {
+    /// Allocates buffers for batches of this number of keys.
+    fn new(field: F, table: Arc<Table>, keys: usize) -> Self {
         Self {
             field,
-            batch: Batch::new(field, Arc::clone(&turn.table), turn.keys),
-            seeds: vec![[0; 32]; turn.keys],
+            batch: Batch::new(field, table, keys),
+            seeds: vec![[0; 32]; keys],
             scalars: vec![zero(field); HASHED],
-            keys: vec![[0; 32]; turn.keys],
+            keys: vec![[0; 32]; keys],
         }
     }
 
-    /// Changes the table and the number of keys to those of a turn. All seeds must be wiped.
-    fn change(&mut self, turn: &Turn) {
-        self.batch.change(Arc::clone(&turn.table), turn.keys);
-        self.seeds.resize(turn.keys, [0; 32]);
-        self.keys.resize(turn.keys, [0; 32]);
+    /// Changes the table and the number of keys. All seeds must be wiped.
+    fn change(&mut self, table: Arc<Table>, keys: usize) {
+        self.batch.change(table, keys);
+        self.seeds.resize(keys, [0; 32]);
+        self.keys.resize(keys, [0; 32]);
     }
 
-    /// Derives the public keys of the seeds, with the sign of x cleared. Returns the time of a fixed
-    /// piece of this work that needs no table: it shows how fast the processor is.
-    fn derive(&mut self) -> Duration {
+    /// Derives the public keys of the seeds, with the sign of x cleared.
+    fn derive(&mut self) {
         let simd = self.field.simd();
         let lanes = <F::Simd as Words>::LANES;
-        let mut yardstick = Duration::ZERO;
         let Self { seeds, scalars, batch, .. } = self;
         for (at, seeds) in seeds.chunks(HASHED * lanes).enumerate() {
-            let began = thread_time();
             let scalars = &mut scalars[..seeds.len() / lanes];
             sha512::scalars(simd.common(), seeds, scalars);
-            // The first chunk brings the code into the cache.
-            if at == 1 {
-                yardstick = thread_time().saturating_sub(began);
-            }
             simd.run(
                 #[inline(always)]
                 || {
@@ -145,7 +147,6 @@ impl<F: Field<Simd: Halves>> Buffers<F> {
         }
         overwrite(scalars, zero(self.field));
         self.batch.public_keys(&mut self.keys);
-        yardstick
     }
 }
 
@@ -165,7 +166,7 @@ const HASHED: usize = 64;
 fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>) -> bool {
     let pairs = rfc8032_vectors::pairs();
     let keys = pairs.len() * <F::Simd as Words>::LANES;
-    let mut buffers = Buffers::new(field, &Turn::of(keys, Arc::clone(table)));
+    let mut buffers = Buffers::new(field, Arc::clone(table), keys);
     for (seed, (known, _)) in buffers.seeds.iter_mut().zip(pairs.iter().cycle()) {
         *seed = *known;
     }
@@ -175,22 +176,24 @@ fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>
 
 impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
     fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize {
-        if let Some(turn) = self.back_end.tuner.renewed(&self.turn) {
-            self.buffers.change(&turn);
-            self.turn = turn;
+        let Self { back_end: BackEnd { tables, keys, .. }, turn, buffers, .. } = self;
+        // The first batch waits for nothing.
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if !is_first && *turn != tables.turn() {
+            let (new, table) = tables.current();
+            buffers.change(table, *keys);
+            *turn = new;
         }
-        let buffers = &mut self.buffers;
         let began = thread_time();
         fill(&mut buffers.seeds);
-        let yardstick = buffers.derive();
+        buffers.derive();
         look(&buffers.seeds, &buffers.keys);
         wipe(&mut buffers.seeds);
-        let keys = buffers.seeds.len();
-        if self.back_end.tuner.is_due() {
-            let time = thread_time().saturating_sub(began);
-            self.back_end.tuner.report(&self.turn, Timing { keys, time, yardstick });
+        let derived = buffers.seeds.len();
+        if !is_first {
+            tables.report(*turn, derived, thread_time().saturating_sub(began));
         }
-        keys
+        derived
     }
 }
 
@@ -199,15 +202,8 @@ mod tests {
     use ed25519_dalek::SigningKey;
 
     use super::*;
-    use crate::curve::{Multiples, Portable};
+    use crate::curve::Portable;
     use crate::simd::Scalar;
-
-    /// Returns a back end that keeps this table.
-    fn fixed<F: Field>(field: F, table: Table, keys: usize) -> BackEnd<F> {
-        let sizes = Sizes::only(table.layout().len(), keys);
-        let tuner = Tuner::with_table(field, sizes, Arc::new(table), Multiples::compute(), |_, _| true);
-        BackEnd { field, tuner }
-    }
 
     #[test]
     fn every_table_passes() {
@@ -219,23 +215,27 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_uses_the_table_of_its_turn_and_no_other() {
+    fn after_its_first_batch_a_worker_uses_the_table_of_the_turn() {
         let field = Portable(Scalar::plain());
-        let back_end = fixed(field, Table::new(field, 28), 64);
-        assert!(back_end.is_settled() && !back_end.take_wrong_table());
+        let sizing = Sizing { table_memory: Some(2 << 20), ..Sizing::for_keys(1e18) };
+        let back_end = BackEnd::new(field, sizing, |_, _| true);
         let mut worker = back_end.batch_worker();
-        let turn = Turn::of(128, Arc::new(Table::new(field, 21)));
-        worker.buffers.change(&turn);
-        assert_eq!((worker.buffers.seeds.len(), worker.buffers.keys.len()), (128, 128));
-        assert_eq!(Arc::strong_count(&turn.table), 2, "the worker holds it, too");
+        let mut batch = || worker.batch(&mut |_| {}, &mut |_, _| {});
+        assert_eq!([batch(), batch()], [FIRST_KEYS, back_end.keys]);
+        while back_end.tables.best() == 28 {
+            batch();
+        }
+        let (turn, table) = back_end.tables.current();
+        batch();
+        assert_eq!((worker.turn, table.layout().len()), (turn, 24));
+        assert_eq!(Arc::strong_count(&table), 3, "the worker holds it, too");
     }
 
     #[test]
     fn a_wrong_table_is_reported() {
         let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_keys(1e18) };
         let is_first = |_, table: &Arc<Table>| table.layout().len() >= 28;
-        let field = Portable(Scalar::detect());
-        let back_end = BackEnd { field, tuner: Tuner::new(field, Sizes::new(sizing), is_first) };
+        let back_end = BackEnd::new(Portable(Scalar::detect()), sizing, is_first);
         assert!(!back_end.is_settled() && !back_end.take_wrong_table());
         let mut worker = back_end.batch_worker();
         while !back_end.take_wrong_table() {
@@ -249,11 +249,11 @@ mod tests {
     const KEYS: usize = 4096;
 
     fn deriver<F: Field<Simd: Halves>>(field: F) -> Derive {
-        let mut worker = Box::leak(Box::new(fixed(field, Table::new(field, 18), KEYS))).batch_worker();
+        let mut buffers = Buffers::new(field, Arc::new(Table::new(field, 18)), KEYS);
         Box::new(move |seeds| {
-            worker.buffers.seeds.copy_from_slice(seeds);
-            worker.buffers.derive();
-            worker.buffers.keys.to_vec()
+            buffers.seeds.copy_from_slice(seeds);
+            buffers.derive();
+            buffers.keys.clone()
         })
     }
 

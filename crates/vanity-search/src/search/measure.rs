@@ -17,11 +17,11 @@ pub const ROUNDS: u32 = 5;
 /// The longest time in which an engine finds its fastest settings before one rate is measured.
 const LONGEST_TUNING: Duration = Duration::from_secs(4);
 
-/// The same before engines are compared. It takes about a second, and longer on a busy machine.
+/// The same before engines are compared. It takes about two seconds, and longer on a busy machine.
 const LONGEST_TUNING_OF_EACH: Duration = Duration::from_secs(10);
 
 /// The time in which an engine usually finds them.
-const USUAL_TUNING: Duration = Duration::from_secs(1);
+const USUAL_TUNING: Duration = Duration::from_secs(2);
 
 /// The time between two looks at whether an engine has found them.
 const TURN: Duration = Duration::from_millis(150);
