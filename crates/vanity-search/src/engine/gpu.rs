@@ -10,21 +10,19 @@
 //!
 //! A round of a batch fills the device exactly: as many work items as it runs at the same time. A
 //! batch is as many rounds as take about 50 ms. Each device has two workers, so it has the next
-//! batch while the host proves the survivors of the last one. It also has a tuner of its own, which
-//! finds the fastest table for its caches and its memory during the search.
+//! batch while the host proves the survivors of the last one. It also has a ladder of tables of its
+//! own, which finds the fastest one for its caches and its memory during the search.
 //!
 //! | file | what it holds |
 //! | --- | --- |
 //! | `cards` | the choice of devices |
 //! | `slots` | cards that join a search, are dropped from it, and come back |
 //! | `open_card` | a card with its kernels, its tables and its check |
-//! | `tuner` | the choice of the table |
 //! | `worker` | batches, and the proof of survivors |
 
 mod cards;
 mod open_card;
 mod slots;
-mod tuner;
 mod worker;
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -154,7 +152,7 @@ impl Engine for Gpu {
     }
 
     fn is_settled(&self) -> bool {
-        let is_settled = |card: &Arc<OpenCard>| card.tables().tuner.is_settled();
+        let is_settled = |card: &Arc<OpenCard>| card.tables().ladder.is_settled();
         !self.slots.is_opening() && self.open_cards().iter().all(is_settled)
     }
 
@@ -166,8 +164,7 @@ impl Engine for Gpu {
     /// Returns the settings of the first device that is still used.
     fn tuning(&self) -> Option<Tuning> {
         let card = self.open_cards().into_iter().next()?;
-        let tables = card.tables();
-        let windows = tables.tuner.windows(tables.tuner.best());
+        let windows = card.tables().ladder.best();
         let batch_keys = card.batch_keys.load(Relaxed);
         Some(Tuning::without_prefetch(windows, WindowTable::bytes(windows), batch_keys))
     }

@@ -4,19 +4,18 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ed25519_batch::rfc8032_vectors;
+use ed25519_batch::{Ladder, Schedule, rfc8032_vectors};
 
 use super::DropReason;
-use super::tuner::Tuner;
 use crate::chacha::ChaCha20;
 use crate::engine::reference;
 use crate::engine::traits::Sizing;
 use crate::gpu::{BatchQueue, Card, Device, GpuError, Pipeline, WindowTable};
 use crate::wire::without_sign;
 
-/// The numbers of windows that a tuner tries, from a table of 56 MB to one of 24 GB. A large
+/// The numbers of windows of the ladder, from a table of 56 MB to one of 24 GB. A large
 /// second-level cache holds the first of them.
 const TUNED: [usize; 4] = [16, 13, 11, 10];
 
@@ -35,6 +34,10 @@ const SHARE_OF_TABLE: u64 = 3;
 /// batches would take too long.
 const DEPTH: u32 = 128;
 const DEPTH_OF_CPU: u32 = 16;
+
+/// Some batches of each turn fill the caches, and some more count. Nothing is compared again, because
+/// a table can take a third of the memory.
+pub(super) const SCHEDULE: Schedule = Schedule { turn: [Duration::from_millis(150); 2], rests: None };
 
 /// The part of a device's free memory that each worker may take (one sixteenth), and the bytes for each
 /// key of a round.
@@ -60,11 +63,14 @@ pub(super) struct OpenCard {
 }
 
 pub(super) struct Tables {
-    pub(super) tuner: Tuner,
-    /// The table of each size that exists.
-    pub(super) each: Vec<Option<WindowTable>>,
+    pub(super) ladder: Ladder,
+    /// The tables that exist.
+    pub(super) each: Vec<WindowTable>,
     /// Whether a worker makes a table.
     is_making: bool,
+    /// When the device was opened, and the time from then to the end of the last batch.
+    opened: Instant,
+    last: Duration,
 }
 
 impl OpenCard {
@@ -92,8 +98,6 @@ impl OpenCard {
         let pipeline = Pipeline::new(device, depth)?;
         let free = device.free_memory()?.unwrap_or_else(|| device.memory());
         let (sizes, table) = first_table(&pipeline, sizes(device, free, sizing))?;
-        let mut each = vec![None; sizes.len()];
-        each[0] = Some(table);
         let share = (free / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
         let unit = pipeline.keys_of_group();
         let most = (pipeline.keys_at_once().min(share as usize) / unit).max(1) * unit;
@@ -101,7 +105,7 @@ impl OpenCard {
             name: device.name().to_owned(),
             pipeline,
             most: AtomicUsize::new(most),
-            tables: Mutex::new(Tables { tuner: Tuner::new(sizes), each, is_making: false }),
+            tables: Mutex::new(Tables::new(sizes, table)),
             batch_keys: AtomicUsize::new(unit),
             keys: AtomicU64::new(0),
             trial: Mutex::new(None),
@@ -127,33 +131,34 @@ impl OpenCard {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the table for the next batch, and its place among the sizes. Makes the table that the
-    /// tuner wants to try, if no other worker makes one.
-    pub(super) fn table(&self) -> Result<(usize, WindowTable), DropReason> {
+    /// Returns the table for the next batch. Makes the one that is missing, if no other worker makes
+    /// one.
+    pub(super) fn table(&self) -> Result<WindowTable, DropReason> {
         let mut tables = self.tables();
-        let wanted = tables.tuner.current();
-        if tables.each[wanted].is_some() || tables.is_making {
-            return Ok(tables.table(wanted));
-        }
+        let missing = tables.missing().filter(|_| !tables.is_making);
+        let Some(windows) = missing else { return Ok(tables.current()) };
         tables.is_making = true;
-        let windows = tables.tuner.windows(wanted);
         drop(tables);
         let made = self.pipeline.table(windows);
         let mut tables = self.tables();
         tables.is_making = false;
         match made {
-            Ok(table) => tables.each[wanted] = Some(table),
+            Ok(table) => tables.each.push(table),
             Err(GpuError::WrongTable) => return Err(GpuError::WrongTable.into()),
             // The device has too little memory.
-            Err(_) => tables.tuner.give_up(),
+            Err(_) => {
+                let now = tables.opened.elapsed();
+                tables.ladder.give_up(now);
+            }
         }
-        Ok(tables.table(wanted))
+        tables.missing();
+        Ok(tables.current())
     }
 
     /// Compares all keys of two batches: one whose seeds the device computes, and one of known
     /// seeds.
     fn check(&self) -> Result<(), DropReason> {
-        let (_, table) = self.table()?;
+        let table = self.tables().current();
         let mut queue = self.pipeline.queue(CHECKED.next_multiple_of(self.unit()))?;
         let key = [0x5a; 32];
         let first = u64::from(u32::MAX);
@@ -177,22 +182,33 @@ fn compare(queue: &mut BatchQueue, seeds: &[[u8; 32]]) -> Result<(), DropReason>
 }
 
 impl Tables {
-    /// Returns the table of a size, or else the fastest one so far.
-    fn table(&self, size: usize) -> (usize, WindowTable) {
-        let size = if self.each[size].is_some() { size } else { self.tuner.best() };
-        let table = self.each[size].clone();
-        (size, table.unwrap_or_else(|| unreachable!("the best size has a table")))
+    fn new(sizes: Vec<usize>, first: WindowTable) -> Self {
+        let (ladder, opened) = (Ladder::new(sizes, SCHEDULE), Instant::now());
+        Self { ladder, each: vec![first], is_making: false, opened, last: Duration::ZERO }
     }
 
-    /// Counts a batch. Drops the tables that will not be used again.
-    pub(super) fn count(&mut self, size: usize, keys: usize) {
-        if self.tuner.count(size, keys, Instant::now()) {
-            for (size, table) in self.each.iter_mut().enumerate() {
-                if !self.tuner.needs(size) {
-                    *table = None;
-                }
-            }
+    /// Returns the number of windows of the table that must be made, if there is one.
+    fn missing(&mut self) -> Option<usize> {
+        let exists = |windows| self.each.iter().any(|table| table.windows() == windows);
+        self.ladder.missing(self.opened.elapsed(), exists)
+    }
+
+    /// Returns the table to use now.
+    fn current(&self) -> WindowTable {
+        let windows = self.ladder.current();
+        let table = self.each.iter().find(|table| table.windows() == windows);
+        table.unwrap_or_else(|| unreachable!("the tables that take turns exist")).clone()
+    }
+
+    /// Counts a batch that ended now. Drops the tables that are not needed.
+    pub(super) fn count(&mut self, table: &WindowTable, keys: usize) {
+        let now = self.opened.elapsed();
+        let time = now.saturating_sub(std::mem::replace(&mut self.last, now));
+        // A batch that began in an earlier turn does not count.
+        if table.windows() == self.ladder.current() {
+            self.ladder.count(keys, time, now);
         }
+        self.each.retain(|table| self.ladder.needs(table.windows()));
     }
 }
 

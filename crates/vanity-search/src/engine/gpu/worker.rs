@@ -149,7 +149,7 @@ impl OnDevice {
         seeds: &mut dyn SeedSource,
         hits: &mut Vec<Hit>,
     ) -> Result<usize, DropReason> {
-        let (size, table) = self.card.table()?;
+        let table = self.card.table()?;
         if self.filter != Some(matcher.number()) {
             queue.set_filter(&matcher.device_filter().words())?;
             self.filter = Some(matcher.number());
@@ -166,7 +166,7 @@ impl OnDevice {
         };
         let survivors = self.draw(queue, &table, &key)?;
         prove(matcher, survivors, self.keys, |place| seed_at(&key, place), hits)?;
-        self.card.tables().count(size, self.keys);
+        self.card.tables().count(&table, self.keys);
         Ok(self.keys)
     }
 
