@@ -9,7 +9,7 @@ use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger, Waiting};
 use crate::notice::Notice;
 use crate::pattern::Pattern;
-use crate::plan::Diagnostic;
+use crate::plan::{Diagnostic, KeyOutput};
 use crate::search::{Quota, Stop};
 use crate::store::{Demands, FileError};
 use crate::words::{are, counted, grouped};
@@ -17,76 +17,98 @@ use crate::words::{are, counted, grouped};
 /// The most patterns or files that are listed by name.
 const LISTED: usize = 10;
 
-/// The keys that the plan asks for.
-pub(super) struct Wanted<'a> {
+/// The keys that are still missing, and the number of those that exist.
+pub(super) struct MissingKeys {
+    /// The patterns that need keys.
     pub(super) patterns: Vec<Pattern>,
-    /// How many keys of these patterns are wanted.
-    pub(super) quota: Quota,
-    /// The comment, if it is not the pattern.
-    pub(super) comment: Option<&'a str>,
-    /// Whether keys count to which users other than the owner have access.
-    pub(super) allow_exposed: bool,
-    /// Whether `--quiet` is given.
-    pub(super) quiet: bool,
-}
-
-/// The keys that are missing, and the number of those that exist.
-pub(super) struct Existing {
-    /// The patterns that still need keys.
-    pub(super) patterns: Vec<Pattern>,
-    /// How many keys these patterns still need.
+    /// How many keys these patterns need.
     pub(super) quota: Quota,
     /// How many of the wanted keys exist already.
     pub(super) existing: u64,
-    /// The notices about the existing keys.
-    pub(super) notices: Vec<Notice>,
 }
 
-/// Subtracts the keys of a directory from the wanted keys. Removes the patterns that have all their
-/// keys.
-///
-/// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
-pub(super) fn subtract(
-    wanted: Wanted,
-    ledger: &Ledger,
-    source: &mut Option<PassphraseInput>,
-    stop: &Stop,
-    tell: &dyn Fn(Notice),
-) -> Result<Existing, JobError> {
-    let mut inventory = inventory(&wanted, ledger, source.as_ref(), stop, tell)?;
-    if let Some(source) = source.as_mut().filter(|source| source.known().is_none() && inventory.encrypted > 0)
-    {
-        source.ask(stop)?;
-        let before = inventory;
-        inventory = self::inventory(&wanted, ledger, Some(source), stop, tell)?;
-        inventory.entered += before.entered;
+impl MissingKeys {
+    /// Subtracts the keys of a directory, and removes the patterns that have all their keys. Returns
+    /// notices about them.
+    ///
+    /// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
+    pub(super) fn subtract(
+        &mut self,
+        ledger: &Ledger,
+        keys: &KeyOutput,
+        input: &mut Option<PassphraseInput>,
+        waiting: &Waiting,
+        stop: &Stop,
+    ) -> Result<Vec<Notice>, JobError> {
+        let mut inventory = inventory(&self.patterns, ledger, keys, input.as_ref(), waiting)?;
+        if let Some(input) = input.as_mut().filter(|input| input.known().is_none() && inventory.encrypted > 0)
+        {
+            input.ask(stop)?;
+            let before = inventory;
+            inventory = self::inventory(&self.patterns, ledger, keys, Some(input), waiting)?;
+            inventory.entered += before.entered;
+        }
+        let mut notices = notices(&inventory, ledger, input.is_some());
+        match self.quota {
+            Quota::Each(count) => notices.extend(self.subtract_each(count, &inventory)),
+            Quota::Any(count) => notices.extend(self.subtract_any(count, &inventory)),
+            Quota::Left(_) => {}
+        }
+        Ok(notices)
     }
-    let notices = notices(&inventory, ledger, source.is_some());
-    let existing = Existing { patterns: wanted.patterns, quota: wanted.quota, existing: 0, notices };
-    Ok(match existing.quota {
-        Quota::Each(count) => existing.without_each(count, &inventory),
-        Quota::Any(count) => existing.without_any(count, &inventory),
-        Quota::Left(_) => existing,
-    })
+
+    /// Subtracts from a quota of `count` keys for each pattern.
+    fn subtract_each(&mut self, count: u64, inventory: &Inventory) -> Vec<Notice> {
+        let had = || inventory.each.iter().map(|had| *had.min(&count));
+        self.existing = had().sum();
+        if self.existing == 0 {
+            return Vec::new();
+        }
+        let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
+        let line = |(pattern, had): (&Pattern, _)| {
+            let (had, keys) = (grouped(had), counted(count, "key"));
+            Notice::info(format!("{} already has {had} of {keys}", quoted_start(pattern.text())))
+        };
+        let mut notices: Vec<Notice> = there.clone().take(LISTED).map(line).collect();
+        if let Some(more @ 1..) = there.count().checked_sub(LISTED) {
+            notices.push(Notice::info(format!("... and keys for {}", counted(more as u64, "more pattern"))));
+        }
+        self.quota = Quota::Left(had().map(|had| count - had).filter(|left| *left > 0).collect());
+        let mut left = had().map(|had| count - had);
+        self.patterns.retain(|_| left.next() != Some(0));
+        notices
+    }
+
+    /// Subtracts from a quota of `count` keys of any patterns.
+    fn subtract_any(&mut self, count: u64, inventory: &Inventory) -> Option<Notice> {
+        self.existing = inventory.keys.min(count);
+        if self.existing == 0 {
+            return None;
+        }
+        self.quota = Quota::Any(count - self.existing);
+        if self.existing == count {
+            self.patterns.clear();
+        }
+        let (had, keys) = (grouped(self.existing), counted(count, "key"));
+        Some(Notice::info(format!("the directory already has {had} of {keys}")))
+    }
 }
 
 fn inventory(
-    wanted: &Wanted,
+    patterns: &[Pattern],
     ledger: &Ledger,
-    source: Option<&PassphraseInput>,
-    stop: &Stop,
-    tell: &dyn Fn(Notice),
+    keys: &KeyOutput,
+    input: Option<&PassphraseInput>,
+    waiting: &Waiting,
 ) -> Result<Inventory, JobError> {
-    let must_end = || stop.requested().is_some();
     let criteria = ledger::Criteria {
-        patterns: &wanted.patterns,
-        comment: wanted.comment,
-        passphrase: source.and_then(PassphraseInput::known),
-        encrypted: source.is_some(),
-        allow_exposed: wanted.allow_exposed,
+        patterns,
+        comment: keys.comment.as_deref(),
+        passphrase: input.and_then(PassphraseInput::known),
+        encrypted: input.is_some(),
+        allow_exposed: keys.allow_exposed,
     };
-    let waiting = Waiting { tell, quiet: wanted.quiet, must_end: &must_end };
-    let inventory = ledger.reconcile(&criteria, &waiting).map_err(|error| {
+    let inventory = ledger.reconcile(&criteria, waiting).map_err(|error| {
         if error.kind() == io::ErrorKind::WouldBlock {
             return JobError::InUse(error, ledger.path().to_owned());
         }
@@ -169,48 +191,4 @@ fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice
         notices.push(Notice::note(format!("{keys} {are} encrypted; new keys will not be")));
     }
     notices
-}
-
-impl Existing {
-    /// Subtracts from a quota of `count` keys for each pattern.
-    fn without_each(mut self, count: u64, inventory: &Inventory) -> Self {
-        let had = || inventory.each.iter().map(|had| *had.min(&count));
-        self.existing = had().sum();
-        if self.existing == 0 {
-            return self;
-        }
-        let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
-        let lines = there.clone().take(LISTED).map(|(pattern, had)| {
-            let (had, keys) = (grouped(had), counted(count, "key"));
-            Notice::info(format!("{} already has {had} of {keys}", quoted_start(pattern.text())))
-        });
-        self.notices.extend(lines);
-        match there.count().saturating_sub(LISTED) {
-            0 => {}
-            more => {
-                self.notices
-                    .push(Notice::info(format!("... and keys for {}", counted(more as u64, "more pattern"))));
-            }
-        }
-        self.quota = Quota::Left(had().map(|had| count - had).filter(|left| *left > 0).collect());
-        let mut left = had().map(|had| count - had);
-        self.patterns.retain(|_| left.next() != Some(0));
-        self
-    }
-
-    /// Subtracts from a quota of `count` keys of any patterns.
-    fn without_any(mut self, count: u64, inventory: &Inventory) -> Self {
-        self.existing = inventory.keys.min(count);
-        if self.existing == 0 {
-            return self;
-        }
-        let (had, keys) = (grouped(self.existing), counted(count, "key"));
-        let text = format!("the directory already has {had} of {keys}");
-        self.notices.push(Notice::info(text));
-        self.quota = Quota::Any(count - self.existing);
-        if self.existing == count {
-            self.patterns.clear();
-        }
-        self
-    }
 }

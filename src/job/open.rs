@@ -10,13 +10,13 @@ use super::agent::OpenAgent;
 use super::encryption::{self, STACK};
 use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
-use super::existing::{self, Existing};
+use super::existing::{self, MissingKeys};
 use super::hopeless;
 use super::passphrase::PassphraseInput;
 use crate::engine::Engine;
 use crate::escape::escaped;
 use crate::key::{Protection, encryption_memory};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Waiting};
 use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
 use crate::plan::{Diagnostic, KeyOutput, OutputOptions, SearchPlan};
@@ -60,52 +60,36 @@ impl PreparedSearch {
     ///
     /// Returns why the plan cannot be carried out.
     pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
-        let SearchPlan { patterns, mut notices, quota, engine, timeout, however_long, .. } = plan;
-        let encryption = plan.keys.encryption.as_ref();
-        let encryption = encryption.map_or(0, |_| STACK as u64 + encryption_memory(plan.keys.format));
-        let threads = usable_threads(plan.threads, &patterns, encryption, &mut notices)?;
-        let SearchPlan { keys, output, .. } = plan;
-        let KeyOutput { destination, encryption, comment, .. } = &keys;
-        let (mut passphrase, note) = encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
+        let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, however_long, keys, output } =
+            plan;
+        let encryption =
+            if keys.encryption.is_some() { STACK as u64 + encryption_memory(keys.format) } else { 0 };
+        let threads = usable_threads(threads, &patterns, encryption, &mut notices)?;
+        let (mut passphrase, note) = keys.encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        let longest_comment = comment.as_deref().unwrap_or_else(|| longest(&patterns, Pattern::text));
-        if let Some(command) = &keys.exec {
-            exec_queue::check(command, longest(&patterns, Pattern::text), longest_comment)?;
-        }
-        let demands = Demands {
-            text: longest_comment.len().max(longest(&patterns, Pattern::text).len()),
-            name: longest_name(patterns.iter().map(Pattern::text), keys.format),
-            allow_exposed: keys.allow_exposed,
-        };
+        let demands = demands(&patterns, &keys)?;
         let mut agent = None;
         if let Some(constraints) = keys.agent {
-            let (opened, about) = OpenAgent::open(constraints, destination, demands)?;
+            let (opened, about) = OpenAgent::open(constraints, &keys.destination, demands)?;
             notices.extend(about);
             agent = Some(opened);
         }
-        let new_directory = missing_directory(destination);
-        let left = destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
+        let new_directory = missing_directory(&keys.destination);
+        let left = keys.destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
         notices.extend(left.into_iter().map(warning));
-        let (ledger, existing) = match destination {
-            Destination::Directory(directory) => {
-                let ledger = Ledger::new(directory);
-                let wanted = existing::Wanted {
-                    patterns,
-                    quota,
-                    comment: comment.as_deref(),
-                    allow_exposed: keys.allow_exposed,
-                    quiet: output.quiet,
-                };
-                let existing = existing::subtract(wanted, &ledger, &mut passphrase, stop, tell)?;
-                if !existing.patterns.is_empty() {
-                    notices.extend(existing::try_ledger(&ledger, demands)?.map(warning));
-                }
-                (Some(ledger), existing)
+        let mut missing = MissingKeys { patterns, quota, existing: 0 };
+        let mut ledger = None;
+        if let Destination::Directory(directory) = &keys.destination {
+            let opened = Ledger::new(directory);
+            let must_end = || stop.requested().is_some();
+            let waiting = Waiting { tell, quiet: output.quiet, must_end: &must_end };
+            notices.extend(missing.subtract(&opened, &keys, &mut passphrase, &waiting, stop)?);
+            if !missing.patterns.is_empty() {
+                notices.extend(existing::try_ledger(&opened, demands)?.map(warning));
             }
-            _ => (None, Existing { patterns, quota, existing: 0, notices: Vec::new() }),
-        };
-        let Existing { patterns, quota, existing, notices: more } = existing;
-        notices.extend(more);
+            ledger = Some(opened);
+        }
+        let MissingKeys { patterns, quota, existing } = missing;
         let engine = engine.build(quota.expected_attempts(&patterns))?;
         let measure = Measure { patterns: &patterns, threads, stop };
         if timeout.is_none()
@@ -115,15 +99,9 @@ impl PreparedSearch {
             remove_new(new_directory);
             return Err(JobError::Hopeless(Box::new(hopeless)));
         }
-        let protection = match (passphrase, encryption) {
-            (Some(source), Some(encryption)) if !patterns.is_empty() => {
-                let protection = source.protection(encryption, stop)?;
-                let comment = comment.as_deref().unwrap_or_else(|| longest(&patterns, Pattern::text));
-                encryption::try_it(keys.format, comment, &protection)?;
-                Some(Arc::new(protection))
-            }
-            _ => None,
-        };
+        let passphrase = passphrase.filter(|_| !patterns.is_empty());
+        let protection =
+            passphrase.map(|input| protection(input, &keys, &patterns, stop)).transpose()?.flatten();
         let comment = |(id, pattern)| match keys.comment(pattern) {
             Cow::Borrowed(_) => None,
             Cow::Owned(comment) => Some((id, comment)),
@@ -193,6 +171,32 @@ fn too_little(error: TooLittleMemory) -> Diagnostic {
         .hint("raise that limit; -t 1 and fewer patterns need the least")
 }
 
+/// Returns what the files of these keys need. Checks that the command after each key can run.
+fn demands(patterns: &[Pattern], keys: &KeyOutput) -> Result<Demands, Diagnostic> {
+    let (pattern, comment) = (longest(patterns), longest_comment(patterns, keys));
+    if let Some(command) = &keys.exec {
+        exec_queue::check(command, pattern, comment)?;
+    }
+    Ok(Demands {
+        text: comment.len().max(pattern.len()),
+        name: longest_name(patterns.iter().map(Pattern::text), keys.format),
+        allow_exposed: keys.allow_exposed,
+    })
+}
+
+/// Returns the protection of the keys, after a trial. Asks for the passphrase if it is not known yet.
+fn protection(
+    input: PassphraseInput,
+    keys: &KeyOutput,
+    patterns: &[Pattern],
+    stop: &Stop,
+) -> Result<Option<Arc<Protection>>, JobError> {
+    let Some(encryption) = &keys.encryption else { return Ok(None) };
+    let protection = input.protection(encryption, stop)?;
+    encryption::try_it(keys.format, longest_comment(patterns, keys), &protection)?;
+    Ok(Some(Arc::new(protection)))
+}
+
 /// Returns the directory of a destination if it does not exist yet.
 fn missing_directory(destination: &Destination) -> Option<&Path> {
     match destination {
@@ -210,8 +214,12 @@ fn remove_new(directory: Option<&Path>) {
     }
 }
 
-fn longest<'a>(patterns: &'a [Pattern], text: impl Fn(&'a Pattern) -> &'a str) -> &'a str {
-    patterns.iter().map(text).max_by_key(|text| text.len()).unwrap_or_default()
+fn longest(patterns: &[Pattern]) -> &str {
+    patterns.iter().map(Pattern::text).max_by_key(|text| text.len()).unwrap_or_default()
+}
+
+fn longest_comment<'a>(patterns: &'a [Pattern], keys: &'a KeyOutput) -> &'a str {
+    keys.comment.as_deref().unwrap_or_else(|| longest(patterns))
 }
 
 #[cfg(test)]
