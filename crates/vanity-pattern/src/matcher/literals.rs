@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use super::choice::{of_literals, pairs_of};
 use super::device_filter::DeviceFilter;
 use super::four_gram_filter::{EachText, FourGramFilter};
-use super::lookup::{Lookup, MOST_COUNT, prefix_hash};
+use super::lookup::{Lookup, MOST_COUNT, SPREAD, prefix_hash};
 use super::needle::{EachCandidate, Positions};
 use super::pair_bitmap::PairBitmap;
 use super::symbol_classes::{ClassText, SymbolClasses, literal_window};
@@ -117,8 +117,9 @@ impl<'a> Literals<'a> {
 
     /// Appends the words of the Bloom filter: the positions where literals may begin, the numbers of
     /// characters that are looked up, four bits for each, the shift that leaves the place of a hash, the
-    /// class of every symbol, the filter itself, and the sieve of the hashes. A word of the filter holds
-    /// four bits of each of its hashes, and the sieve one, at the place of the lowest bits.
+    /// mask of the characters in the sieve, the class of every symbol, the filter itself, and its sieve. A
+    /// word of the filter holds four bits of each of its hashes. The sieve has a bit for the first
+    /// characters of each literal, as many as all have, at most four.
     fn write_bloom<'b>(
         &self,
         each: impl ExactSizeIterator<Item = Literal<'b>> + Clone,
@@ -130,17 +131,20 @@ impl<'a> Literals<'a> {
             (vec![0; room.next_power_of_two().max(2)], [0; DeviceFilter::SIEVE_WORDS]);
         let shift = 64 - bloom.len().ilog2();
         let mut present = [false; MOST_COUNT + 1];
+        let least = each.clone().map(|literal| literal.len()).min().unwrap_or(1).min(IN_SIEVE);
         for literal in each {
             let count = literal.len().min(most);
             present[count] = true;
+            let place = place_in_sieve(literal_window(&literal, &self.classes, 0, least) as u32);
+            sieve[place / 32] |= 1 << (place % 32);
             let hash = prefix_hash(literal_window(&literal, &self.classes, 0, count), count);
             let bit = |at: u32| 1u32 << (hash >> at & 31);
             bloom[(hash >> shift) as usize] |= bit(16) | bit(21) | bit(26) | bit(31);
-            sieve[hash as usize / 32 % DeviceFilter::SIEVE_WORDS] |= 1 << (hash % 32);
         }
         let counts = (1..=MOST_COUNT).filter(|count| present[*count]);
         let counts = counts.fold(0, |counts, count| counts << 4 | count as u32);
-        words.extend([self.starts.halves(), [counts, shift]].concat());
+        words.extend(self.starts.halves());
+        words.extend([counts, shift, u32::MAX >> (8 * (IN_SIEVE - least))]);
         words.extend(self.classes.of_values().as_chunks().0.iter().map(|four| u32::from_le_bytes(*four)));
         words.extend(bloom.into_iter().chain(sieve));
     }
@@ -203,6 +207,15 @@ const WORDS_ON_A_DEVICE: usize = 32;
 /// The most words: 16 MiB, for the cache of a device. With a million literals, one other number of
 /// 16,000 is found.
 const MOST_WORDS_ON_A_DEVICE: usize = 1 << 22;
+
+/// The most characters of a literal in the sieve of a device: one word.
+const IN_SIEVE: usize = 4;
+
+/// Returns the place of the classes of some characters in the sieve of a device.
+pub(super) fn place_in_sieve(classes: u32) -> usize {
+    let bits = (32 * DeviceFilter::SIEVE_WORDS).ilog2();
+    (classes.wrapping_mul(SPREAD as u32) >> (32 - bits)) as usize
+}
 
 /// Returns every set of symbols that a character of the literals matches, each once.
 fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {

@@ -17,6 +17,7 @@ mod pairs;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
+use super::literals::place_in_sieve;
 use super::lookup::SPREAD;
 use super::pair_bitmap::{ROW_WORDS, WINDOWS};
 use crate::wire::{ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign};
@@ -92,8 +93,13 @@ fn row_passes(row: &[u32], bytes: &Bytes) -> bool {
 
 fn bloom_passes(words: &[u32], sieve: Option<&[u32]>, text: &Values) -> bool {
     let pair = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-    let (starts, counts, shift) = (pair(0), words[2], words[3]);
-    let class = |value: u8| u64::from(words[4 + usize::from(value / 4)] >> (8 * (value % 4)) & 0xff);
+    let (starts, counts, shift, mask) = (pair(0), words[2], words[3], words[4]);
+    let class = |value: u8| u64::from(words[5 + usize::from(value / 4)] >> (8 * (value % 4)) & 0xff);
+    let is_in_sieve = |sieve: &[u32], start: usize| {
+        let four = text[start..].iter().take(4).rev().fold(0, |four, value| four << 8 | class(*value) as u32);
+        let place = place_in_sieve(four & mask);
+        sieve[place / 32] >> (place % 32) & 1 == 1
+    };
     (0..BODY_LEN).filter(|start| starts >> start & 1 == 1).any(|start| {
         let counts = (0..8).map(|at| (counts >> (4 * at) & 15) as usize).take_while(|count| *count > 0);
         counts.filter(|count| start + count <= BODY_LEN).any(|count| {
@@ -101,8 +107,8 @@ fn bloom_passes(words: &[u32], sieve: Option<&[u32]>, text: &Values) -> bool {
             let window = classes.fold(0, |window, value| window << 8 | class(*value));
             let product = u128::from(window | (count as u64) << 56) * u128::from(SPREAD);
             let hash = (product >> 64) as u64 ^ product as u64;
-            let word = words[20 + (hash >> shift) as usize];
-            sieve.is_none_or(|sieve| sieve[hash as usize / 32 % 1024] >> (hash % 32) & 1 == 1)
+            let word = words[21 + (hash >> shift) as usize];
+            sieve.is_none_or(|sieve| is_in_sieve(sieve, start))
                 && [16, 21, 26, 31].into_iter().all(|at| word >> (hash >> at & 31) & 1 == 1)
         })
     })

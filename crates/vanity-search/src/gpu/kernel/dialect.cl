@@ -26,6 +26,7 @@ typedef unsigned long long ulong;
 #define BARRIER __syncthreads()
 #define NEXT(counter) atomicAdd(counter, 1u)
 #define HIGH_HALF(a, b) __umul64hi(a, b)
+#define LOWEST_BIT(bits) (__ffsll(bits) - 1)
 #else
 #define KERNEL __kernel void
 #define BOUNDED_KERNEL __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -44,6 +45,7 @@ typedef unsigned long long ulong;
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
 #define NEXT(counter) atomic_inc(counter)
 #define HIGH_HALF(a, b) mul_hi((ulong)(a), (ulong)(b))
+#define LOWEST_BIT(bits) (63 - (uint)clz((bits) & -(bits)))
 #endif
 
 // A local array as an argument. PoCL passes another array if it can tell at compile time which one a

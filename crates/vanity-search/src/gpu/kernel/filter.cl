@@ -115,30 +115,44 @@ CALLED uint passes_rows(const uint *bytes, GLOBAL const uint *filter)
     return 0;
 }
 
-// Returns 1 if the first characters of a literal may be at position `from` or later. Asks the sieve
-// first if it holds hashes.
+// Returns 1 if the first characters of a literal may be at position `from` or later. The sieve, if it is
+// of this filter, leaves few places, which differ between work items. So they are collected first.
 FUNCTION uint passes_bloom(const uint *stream, GLOBAL const uint *bloom, uint from, LOCAL const uint *sieve, uint kind)
 {
-    ulong starts = (ulong)bloom[1] << 32 | bloom[0];
-    uint counts = bloom[2], shift = bloom[3];
-    GLOBAL const uint *classes = bloom + 4, *words = bloom + 4 + 16;
-    // `window` holds the classes of eight characters, the first character in the lowest byte.
-    ulong window = 0;
-    LOOP for (uint next = from; next < BODY_LEN + 7; next++) {
-        uint value = next < BODY_LEN ? character(stream, next) : 0;
-        ulong class_of = classes[value / 4] >> (8 * (value % 4)) & 0xff;
-        window = window >> 8 | (next < BODY_LEN ? class_of << 56 : 0);
-        if (next < from + 7 || !(starts >> (next - 7) & 1))
-            continue;
+    uint counts = bloom[2], shift = bloom[3], mask = bloom[4];
+    GLOBAL const uint *classes = bloom + 5, *words = bloom + 5 + 16;
+    // The classes of the characters, four in a word, the first one in the lowest byte. After the last
+    // character they are 0. `last` has the last four.
+    uint folded[13] = {0}, last = 0;
+    ulong places = 0;
+    LOOP for (uint word = from / 4; word < 11; word++) {
+        uint at = 24 * word / 32, marks = 0;
+        uint four = (uint)(((ulong)stream[at] << 32 | stream[at + 1]) >> (40 - 24 * word % 32));
+        UNROLL for (int number = 0; number < 4; number++) {
+            uint value = four >> (18 - 6 * number) & 63;
+            uint class_of = classes[value / 4] >> (8 * (value % 4)) & 0xff;
+            last = last >> 8 | (4 * word + number < BODY_LEN ? class_of << 24 : 0);
+            // One of 32 * SIEVE_WORDS, which is 2^15.
+            uint place = (last & mask) * (uint)SPREAD >> 17;
+            if (kind == SIEVE_OF_HASHES)
+                marks |= (sieve[place / 32] >> (place % 32) & 1) << number;
+        }
+        folded[word] = last;
+        places |= (ulong)marks << (4 * word);
+    }
+    // A mark belongs to the character three places before. The last two characters have no mark.
+    places = kind == SIEVE_OF_HASHES ? places >> 3 | (ulong)3 << (BODY_LEN - 2) : ~(ulong)0;
+    places &= ((ulong)bloom[1] << 32 | bloom[0]) & ~(ulong)0 << from;
+    LOOP for (; places; places &= places - 1) {
+        uint place = LOWEST_BIT(places), at = place / 4, bit = 8 * (place % 4);
+        // The classes of eight characters.
+        ulong window = ((ulong)folded[at + 1] << 32 | folded[at]) >> bit | (ulong)folded[at + 2] << 1 << (63 - bit);
         LOOP for (uint left = counts; left; left >>= 4) {
             uint count = left & 15;
-            if (next - 7 + count > BODY_LEN)
+            if (place + count > BODY_LEN)
                 continue;
             ulong number = (window & ~(ulong)0 >> (64 - 8 * count)) | (ulong)count << 56;
             ulong spread = HIGH_HALF(number, SPREAD) ^ number * SPREAD;
-            uint low = (uint)spread;
-            if (kind == SIEVE_OF_HASHES && !(sieve[low / 32 % SIEVE_WORDS] >> (low % 32) & 1))
-                continue;
             uint bits = 1u << (spread >> 16 & 31) | 1u << (spread >> 21 & 31) | 1u << (spread >> 26 & 31)
                 | 1u << (spread >> 31 & 31);
             if ((words[spread >> shift] & bits) == bits)
