@@ -139,7 +139,7 @@ pub struct UsedDevice {
 /// One thread's part of an engine.
 pub trait Worker {
     /// Takes seeds, derives their public keys, and adds those that match to `hits`. Returns the
-    /// number of candidates tried, which is exactly the number of seeds taken.
+    /// number of keys tried, which is exactly the number of seeds taken.
     ///
     /// A batch takes from some milliseconds to 100. Between two batches a search can end, or change
     /// the matcher.
@@ -160,7 +160,7 @@ pub trait SeedSource {
 
 /// An engine's claim that a seed's public key matches.
 pub struct Hit {
-    /// The number of candidates of the same batch that were tried before it.
+    /// The number of keys of the same batch that were tried before it.
     pub index: u64,
     /// The seed.
     pub seed: Seed,

@@ -54,15 +54,14 @@ pub fn cards() -> Result<Vec<Card>, GpuError> {
 }
 
 /// Ends the process without what libraries do at its end, because a thread that opens a device may be
-/// inside them.
-/// Windows ends the other threads first.
+/// inside them. Windows ends the other threads first. Nothing is flushed: another thread may hold stdout
+/// for a reader that does not read.
 pub fn leave(status: u8) -> ! {
     #[cfg(unix)]
     {
         unsafe extern "C" {
             fn _exit(status: std::ffi::c_int) -> !;
         }
-        let _ = std::io::Write::flush(&mut std::io::stdout());
         // SAFETY: the function of POSIX has this type.
         unsafe { _exit(status.into()) }
     }
