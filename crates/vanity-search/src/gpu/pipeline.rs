@@ -100,26 +100,26 @@ impl Pipeline {
         let entries = words / ENTRY;
         let queue = self.first.another()?;
         let (memory, wrong) = (queue.memory(words)?, queue.memory(1)?);
-        let windows = windows as u32;
-        let base = [Arg::Memory(&memory), Arg::Word(windows), Arg::Memory(&self.points)];
-        // SAFETY: the memory has the entries of all windows, and `points` has those that the kernels
-        // add. The queue waits before the memory is freed. The same holds for the launches below.
-        unsafe { queue.launch("plant", windows as usize, &base) }?;
-        for bit in 0..index_bits(windows as usize, 0) as u32 {
+        let launch = |kernel, items, more: &[Arg]| {
+            let base = [Arg::Memory(&memory), Arg::Word(windows as u32), Arg::Memory(&self.points)];
+            // SAFETY: the memory has the entries of all windows, `points` has those that the kernels add,
+            // and `wrong` is one word. The queue waits before the memory is freed.
+            unsafe { queue.launch(kernel, items, &[&base, more].concat()) }
+        };
+        launch("plant", windows, &[])?;
+        for bit in 0..index_bits(windows, 0) as u32 {
             let of_window = (1u32 << bit).div_ceil(SHARE);
-            let [table, count, points] = base.clone();
-            let args = [table, count, points, Arg::Word(bit), Arg::Word(of_window)];
-            // SAFETY: see above.
-            unsafe { queue.launch("grow", windows as usize * of_window as usize, &args) }?;
+            launch("grow", windows * of_window as usize, &[Arg::Word(bit), Arg::Word(of_window)])?;
         }
         queue.write(&wrong, &[0])?;
-        let [table, count, points] = base.clone();
-        let args = [table, count, points, Arg::Word(entries as u32), Arg::Memory(&wrong)];
-        // SAFETY: see above. `wrong` is one word.
-        unsafe { queue.launch("check", entries, &args) }?;
+        launch("check", entries, &[Arg::Word(entries as u32), Arg::Memory(&wrong)])?;
         let mut count = [0];
         queue.read(&wrong, &mut count)?;
-        if count == [0] { Ok(WindowTable { memory, windows }) } else { Err(GpuError::WrongTable) }
+        if count == [0] {
+            Ok(WindowTable { memory, windows: windows as u32 })
+        } else {
+            Err(GpuError::WrongTable)
+        }
     }
 
     /// Returns the number of keys of a group of work items, which runs as a whole.

@@ -74,23 +74,19 @@ pub(super) struct Tables {
 }
 
 impl OpenCard {
-    /// Opens a card by the first library that can use it. Returns why others cannot.
-    pub(super) fn by_any_library(card: &Card, sizing: Sizing) -> (Option<Self>, Option<String>) {
-        let mut why: Option<String> = None;
+    /// Opens a card by the first library that can use it. Returns why others cannot, or no text.
+    pub(super) fn by_any_library(card: &Card, sizing: Sizing) -> (Option<Self>, String) {
+        let mut why = Vec::new();
         for device in card {
             // A library that lacks a function panics.
             let open = AssertUnwindSafe(|| Self::new(&**device, sizing));
             match catch_unwind(open).unwrap_or(Err(DropReason::Panic)) {
-                Ok(open) => {
-                    return (Some(open), why.map(|why| format!("{why}; '{}' is used", device.name())));
-                }
-                Err(reason) => {
-                    let this = format!("the device '{}' is not used: {reason}", device.name());
-                    why = Some(why.map_or(this.clone(), |others| format!("{others}; {this}")));
-                }
+                Ok(open) if why.is_empty() => return (Some(open), String::new()),
+                Ok(open) => return (Some(open), format!("{}; '{}' is used", why.join("; "), device.name())),
+                Err(reason) => why.push(format!("the device '{}' is not used: {reason}", device.name())),
             }
         }
-        (None, why)
+        (None, why.join("; "))
     }
 
     fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, DropReason> {

@@ -117,7 +117,9 @@ impl Slots {
     /// Opens a card for the first time. Reports which libraries cannot use it, and why.
     pub(super) fn join(&self, card: Card) {
         let (open, why) = OpenCard::by_any_library(&card, self.sizing);
-        why.into_iter().for_each(|why| self.tell(Notice::warning(why)));
+        if !why.is_empty() {
+            self.tell(Notice::warning(why));
+        }
         let Some(open) = open else { return };
         let note = Notice::note(format!("the device '{}' searches, too", open.name));
         let joined = Instant::now();
