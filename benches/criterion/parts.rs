@@ -17,12 +17,12 @@ use std::sync::Arc;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use ed25519_batch::ChaCha20Lanes;
-use ed25519_batch::parts::{Batch, Field, Table, fetch};
-use ed25519_batch::parts::{sha256, sha512};
+use ed25519_batch::parts::{Batch, Field, Table, fetch, sha512};
 use ed25519_batch::simd::{Halves, Words};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
+use vanity_search::pattern::fingerprint;
 
 #[path = "../../crates/ed25519-batch/benches/back_ends/mod.rs"]
 mod back_ends;
@@ -97,7 +97,7 @@ impl BackEnd for Parts<'_> {
         let mut digests = [(); 2].map(|()| keys.clone());
         group.bench_function("sha256", |bencher| {
             bencher.iter(|| {
-                sha256::of_both_signs(simd, black_box(&keys), digests.each_mut().map(Vec::as_mut_slice));
+                fingerprint::of_both_signs(simd, black_box(&keys), digests.each_mut().map(Vec::as_mut_slice));
                 black_box(&mut digests);
             });
         });

@@ -41,13 +41,15 @@ pub use batch::{Fill, Look};
 #[doc(hidden)]
 pub use batch::{Ladder, Schedule};
 pub use derive::{BackEnd, Deriver, LEAST_TABLE_MEMORY, Sizing, Tuning, Unavailable, Worker, without_sign};
-pub use hash::{ChaCha20Lanes, fingerprints, sha2_constants};
+#[doc(hidden)]
+pub use hash::sha2_round;
+pub use hash::{ChaCha20Lanes, sha2_constants};
 
 /// What the benches of this package measure. It can change at any time.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, fetch, invert};
-    pub use crate::hash::{sha256, sha512};
+    pub use crate::hash::sha512;
 }
 
 #[cfg(test)]

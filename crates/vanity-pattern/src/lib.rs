@@ -9,8 +9,11 @@
 //! | `odds` | computes exact chances, by dynamic programming over prefixes or automata |
 //! | `syntax` | turns text into a pattern, or into an error that names the place and the reason |
 //! | `matcher` | compiles a list of patterns and tests whole batches with it |
+//! | `fingerprint` | computes the fingerprints of whole batches |
 
 mod any_of;
+#[doc(hidden)]
+pub mod fingerprint;
 mod matcher;
 mod odds;
 mod syntax;
@@ -18,6 +21,7 @@ mod variants;
 pub mod wire;
 
 pub use any_of::any_of;
+pub use fingerprint::fingerprints;
 pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
 pub use syntax::nearest;

@@ -46,6 +46,8 @@ pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
 
 /// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
 /// keeps an array in registers.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! unroll {
     ($at:ident of $($number:literal)* => $block:block) => {
         $({
@@ -54,7 +56,8 @@ macro_rules! unroll {
         })*
     };
 }
-pub(crate) use unroll;
+#[doc(hidden)]
+pub use crate::unroll;
 
 #[cfg(test)]
 pub(crate) mod model;

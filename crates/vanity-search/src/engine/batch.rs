@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use ed25519_batch::simd::InstructionSet;
-use ed25519_batch::{BackEnd, Deriver, fingerprints};
+use ed25519_batch::{BackEnd, Deriver};
 
 use super::traits::{Engine, Hit, SeedSource, Sizing, Tuning, Worker};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
-use crate::pattern::Matcher;
+use crate::pattern::{Matcher, fingerprints};
 use crate::wire::Target;
 
 /// The engine of one back end.

@@ -1,8 +1,8 @@
 //! SHA-256 by the processor's own instructions, which hash one message at a time.
 
-use super::block::{BLOCK, SIGN};
-use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
-use crate::simd::{Quad, Sha256, unroll};
+use ed25519_batch::simd::{Quad, Sha256, unroll};
+
+use super::{BLOCK, INITIAL, ROUND, SIGN};
 
 /// The vectors abef and cdgh of a state.
 type State = [Quad; 2];

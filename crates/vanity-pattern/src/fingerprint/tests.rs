@@ -1,14 +1,10 @@
 //! Tests of every instruction set against the sha2 package and ssh-keygen.
 
+use ed25519_batch::simd::Scalar;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
-
-/// Returns a key in SSH's wire form.
-fn blob(key: &[u8; 32]) -> Vec<u8> {
-    [&super::block::HEADER[..], key].concat()
-}
 
 /// Returns the digests of each key, with the sign clear and with the sign set.
 fn digests<S: Halves>(simd: S, keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
@@ -22,7 +18,7 @@ fn expected(keys: &[[u8; 32]]) -> [Vec<[u8; 32]>; 2] {
         let digest = |key: &[u8; 32]| {
             let mut key = *key;
             key[31] = key[31] & 0x7f | sign;
-            Sha256::digest(blob(&key)).into()
+            Sha256::digest([&HEADER[..], &key].concat()).into()
         };
         keys.iter().map(digest).collect()
     })
@@ -54,11 +50,19 @@ fn check<S: Halves>(simd: S) {
 
 #[test]
 fn every_half_of_a_lane_hashes() {
-    crate::simd::on_every_common_set!(check);
+    check(Scalar::plain());
+    for set in InstructionSet::every() {
+        with_set!(set, simd => check(simd.common()));
+        // The instructions for SHA-256 take the place of vectors of AVX2.
+        #[cfg(target_arch = "x86_64")]
+        if let InstructionSet::Avx2(simd) = set {
+            check(simd.without_sha256());
+        }
+    }
 }
 
 #[test]
 #[should_panic(expected = "a digest of each key and sign")]
 fn a_wrong_number_of_digests_panics() {
-    of_both_signs(crate::simd::Scalar::plain(), &[[0; 32]; 2], [&mut [[0; 32]; 2], &mut [[0; 32]]]);
+    of_both_signs(Scalar::plain(), &[[0; 32]; 2], [&mut [[0; 32]; 2], &mut [[0; 32]]]);
 }

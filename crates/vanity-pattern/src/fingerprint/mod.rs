@@ -15,26 +15,54 @@
 //! Entries 24 and 26 of RESULTS.txt at feea510 have the times. One lane hashes by the package
 //! `sha2`. With AVX2, the processor's own instructions for SHA-256 are faster, if it has them.
 
-mod block;
 #[cfg(target_arch = "x86_64")]
 mod instructions;
 
+use ed25519_batch::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
+use ed25519_batch::sha2_round;
+use ed25519_batch::simd::{Halves, InstructionSet, unroll, with_set};
 use sha2::{Digest as _, Sha256};
 
-use self::block::{BLOCK, SIGN};
-use crate::hash::sha2_constants::{SHA256_INITIAL as INITIAL, SHA256_ROUND as ROUND};
-use crate::hash::sha2_round;
-use crate::simd::{Halves, unroll};
+use crate::wire::{BLOB_LEN, HEADER, blob};
+
+/// The block of a key of zeros.
+const BLOCK: [u32; 16] = block();
+
+/// The bit of word 12 that is the sign of x, the highest bit of its third byte.
+const SIGN: u32 = 1 << 15;
+
+/// Returns the block of a key of zeros.
+const fn block() -> [u32; 16] {
+    let mut block = [0; 16];
+    let mut at = 0;
+    while at < HEADER.len() {
+        block[at / 4] |= (HEADER[at] as u32) << (24 - at % 4 * 8);
+        at += 1;
+    }
+    block[BLOB_LEN / 4] |= 0x80 << (24 - BLOB_LEN % 4 * 8);
+    block[15] = BLOB_LEN as u32 * 8;
+    block
+}
 
 /// The most keys in a vector.
 const MOST_KEYS: usize = 16;
 
-/// Writes the fingerprints of `keys` for both signs of x, the highest bit of a key. The first slice
-/// of `digests` gets those with the sign 0, and the second slice those with the sign 1.
+/// Writes the fingerprints of `keys`, SHA-256 of their blobs, for both signs of x, the highest bit of a
+/// key. The first slice of `digests` gets those with the sign 0, and the second slice those with the
+/// sign 1.
 ///
 /// # Panics
 ///
 /// Panics if the slices of `digests` do not have the length of `keys`.
+pub fn fingerprints(set: InstructionSet, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
+    with_set!(set, simd => of_both_signs(simd.common(), keys, digests));
+}
+
+/// Does the same with the token of an instruction set.
+///
+/// # Panics
+///
+/// Panics as [`fingerprints`] does.
 pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8; 32]]; 2]) {
     let [clear, set] = digests;
     assert!(clear.len() == keys.len() && set.len() == keys.len(), "a digest of each key and sign");
@@ -47,7 +75,7 @@ pub fn of_both_signs<S: Halves>(simd: S, keys: &[[u8; 32]], digests: [&mut [[u8;
             for (sign, digest) in [(0, &mut clear[at]), (0x80, &mut set[at])] {
                 let mut key = *key;
                 key[31] = key[31] & 0x7f | sign;
-                *digest = Sha256::new_with_prefix(block::HEADER).chain_update(key).finalize().into();
+                *digest = Sha256::digest(blob(&key)).into();
             }
         }
         return;
