@@ -20,7 +20,7 @@ INTRINSIC = re.compile(r"^(?!core::ptr::drop_in_place<).*\bcore_arch::(?!.*::(_x
 # The functions that `Words::run` calls: everything below them is compiled for the instruction set.
 ENTRY = re.compile(r"\bsimd::(?:\w+::)+with_\w+")
 # Where vectors belong. Elsewhere the compiler makes its own vectors of ordinary loops.
-ROOMS = re.compile(r"\b((ed25519_batch|parts|tables)::(simd|hash|curve|batch)|vanity_pattern::matcher|vanity_ed25519::(engine|search::stream))::")
+ROOMS = re.compile(r"\b((ed25519_batch|parts|tables)::(simd|hash|curve|batch)|vanity_pattern::(matcher|fingerprint)|vanity_search::(engine|search::stream))::")
 # Intrinsics and their helpers have no other name in these files.
 INSTRUCTIONS = re.compile(r"^<?(ed25519_batch|parts|tables)::simd::(x86|aarch64|sha256|sha512)::")
 NOT_INSTRUCTIONS = re.compile(r"::(detect|need|too_short|no_such_row|without_sha(256|512))$|::with_\w+$")
