@@ -27,7 +27,7 @@
 //!
 //! A [`Deriver`] is what all threads share: its tables. It starts with a small one and finds the
 //! fastest while its [`Worker`]s work. [`BackEnd`] chooses the instruction set at run time.
-//! [`simd`] has the vectors themselves, for code that looks at the keys.
+//! An [`InstructionSet`] is the vectors of a back end, for code that looks at the keys.
 
 mod batch;
 mod curve;
@@ -35,6 +35,7 @@ mod derive;
 mod hash;
 pub mod memory;
 pub mod rfc8032_vectors;
+#[doc(hidden)]
 pub mod simd;
 
 pub use batch::{Fill, Look};
@@ -44,6 +45,7 @@ pub use derive::{BackEnd, Deriver, LEAST_TABLE_MEMORY, Sizing, Tuning, Unavailab
 #[doc(hidden)]
 pub use hash::sha2_round;
 pub use hash::{ChaCha20Lanes, sha2_constants};
+pub use simd::InstructionSet;
 
 /// What the benches of this package measure. It can change at any time.
 #[doc(hidden)]
