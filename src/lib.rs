@@ -14,7 +14,7 @@
 //! | 0 | `sys` | core dumps, signals, access lists, streams |
 //! | 0 | `escape`, `words` | escapes foreign text; numbers in sentences |
 
-#![allow(missing_docs, reason = "nobody outside uses it")]
+#![allow(missing_docs, rustdoc::private_intra_doc_links, reason = "nobody outside uses it")]
 
 mod agent;
 mod cli;

@@ -133,6 +133,7 @@ pub(super) struct Look {
     /// Let a letter also match its look-alike digit
     ///
     /// The pairs are a4 b8 e3 g9 i1 l1 o0 s5 t7 z2. An expression for --regex has its own way: [a4]lice.
+    #[allow(rustdoc::broken_intra_doc_links, reason = "text of the help")]
     #[arg(long)]
     pub leet: bool,
 }

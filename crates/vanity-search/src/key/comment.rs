@@ -29,7 +29,7 @@ pub fn blanked(text: &str) -> String {
 const HARMLESS: &[u8] = b"+/._@-";
 
 /// Returns a comment for `text` that every program reads: `_` replaces all but letters and digits of
-/// ASCII and [`HARMLESS`].
+/// ASCII and `+/._@-`.
 #[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmless = |character: char| {
