@@ -343,7 +343,7 @@ pub(super) struct Shown {
 
     /// Measure every engine side by side and exit
     ///
-    /// Each engine runs for DURATION in five rounds [default: 5s]. Before that, each is tuned, for about 1 s. With
+    /// Each engine runs for DURATION in five rounds [default: 5s]. Before that, each is tuned, for about 2 s. With
     /// several threads, one of them also runs alone, for half of DURATION. With --engine, only that engine is
     /// measured, beside the reference engine. The engines search for PATTERN, or for a six-letter word if no
     /// PATTERN is given.
