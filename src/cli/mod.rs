@@ -5,7 +5,6 @@
 
 mod advice;
 mod args;
-mod duplicates;
 mod generated;
 mod guesses;
 mod keys;

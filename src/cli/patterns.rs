@@ -1,15 +1,17 @@
-//! Reads patterns from arguments and files. Checks all of them before it complains about any.
+//! Reads patterns from arguments and files. Checks all of them before it complains about any. Removes
+//! those that occur more than once.
 
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::escape::{escaped_os, escaped_path, quoted_start};
 use crate::pattern::{MatchOptions, Matcher, Pattern, PatternError, Reason};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
-use super::duplicates::{self, Location};
 use super::guesses;
 use super::pattern_file::{self, Line, not_text};
 use super::stdio::is_stdio;
@@ -71,12 +73,15 @@ pub fn read(
     list.finish()
 }
 
+/// The name of the file that a pattern comes from, if it is in one, and the number of its line or argument.
+type Location = (Option<Arc<str>>, usize);
+
 /// The patterns read so far.
 #[derive(Default)]
 struct List {
     patterns: Vec<Pattern>,
+    /// The location of each pattern.
     locations: Vec<Location>,
-    files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,
     /// The memory that a search for the patterns needs, and what it was when it was checked, in bytes.
@@ -103,10 +108,9 @@ impl List {
             return Err(not_text(&origin, text.as_encoded_bytes())
                 .hint("key text is made of A-Z, a-z, 0-9, `+` and `/`"));
         };
-        let location = Location { file: None, number };
         let pattern = Pattern::new(text, options);
         self.notices.extend(pattern.as_ref().ok().and_then(|_| guesses::note(text, options)));
-        self.add(location, pattern, |error| {
+        self.add((None, number), pattern, |error| {
             let problem = format!("pattern {}: {error}", quoted_start(text));
             let diagnostic = Diagnostic::new(problem).place(text, error.at());
             let guess = guesses::meant(text, options).filter(|_| *error.reason() != Reason::Header);
@@ -143,17 +147,16 @@ impl List {
             return Err(Diagnostic::new(format!("{quoted} contains no patterns"))
                 .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
-        let file = Some(self.files.len());
+        let file: Arc<str> = name.into();
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
-            lines.iter().try_for_each(|line| line.check_length(&name))?;
+            lines.iter().try_for_each(|line| line.check_length(&file))?;
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
-                self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}", line.number))?;
-                let location = Location { file, number: line.number };
-                self.add(location, pattern, |error| line.diagnostic(&name, &error));
+                self.check_memory(pattern.as_ref().ok(), || format!("{file}:{}", line.number))?;
+                let location = (Some(Arc::clone(&file)), line.number);
+                self.add(location, pattern, |error| line.diagnostic(&file, &error));
             }
         }
-        self.files.push(name);
         Ok(())
     }
 
@@ -200,7 +203,7 @@ impl List {
     fn finish(mut self) -> Result<Patterns, PlanError> {
         let bad = self.bad;
         if bad == 0 {
-            let note = duplicates::remove(&mut self.patterns, &self.locations, &self.files);
+            let note = self.remove_repeated();
             self.notices.extend(note);
             return Ok(Patterns { patterns: self.patterns, notices: self.notices });
         }
@@ -213,5 +216,38 @@ impl List {
             self.diagnostics.push(Diagnostic::new(rest));
         }
         Err(PlanError::Diagnostics(self.diagnostics))
+    }
+    /// Removes every pattern that has occurred before. Returns a note with the first one as an example.
+    fn remove_repeated(&mut self) -> Option<Notice> {
+        let mut firsts = HashMap::with_capacity(self.patterns.len());
+        let identities = self.patterns.iter().map(Pattern::identity).enumerate();
+        let firsts: Vec<usize> =
+            identities.map(|(id, identity)| *firsts.entry(identity).or_insert(id)).collect();
+        let again = || firsts.iter().enumerate().filter(|(id, first)| id != *first);
+        let (second, &first) = again().next()?;
+        let text = quoted_start(self.patterns[second].text());
+        let first = self.place(first, self.locations[second].0.as_ref());
+        let example = format!("{text} ({}, first in {first})", self.place(second, None));
+        let repeated: BTreeSet<&usize> = again().map(|(_, first)| first).collect();
+
+        let mut ids = firsts.iter().enumerate();
+        self.patterns.retain(|_| ids.next().is_some_and(|(id, first)| id == *first));
+        Some(Notice::note(match repeated.len() {
+            1 => format!("1 pattern occurs more than once and is searched for once: {example}"),
+            many => {
+                format!("{many} patterns occur more than once and are searched for once, such as {example}")
+            }
+        }))
+    }
+
+    /// Returns where a pattern is: `argument 7`, `words.txt:7`, or `line 7` if the file is `beside`.
+    fn place(&self, id: usize, beside: Option<&Arc<str>>) -> String {
+        match &self.locations[id] {
+            (None, number) => format!("argument {number}"),
+            (Some(file), number) if beside.is_some_and(|beside| Arc::ptr_eq(file, beside)) => {
+                format!("line {number}")
+            }
+            (Some(file), number) => format!("{file}:{number}"),
+        }
     }
 }
