@@ -4,15 +4,13 @@
 //! tried for the keys that the agent does not take in the end. So a find is lost only if both fail
 //! later.
 
-use std::cell::Cell;
-use std::time::Instant;
-
 use super::error::{diagnostic, warning};
 use super::last_second::TO_ADD;
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
 use crate::notice::Notice;
 use crate::plan::Diagnostic;
+use crate::search::Stop;
 use crate::store::{Demands, Destination, NewPair};
 
 /// What people must know about gpg-agent.
@@ -40,8 +38,6 @@ pub(super) struct OpenAgent {
 pub(super) struct AgentLog {
     /// The number of keys that the agent did not take.
     pub(super) not_added: u64,
-    /// When it was first noticed that the search must end.
-    hurried_at: Cell<Option<Instant>>,
     /// The error if the agent left a request without an answer. It is not asked again, because each
     /// request would stop the search for seconds.
     silent: Option<AgentError>,
@@ -68,21 +64,12 @@ impl OpenAgent {
         &self,
         finds: &[NewPair],
         log: &mut AgentLog,
-        must_end: &dyn Fn() -> bool,
+        stop: &Stop,
     ) -> Vec<Result<(), AgentError>> {
-        let until = || {
-            must_end().then(|| {
-                log.hurried_at.get().unwrap_or_else(|| {
-                    let now = Instant::now();
-                    log.hurried_at.set(Some(now));
-                    now
-                }) + TO_ADD
-            })
-        };
         let keys: Vec<_> = finds.iter().map(|find| (find.seed, find.comment)).collect();
         let added = match &log.silent {
             Some(error) => keys.iter().map(|_| Err(error.clone())).collect(),
-            None => self.agent.add(&keys, &until),
+            None => self.agent.add(&keys, &|| stop.deadline(TO_ADD)),
         };
         for error in added.iter().filter_map(|one| one.as_ref().err()) {
             log.not_added += 1;

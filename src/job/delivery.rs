@@ -174,8 +174,8 @@ impl<'a> Delivery<'a> {
         let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
         let (began, mut outcome) = (Instant::now(), Ok(()));
         while !self.unencrypted().is_empty() {
-            let is_late = self.search.stop.requested().is_some()
-                && self.search.stop.age().is_some_and(|age| age >= TO_ENCRYPT);
+            let until = self.search.stop.deadline(TO_ENCRYPT);
+            let is_late = until.is_some_and(|until| until <= Instant::now());
             let delivered = self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
             outcome = outcome.and(delivered);
             if is_late {
@@ -338,7 +338,7 @@ impl<'a> Delivery<'a> {
         let search = self.search;
         let Some(agent) = &search.agent else { return };
         let pairs: Vec<NewPair> = parcels.iter().filter_map(|parcel| search.pair(parcel)).collect();
-        let added = agent.add(&pairs, &mut self.agent, &|| search.stop.requested().is_some());
+        let added = agent.add(&pairs, &mut self.agent, &search.stop);
         for (parcel, added) in parcels.iter_mut().zip(added) {
             match &added {
                 Ok(()) if parcel.is_in_memory() => parcel.place = Place::Agent,
@@ -518,6 +518,8 @@ impl Observer for Delivery<'_> {
     type Error = JobError;
 
     fn begin(&mut self) {
+        // With commands, the second signal ends the waiting for them.
+        self.search.stop.answer(if self.commands.is_some() { 2 } else { 1 });
         self.teller.tell(Event::Begin);
     }
 

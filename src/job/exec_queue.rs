@@ -102,7 +102,6 @@ impl ExecQueue {
     /// Starts the thread that runs `command`.
     pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
         close_files_on_exec();
-        stop.take_two();
         let (queue, finds) = channel::<Variables>();
         let (finished, results) = channel();
         let (most_signals, begun) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));

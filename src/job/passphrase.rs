@@ -83,9 +83,9 @@ impl PassphraseInput {
 /// Asks for the passphrase, at most [`TRIES`] times, until two equal lines are a usable passphrase.
 fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     // The prompt restores the terminal before the process ends.
-    stop.take();
+    stop.answer(1);
     let passphrase = ask_in_time(terminal, instead, stop);
-    stop.leave();
+    stop.answer(0);
     passphrase
 }
 

@@ -57,7 +57,7 @@ pub fn stop_on_signals() -> io::Result<Stop> {
     }
     let mut signals = Signals::new(&ending)?;
     let heard = stop.clone();
-    let hear = move || signals.forever().for_each(|number| heard.hear(Signal::of(number)));
+    let hear = move || signals.forever().for_each(|number| heard.request(Signal::of(number)));
     std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(hear)?;
     unblock()?;
     Ok(stop)

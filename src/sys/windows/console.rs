@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::os::windows::io::{AsHandle, AsRawHandle as _};
 use std::ptr::null;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -51,8 +50,7 @@ extern "system" fn take(kind: u32) -> i32 {
     let is_interrupt = matches!(kind, CTRL_C_EVENT | CTRL_BREAK_EVENT);
     let signal = if is_interrupt { Signal::INTERRUPT } else { Signal::HANGUP };
     if let Some(stop) = STOP.get() {
-        stop.last_signal().store(signal.number() as usize, Relaxed);
-        stop.hear(signal);
+        stop.request(signal);
     }
     // The system ends the process when this function returns, or when it takes too long.
     if !is_interrupt {
@@ -236,6 +234,7 @@ impl Drop for Hidden<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vanity_search::search::End;
 
     #[test]
     fn a_typed_line_becomes_utf_8() {
@@ -249,11 +248,10 @@ mod tests {
     #[test]
     fn ctrl_c_and_ctrl_break_are_the_same_signal() {
         let stop = stop_on_signals().unwrap();
-        stop.take();
+        stop.answer(1);
         for kind in [CTRL_C_EVENT, CTRL_BREAK_EVENT] {
-            stop.last_signal().store(0, Relaxed);
             assert_eq!(take(kind), 1, "the system must not end the process");
-            assert_eq!(stop.last_signal().load(Relaxed), Signal::INTERRUPT.number() as usize);
+            assert_eq!(stop.requested(), Some(End::Signal(Signal::INTERRUPT)));
         }
     }
 

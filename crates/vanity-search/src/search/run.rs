@@ -106,7 +106,7 @@ impl Parameters<'_> {
         let running = Running::new(self, room.min(FIRST_BACKLOG));
         let (outbox, inbox) = channel();
         if self.goal != Goal::Measurement {
-            stop.take();
+            stop.answer(1);
         }
         observer.begin();
         let (found, early_end) = std::thread::scope(|threads| {

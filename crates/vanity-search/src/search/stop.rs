@@ -1,8 +1,13 @@
 //! Ending a search from outside: by a signal, or by a time limit.
 //!
 //! A signal or the limit ends the process at once while nothing can be lost: while lists are read and
-//! compiled, tables are built, or figures are printed. Such work need not look at its [`Stop`]. Where keys
-//! may be lost, somebody takes requests ([`Stop::take`]), and ends in good order within a second.
+//! compiled, tables are built, or figures are printed. Such work need not look at its [`Stop`]. Three verbs
+//! change that:
+//!
+//! - [`Stop::answer`]: keys may be lost, so somebody looks at requests, and ends in good order within a
+//!   second. A further signal ends the process at once.
+//! - [`Stop::hold_off`]: a key is just being kept, so not even a further signal ends the process.
+//! - [`Stop::finish`]: every result is told, so the limit has no effect any more.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -12,8 +17,8 @@ use std::time::{Duration, Instant};
 /// Signals that come within this time are one request: `timeout` and other tools send each signal twice.
 const SAME: Duration = Duration::from_millis(30);
 
-/// How long after the limit the process may still begin to take requests, so that short limits end in good
-/// order, too.
+/// How long after the limit the process may still begin to answer requests, so that short limits end in
+/// good order, too.
 const LATE: Duration = Duration::from_millis(700);
 
 /// How often the limit is compared with the clock. A machine that sleeps delays other timers.
@@ -99,14 +104,10 @@ struct State {
     last: Mutex<Option<Instant>>,
     /// The time of [`clock`] at which everything must end.
     limit: OnceLock<Duration>,
-    /// Whether somebody takes requests. Otherwise they end the process at once.
-    is_taken: AtomicBool,
-    /// Whether [`Stop::requested`] has returned one.
+    /// How many signals are answered. With 0, a request ends the process at once.
+    answered: AtomicUsize,
+    /// Whether [`Stop::requested`] has returned a request.
     is_noticed: AtomicBool,
-    /// Whether the process must not end now, because keys would be lost.
-    is_held: AtomicBool,
-    /// Whether a second signal is a request, too.
-    takes_two: AtomicBool,
     /// Whether nothing is left to do.
     is_finished: AtomicBool,
 }
@@ -125,8 +126,8 @@ impl Stop {
         Self(Arc::new(State { exit: Some(exit), ..State::default() }))
     }
 
-    /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while somebody
-    /// takes requests.
+    /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while requests are
+    /// answered.
     ///
     /// # Errors
     ///
@@ -136,7 +137,7 @@ impl Stop {
         self.0.limit.get_or_init(|| limit);
         let stop = self.clone();
         let wait = move || {
-            while clock() < limit.saturating_add(LATE) || stop.0.is_taken.load(Relaxed) {
+            while clock() < limit.saturating_add(LATE) || stop.0.answered.load(Relaxed) > 0 {
                 // Unlike a sleep, it does not fail if a library changes the clock.
                 std::thread::park_timeout(POLL);
             }
@@ -154,48 +155,44 @@ impl Stop {
         &self.0.signal
     }
 
-    /// Takes a signal, on the thread that hears it.
-    #[doc(hidden)]
-    pub fn hear(&self, signal: Signal) {
+    /// Requests the stop by a signal. It ends the process at once if no more signals are answered.
+    pub fn request(&self, signal: Signal) {
         let state = &*self.0;
         let now = Instant::now();
+        state.signal.store(signal.0 as usize, Relaxed);
         state.first.get_or_init(|| now);
         let before = state.last.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
         let is_new = before.is_none_or(|before| now.duration_since(before) >= SAME);
-        let requests = state.requests.fetch_add(is_new.into(), Relaxed) + 1;
-        let is_further = is_new && requests > 1 + usize::from(state.takes_two.load(Relaxed));
-        let ends = is_further && state.is_noticed.load(Relaxed) && !state.is_held.load(Relaxed);
-        if ends || !state.is_taken.load(Relaxed) {
+        let requests = state.requests.fetch_add(is_new.into(), Relaxed) + usize::from(is_new);
+        let answered = state.answered.load(Relaxed);
+        let is_further = is_new && requests > answered && state.is_noticed.load(Relaxed);
+        if is_further || answered == 0 {
             self.exit(signal);
         }
     }
 
-    /// Requests the stop.
-    pub fn request(&self, signal: Signal) {
-        self.0.first.get_or_init(Instant::now);
-        self.0.signal.store(signal.0 as usize, Relaxed);
-        self.0.requests.fetch_add(1, Relaxed);
-    }
-
-    /// Makes signals and the limit requests, which no longer end the process at once. The caller looks
-    /// at them.
-    pub fn take(&self) {
-        self.0.is_taken.store(true, Relaxed);
-    }
-
-    /// Lets signals and the limit end the process at once. A signal that nobody has noticed ends
-    /// it now.
-    pub fn leave(&self) {
-        self.0.is_taken.store(false, Relaxed);
-        if let (false, Some(End::Signal(signal))) = (self.0.is_noticed.load(Relaxed), self.requested()) {
+    /// Makes this number of signals requests, and the limit, too. The caller looks at them. A further signal
+    /// ends the process at once. With 0, every signal and the limit do, and a signal that nobody has noticed
+    /// ends it now.
+    pub fn answer(&self, signals: usize) {
+        self.0.answered.store(signals, Relaxed);
+        if signals == 0
+            && !self.0.is_noticed.load(Relaxed)
+            && let Some(End::Signal(signal)) = self.requested()
+        {
             self.exit(signal);
         }
+    }
+
+    /// Keeps further signals from ending the process at once, until the result is dropped.
+    pub fn hold_off(&self) -> HeldOff<'_> {
+        HeldOff(self, self.0.answered.swap(usize::MAX, Relaxed))
     }
 
     /// Lets signals end the process at once, and not the limit: nothing is left to do.
     pub fn finish(&self) {
         self.0.is_finished.store(true, Relaxed);
-        self.0.is_taken.store(false, Relaxed);
+        self.0.answered.store(0, Relaxed);
     }
 
     /// Returns why the search must end, if it must: [`End::Signal`] or [`End::Timeout`]. A further
@@ -212,11 +209,13 @@ impl Stop {
         requested
     }
 
-    /// Returns how long ago the first request came, if one came.
-    pub fn age(&self) -> Option<Duration> {
+    /// Returns the time this long after the first request, if one came.
+    pub fn deadline(&self, after: Duration) -> Option<Instant> {
+        self.requested()?;
         let of_signal = self.0.first.get().map(Instant::elapsed);
         let of_limit = self.0.limit.get().and_then(|limit| clock().checked_sub(*limit));
-        of_signal.max(of_limit)
+        let age = of_signal.max(of_limit).unwrap_or_default();
+        Some(Instant::now() + after.saturating_sub(age))
     }
 
     /// Returns the number of requests by signals.
@@ -234,17 +233,6 @@ impl Stop {
         self.0.limit.get().map(|limit| limit.saturating_sub(clock()))
     }
 
-    /// Makes a second signal a request, too, so that only a third one ends the process at once.
-    pub fn take_two(&self) {
-        self.0.takes_two.store(true, Relaxed);
-    }
-
-    /// Keeps further signals from ending the process at once, until the result is dropped.
-    pub fn hold_off(&self) -> HeldOff<'_> {
-        self.0.is_held.store(true, Relaxed);
-        HeldOff(self)
-    }
-
     /// Ends the process, if signals request this stop.
     fn exit(&self, signal: Signal) {
         if let Some(exit) = self.0.exit {
@@ -254,11 +242,11 @@ impl Stop {
 }
 
 /// Keeps signals from ending the process at once.
-pub struct HeldOff<'a>(&'a Stop);
+pub struct HeldOff<'a>(&'a Stop, usize);
 
 impl Drop for HeldOff<'_> {
     fn drop(&mut self) {
-        self.0.0.is_held.store(false, Relaxed);
+        self.0.0.answered.store(self.1, Relaxed);
     }
 }
 
@@ -269,10 +257,10 @@ mod tests {
     #[test]
     fn signals_that_come_together_are_one_request() {
         let stop = Stop::new();
-        stop.take();
+        stop.answer(1);
         for (pause, requests) in [(0, 1), (0, 1), (2, 2), (0, 2), (2, 3)] {
             std::thread::sleep(pause * SAME);
-            stop.hear(Signal::TERMINATE);
+            stop.request(Signal::TERMINATE);
             assert_eq!(stop.requests(), requests);
         }
     }
@@ -280,7 +268,7 @@ mod tests {
     #[test]
     fn a_limit_is_a_request_and_a_signal_comes_first() {
         let stop = Stop::new();
-        stop.take();
+        stop.answer(1);
         assert!(stop.time_left().is_none() && stop.requested().is_none());
         stop.limit(Duration::MAX, || ()).unwrap();
         assert!(stop.time_left().is_none());
@@ -293,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_ended_after_the_limit() {
+    fn what_nobody_answers_is_ended_after_the_limit() {
         let stop = Stop::new();
         let (sender, ended) = std::sync::mpsc::channel();
         stop.limit(Duration::ZERO, move || sender.send(()).unwrap()).unwrap();
