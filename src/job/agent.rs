@@ -28,11 +28,6 @@ const IS_ALONE: &str = "only the agent has the private key; --output also writes
 const ASKPASS: &str = "the agent asks by the program that SSH_ASKPASS named when the agent was started; \
     without such a program it refuses every use of the key";
 
-/// The agent that gets the finds.
-pub(super) struct OpenAgent {
-    agent: Agent,
-}
-
 /// What the agent has done with the finds so far.
 #[derive(Default)]
 pub(super) struct AgentLog {
@@ -43,38 +38,38 @@ pub(super) struct AgentLog {
     silent: Option<AgentError>,
 }
 
-impl OpenAgent {
-    /// Checks that the agent takes keys, and that the keys that it does not take have a place. Also
-    /// returns what people must know about the agent.
-    pub(super) fn open(
-        constraints: Constraints,
-        destination: &Destination,
-        demands: Demands,
-    ) -> Result<(Self, Vec<Notice>), Diagnostic> {
-        let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
-        let is_alone = *destination == Destination::Stream;
-        let left = if is_alone { rescue::check(demands)? } else { Vec::new() };
-        let mut notices = notices(&agent, constraints, is_alone);
-        notices.extend(left.into_iter().map(warning));
-        Ok((Self { agent }, notices))
-    }
+/// Opens the agent. Checks that it takes keys, and that the keys that it does not take have a place. Also
+/// returns what people must know about it.
+pub(super) fn open(
+    constraints: Constraints,
+    destination: &Destination,
+    demands: Demands,
+) -> Result<(Agent, Vec<Notice>), Diagnostic> {
+    let agent = Agent::open(constraints).map_err(|error| diagnostic(&error, error.hint()))?;
+    let is_alone = *destination == Destination::Stream;
+    let left = if is_alone { rescue::check(demands)? } else { Vec::new() };
+    let mut notices = notices(&agent, constraints, is_alone);
+    notices.extend(left.into_iter().map(warning));
+    Ok((agent, notices))
+}
 
+impl AgentLog {
     /// Adds finds to the agent. Returns for each whether it took it.
     pub(super) fn add(
-        &self,
+        &mut self,
+        agent: &Agent,
         finds: &[NewPair],
-        log: &mut AgentLog,
         stop: &Stop,
     ) -> Vec<Result<(), AgentError>> {
         let keys: Vec<_> = finds.iter().map(|find| (find.seed, find.comment)).collect();
-        let added = match &log.silent {
+        let added = match &self.silent {
             Some(error) => keys.iter().map(|_| Err(error.clone())).collect(),
-            None => self.agent.add(&keys, &|| stop.deadline(TO_ADD)),
+            None => agent.add(&keys, &|| stop.deadline(TO_ADD)),
         };
         for error in added.iter().filter_map(|one| one.as_ref().err()) {
-            log.not_added += 1;
+            self.not_added += 1;
             if matches!(error, AgentError::Silent | AgentError::Hurried | AgentError::Prompting { .. }) {
-                log.silent = Some(error.clone());
+                self.silent = Some(error.clone());
             }
         }
         added

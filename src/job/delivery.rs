@@ -4,7 +4,6 @@
 //! key, the ledger has its line, the command after finds is queued, and then the find is told. A step
 //! that fails costs no key: what is not kept at its destination is kept elsewhere.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +24,6 @@ use super::reporter::Event;
 use super::rescue::{Attempt, Screen, last_attempts};
 use super::teller::{Teller, Told};
 use crate::escape::{quoted_start, shell_word};
-use crate::key::Seed;
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
@@ -50,17 +48,13 @@ pub(super) struct Delivery<'a> {
     meter: RateMeter,
     agent: AgentLog,
     /// The commands that run after finds, if any.
-    pub(super) commands: Option<ExecQueue>,
+    pub(super) commands: Option<Arc<ExecQueue>>,
     /// The finds that are being encrypted, if private keys are.
     encryption: Option<Encryption>,
     /// Whether the search has waited for it since the last progress.
     has_waited: bool,
-    /// The number of finds that were passed to the teller.
-    passed: u64,
     /// The lines for the ledger, if there is one.
     lines: Option<LedgerLines<'a>>,
-    /// The finds whose command waits until they are written to stdout, and their numbers.
-    unwritten: VecDeque<(u64, PublicFind)>,
     /// Where the keys are that their destination did not take.
     refused: Places,
     /// Whether the reporter is no longer waited for.
@@ -83,7 +77,7 @@ impl<'a> Delivery<'a> {
         search: &'a PreparedSearch,
         teller: &'a Teller,
         meter: RateMeter,
-        commands: Option<ExecQueue>,
+        commands: Option<Arc<ExecQueue>>,
         encryption: Option<Encryption>,
     ) -> Self {
         Self {
@@ -94,9 +88,7 @@ impl<'a> Delivery<'a> {
             commands,
             encryption,
             has_waited: false,
-            passed: 0,
             lines: LedgerLines::new(search, teller),
-            unwritten: VecDeque::new(),
             refused: Places::default(),
             is_abandoned: false,
             failure: None,
@@ -115,13 +107,8 @@ impl<'a> Delivery<'a> {
     }
 
     /// Queues the commands of the finds that are written to stdout.
-    fn add_written_commands(&mut self) {
-        let told = self.teller.told();
-        while self.unwritten.front().is_some_and(|(number, _)| *number <= told) {
-            if let Some((_, find)) = self.unwritten.pop_front() {
-                self.add_command(&find, None);
-            }
-        }
+    fn add_written_commands(&self) {
+        self.teller.take_written().iter().for_each(|parcel| self.add_command(&parcel.find, None));
     }
 
     /// Takes parcels along their route, in groups. After a failure, the others are delivered all the same.
@@ -150,11 +137,11 @@ impl<'a> Delivery<'a> {
     }
 
     /// Returns the work that makes a parcel of a find. With a passphrase it takes long.
-    fn work(&self, find: &Find) -> Work {
-        let (public, seed, format) = (find.public(), Seed::new(*find.seed.bytes()), self.search.keys.format);
+    fn work(&self, find: Find) -> Work {
+        let format = self.search.keys.format;
         let comment = self.search.comment(&find.patterns).to_owned();
         let protection = self.search.protection.clone();
-        Box::new(move || Parcel::of(public, seed, format, &comment, protection.as_deref()))
+        Arc::new(move || Parcel::of(&find, format, &comment, protection.as_deref()))
     }
 
     /// Delivers what was encrypted meanwhile, and waits for the first find for `most` at most.
@@ -164,8 +151,8 @@ impl<'a> Delivery<'a> {
     }
 
     /// Returns the first pattern of each find that is not yet encrypted.
-    fn unencrypted(&self) -> &[PatternId] {
-        self.encryption.as_ref().map_or(&[], Encryption::unfinished)
+    fn unencrypted(&self) -> Vec<PatternId> {
+        self.encryption.as_ref().map_or(Vec::new(), Encryption::unfinished)
     }
 
     /// Delivers the keys that are still being encrypted, when the search is over. Those that are not
@@ -184,7 +171,7 @@ impl<'a> Delivery<'a> {
             let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
             self.teller.tell(Event::Progress { progress, is_encrypting: true });
         }
-        self.given_up = self.unencrypted().to_vec();
+        self.given_up = self.unencrypted();
         self.given_up.sort_unstable();
         for same in self.given_up.chunk_by(|a, b| a == b) {
             self.teller.failure(format!(
@@ -338,7 +325,7 @@ impl<'a> Delivery<'a> {
         let search = self.search;
         let Some(agent) = &search.agent else { return };
         let pairs: Vec<NewPair> = parcels.iter().filter_map(|parcel| search.pair(parcel)).collect();
-        let added = agent.add(&pairs, &mut self.agent, &search.stop);
+        let added = self.agent.add(agent, &pairs, &search.stop);
         for (parcel, added) in parcels.iter_mut().zip(added) {
             match &added {
                 Ok(()) if parcel.is_in_memory() => parcel.place = Place::Agent,
@@ -371,7 +358,7 @@ impl<'a> Delivery<'a> {
     }
 
     /// Queues the commands of the parcels that are kept, but not of those whose line the ledger lacks.
-    fn queue_commands(&mut self, parcels: &[Parcel], is_entered: bool) {
+    fn queue_commands(&self, parcels: &[Parcel], is_entered: bool) {
         let mut unqueued = Vec::new();
         for parcel in parcels {
             match &parcel.place {
@@ -394,10 +381,6 @@ impl<'a> Delivery<'a> {
             return;
         }
         parcel.wipe();
-        self.passed += 1;
-        if self.commands.is_some() && parcel.is_in_memory() {
-            self.unwritten.push_back((self.passed, parcel.find.clone()));
-        }
         self.teller.tell(Event::Found(Arc::new(parcel)));
     }
 
@@ -411,7 +394,6 @@ impl<'a> Delivery<'a> {
         let why = self.teller.why_unwritten();
         let unwritten = self.teller.take_unwritten();
         let mut parcels: Vec<Parcel> = unwritten.iter().map(|parcel| parcel.not_written(&why)).collect();
-        self.unwritten.clear();
         for parcels in parcels.chunks_mut(most_together()) {
             self.keep_elsewhere(parcels);
             self.queue_commands(parcels, true);
@@ -488,9 +470,9 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    fn add_command(&mut self, find: &PublicFind, kept: Option<&Kept>) {
+    fn add_command(&self, find: &PublicFind, kept: Option<&Kept>) {
         let name = self.name(find, kept);
-        if let Some(commands) = &mut self.commands {
+        if let Some(commands) = &self.commands {
             let pattern = self.search.patterns[find.patterns[0]].text();
             commands.add(name, find, pattern, self.search.comment(&find.patterns), kept);
         }
@@ -527,12 +509,10 @@ impl Observer for Delivery<'_> {
         let first = &finds[0];
         let rate = self.meter.so_far(&Progress::of(first.tried, first.elapsed));
         self.tell_rate(rate);
-        let work: Vec<Work> = finds.iter().map(|find| self.work(find)).collect();
+        let work: Vec<_> = finds.into_iter().map(|find| (find.patterns[0], self.work(find))).collect();
         match &mut self.encryption {
-            Some(encryption) => {
-                finds.iter().zip(work).for_each(|(find, work)| encryption.add(find.patterns[0], work));
-            }
-            None => self.deliver(work.into_iter().map(|work| work()).collect())?,
+            Some(encryption) => encryption.add(work),
+            None => self.deliver(work.iter().map(|(_, work)| work()).collect())?,
         }
         self.check_stdout()
     }
@@ -548,7 +528,7 @@ impl Observer for Delivery<'_> {
         self.teller.tell(Event::Progress { progress: *progress, is_encrypting: has_waited });
         self.lines.as_mut().map_or(Ok(()), LedgerLines::retry)?;
         self.add_written_commands();
-        if let Some(commands) = &mut self.commands {
+        if let Some(commands) = &self.commands {
             commands.report(self.teller);
         }
         self.check_stdout()?;

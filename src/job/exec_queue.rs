@@ -14,9 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
@@ -48,175 +46,169 @@ type Variables = [(&'static str, Option<OsString>); 7];
 
 /// The commands of a search.
 pub(super) struct ExecQueue {
-    queue: Sender<Variables>,
-    /// The results of the commands, in the order of the queue.
-    results: Receiver<io::Result<ExitStatus>>,
-    gate: Arc<Gate>,
-    /// The names of the finds whose commands have no result, the oldest first.
-    unfinished: VecDeque<String>,
-    /// The number of commands with a result.
-    finished: u64,
+    stop: Stop,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The commands that have not begun, and the names of their finds, the oldest first.
+    waiting: VecDeque<(String, Variables)>,
+    /// The name of the find whose command runs.
+    running: Option<String>,
+    /// Once the job waits for commands: the number of signals after which none begins. The first signal may
+    /// have ended the search, and not the commands.
+    most_signals: Option<usize>,
+    /// The messages about commands that failed since the last report.
+    failures: Vec<String>,
+    /// The number of commands that have ended.
+    ended: u64,
     /// The number of commands that failed.
     failed: u64,
 }
 
-/// Decides whether another command may begin.
-struct Gate {
-    stop: Stop,
-    /// The number of signals after which no command begins. The first one may end the search, and not the
-    /// commands.
-    most_signals: AtomicUsize,
-    /// The number of commands that have begun.
-    begun: AtomicU64,
-}
-
-impl Gate {
-    /// Whether the job waits for commands.
-    fn is_waiting(&self) -> bool {
-        self.most_signals.load(Relaxed) != usize::MAX
-    }
-
+impl State {
     /// Whether a signal has ended the waiting for commands, or the time limit.
-    fn is_closed(&self) -> bool {
-        self.stop.requests() > self.most_signals.load(Relaxed) || self.is_waiting() && self.stop.is_over()
+    fn is_closed(&self, stop: &Stop) -> bool {
+        self.most_signals.is_some_and(|most| stop.requests() > most || stop.is_over())
     }
 
-    /// Counts a command that begins. Returns false if it must not begin.
-    fn pass(&self) -> bool {
-        let may_begin = !self.is_closed();
-        self.begun.fetch_add(u64::from(may_begin), Relaxed);
-        may_begin
+    fn unfinished(&self) -> usize {
+        self.waiting.len() + usize::from(self.running.is_some())
     }
 
-    /// Waits for our own signal after Ctrl-C has ended a command, if the job waits for commands.
-    /// Otherwise the next command could begin, or the job could end, before that signal arrives.
-    fn await_signal(&self) {
-        let until = Instant::now() + LATE;
-        while self.is_waiting() && !self.is_closed() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-impl ExecQueue {
-    /// Starts the thread that runs `command`.
-    pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Self, JobError> {
-        close_files_on_exec();
-        let (queue, finds) = channel::<Variables>();
-        let (finished, results) = channel();
-        let (most_signals, begun) = (AtomicUsize::new(usize::MAX), AtomicU64::new(0));
-        let gate = Arc::new(Gate { stop: stop.clone(), most_signals, begun });
-        let (command, entry) = (command.to_owned(), Arc::clone(&gate));
-        let work = move || {
-            for variables in finds {
-                if !entry.pass() {
-                    return;
-                }
-                let result = run(&command, variables);
-                if result.as_ref().is_ok_and(is_interrupted) {
-                    entry.await_signal();
-                }
-                if finished.send(result).is_err() {
-                    return;
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("commands".into()).spawn(work);
-        thread.map_err(JobError::Thread)?;
-        Ok(Self { queue, results, gate, unfinished: VecDeque::new(), finished: 0, failed: 0 })
-    }
-
-    /// Queues the command of a find that is kept, which has this name in messages. `kept` has its files,
-    /// if it went to files.
-    pub(super) fn add(
-        &mut self,
-        name: String,
-        find: &PublicFind,
-        pattern: &str,
-        comment: &str,
-        kept: Option<&Kept>,
-    ) {
-        let variables = variables(find, pattern, comment, kept);
-        self.unfinished.push_back(name);
-        // If the thread is gone, `finish` reports that.
-        let _ = self.queue.send(variables);
-    }
-
-    /// Reports the commands that failed since the last call.
-    pub(super) fn report(&mut self, teller: &Teller) {
-        while let Ok(result) = self.results.try_recv() {
-            self.take(result, teller);
-        }
-    }
-
-    /// Waits for the commands. A signal that has not ended the search ends the waiting, and so does the
-    /// time limit. Returns how the job has ended, if the search has ended as `searched`.
-    pub(super) fn finish(
-        mut self,
-        stop: &Stop,
-        teller: &Teller,
-        searched: Result<End, JobError>,
-    ) -> Result<End, JobError> {
-        self.report(teller);
-        let ended_search = matches!(searched, Ok(End::Signal(_)));
-        self.gate.most_signals.store(ended_search.into(), Relaxed);
-        let mut quiet_until = Some(Instant::now() + QUIET);
-        while !self.unfinished.is_empty() {
-            if self.gate.is_closed() {
-                self.give_up(teller);
-                return searched.map(|end| if ended_search { end } else { stop.requested().unwrap_or(end) });
-            }
-            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
-                let commands = counted(self.unfinished.len() as u64, "command");
-                teller.notice(Notice::info(format!("waiting for {commands}; Ctrl-C ends the waiting")));
-            }
-            match self.results.recv_timeout(POLL) {
-                Ok(result) => self.take(result, teller),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) if self.gate.is_closed() => {}
-                // The thread has panicked.
-                Err(RecvTimeoutError::Disconnected) => return searched.and(Err(JobError::Panic)),
-            }
-        }
-        match (searched, stop.requested()) {
-            // It may have come after the last command.
-            (Ok(End::Complete | End::Timeout), Some(end @ End::Signal(_))) => Ok(end),
-            (Ok(End::Complete | End::Timeout), _) if self.failed > 0 => {
-                Err(JobError::CommandsFailed { failed: self.failed, of: self.finished })
-            }
-            (searched, _) => searched,
-        }
-    }
-
-    fn take(&mut self, result: io::Result<ExitStatus>, teller: &Teller) {
-        self.finished += 1;
-        let find = self.unfinished.pop_front().unwrap_or_default();
+    /// Takes the result of the command that runs.
+    fn end(&mut self, result: io::Result<ExitStatus>) {
+        self.ended += 1;
+        let find = self.running.take();
         let why = match result {
             Ok(status) if status.success() => return,
             Ok(status) => status.to_string(),
             Err(error) => format!("cannot run it: {error}"),
         };
         self.failed += 1;
-        teller.failure(format!("the command for {find} failed: {why}"));
+        // Without a name it was reported already.
+        self.failures.extend(find.map(|find| format!("the command for {find} failed: {why}")));
+    }
+
+    /// Reports the commands that failed since the last call.
+    fn report(&mut self, teller: &Teller) {
+        self.failures.drain(..).for_each(|failure| teller.failure(failure));
+    }
+}
+
+impl ExecQueue {
+    /// Starts the thread that runs `command`.
+    pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Arc<Self>, JobError> {
+        close_files_on_exec();
+        let queue =
+            Arc::new(Self { stop: stop.clone(), state: Mutex::default(), changed: Condvar::default() });
+        let (command, own) = (command.to_owned(), Arc::clone(&queue));
+        let thread = std::thread::Builder::new().name("commands".into()).spawn(move || own.work(&command));
+        thread.map_err(JobError::Thread)?;
+        Ok(queue)
+    }
+
+    /// Runs one command after the other, until no more may begin.
+    fn work(&self, command: &OsStr) {
+        let mut state = self.locked();
+        while !state.is_closed(&self.stop) {
+            let Some((find, variables)) = state.waiting.pop_front() else {
+                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            state.running = Some(find);
+            drop(state);
+            let result = run(command, variables);
+            if result.as_ref().is_ok_and(is_interrupted) {
+                self.await_signal();
+            }
+            state = self.locked();
+            state.end(result);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits for our own signal after Ctrl-C has ended a command, if the job waits for commands.
+    /// Otherwise the next command could begin, or the job could end, before that signal arrives.
+    fn await_signal(&self) {
+        let until = Instant::now() + LATE;
+        let is_awaited = |state: &State| state.most_signals.is_some() && !state.is_closed(&self.stop);
+        while Instant::now() < until && is_awaited(&self.locked()) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Queues the command of a find that is kept, which has this name in messages. `kept` has its files,
+    /// if it went to files.
+    pub(super) fn add(
+        &self,
+        name: String,
+        find: &PublicFind,
+        pattern: &str,
+        comment: &str,
+        kept: Option<&Kept>,
+    ) {
+        self.locked().waiting.push_back((name, variables(find, pattern, comment, kept)));
+        self.changed.notify_all();
+    }
+
+    /// Reports the commands that failed since the last call.
+    pub(super) fn report(&self, teller: &Teller) {
+        self.locked().report(teller);
+    }
+
+    /// Waits for the commands. A signal that has not ended the search ends the waiting, and so does the
+    /// time limit. Returns how the job has ended, if the search has ended as `searched`.
+    pub(super) fn finish(&self, teller: &Teller, searched: Result<End, JobError>) -> Result<End, JobError> {
+        let ended_search = matches!(searched, Ok(End::Signal(_)));
+        let mut quiet_until = Some(Instant::now() + QUIET);
+        let mut state = self.locked();
+        state.most_signals = Some(ended_search.into());
+        while state.unfinished() > 0 {
+            if state.is_closed(&self.stop) {
+                drop(state);
+                self.give_up(teller);
+                let end = |end| if ended_search { end } else { self.stop.requested().unwrap_or(end) };
+                return searched.map(end);
+            }
+            if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
+                let commands = counted(state.unfinished() as u64, "command");
+                teller.notice(Notice::info(format!("waiting for {commands}; Ctrl-C ends the waiting")));
+            }
+            state = self.changed.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
+            state.report(teller);
+        }
+        state.report(teller);
+        match (searched, self.stop.requested()) {
+            // It may have come after the last command.
+            (Ok(End::Complete | End::Timeout), Some(end @ End::Signal(_))) => Ok(end),
+            (Ok(End::Complete | End::Timeout), _) if state.failed > 0 => {
+                Err(JobError::CommandsFailed { failed: state.failed, of: state.ended })
+            }
+            (searched, _) => searched,
+        }
     }
 
     /// Reports the commands that will not run.
-    pub(super) fn give_up(&mut self, teller: &Teller) {
-        self.report(teller);
-        let is_running = |hooks: &Self| hooks.gate.begun.load(Relaxed) > hooks.finished;
-        if is_running(self) {
-            // The signal often ends the command, too.
-            let ended = self.results.recv_timeout(LATE);
-            ended.into_iter().for_each(|result| self.take(result, teller));
-        }
-        if is_running(self) {
-            let running = self.unfinished.pop_front().unwrap_or_default();
+    pub(super) fn give_up(&self, teller: &Teller) {
+        let mut state = self.locked();
+        let waiting = std::mem::take(&mut state.waiting);
+        // The signal often ends the command, too.
+        let ended = self.changed.wait_timeout_while(state, LATE, |state| state.running.is_some());
+        let mut state = ended.unwrap_or_else(PoisonError::into_inner).0;
+        state.report(teller);
+        if let Some(running) = state.running.take() {
             teller.failure(format!("did not wait for the command for {running}"));
         }
-        if self.unfinished.is_empty() {
-            return;
+        if !waiting.is_empty() {
+            teller.failure(not_run(waiting.iter().map(|(find, _)| &**find)));
         }
-        teller.failure(not_run(self.unfinished.iter().map(String::as_str)));
+    }
+
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,13 +6,14 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::agent::OpenAgent;
+use super::agent;
 use super::encryption::{self, STACK};
 use super::error::{JobError, diagnostic, warning};
 use super::exec_queue;
 use super::existing::{self, MissingKeys};
 use super::hopeless;
 use super::passphrase::PassphraseInput;
+use crate::agent::Agent;
 use crate::engine::Engine;
 use crate::escape::escaped;
 use crate::key::{Protection, encryption_memory};
@@ -42,7 +43,7 @@ pub struct PreparedSearch {
     /// The comments that are neither the user's nor the text of the pattern.
     comments: HashMap<PatternId, String>,
     /// The agent, if keys go there.
-    pub(super) agent: Option<OpenAgent>,
+    pub(super) agent: Option<Agent>,
     /// The ledger, if the destination is a directory.
     pub ledger: Option<Ledger>,
     /// The passphrase and the cipher, if private keys are encrypted.
@@ -68,12 +69,9 @@ impl PreparedSearch {
         let (mut passphrase, note) = keys.encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
         notices.extend(note.flatten());
         let demands = demands(&patterns, &keys)?;
-        let mut agent = None;
-        if let Some(constraints) = keys.agent {
-            let (opened, about) = OpenAgent::open(constraints, &keys.destination, demands)?;
-            notices.extend(about);
-            agent = Some(opened);
-        }
+        let open = |constraints| agent::open(constraints, &keys.destination, demands);
+        let (agent, about) = keys.agent.map(open).transpose()?.unzip();
+        notices.extend(about.into_iter().flatten());
         let new_directory = missing_directory(&keys.destination);
         let left = keys.destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
         notices.extend(left.into_iter().map(warning));

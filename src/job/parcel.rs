@@ -6,7 +6,7 @@ use super::place::Place;
 use super::rescue::Attempt;
 use crate::agent::AgentError;
 use crate::key::{Format, Protection, Seed};
-use crate::search::PublicFind;
+use crate::search::{Find, PublicFind};
 use crate::store::{FileError, Kept, StoreError};
 
 /// A find on its route. Each step changes it in place.
@@ -37,13 +37,8 @@ pub(super) struct Key {
 impl Parcel {
     /// Returns a find with the text of its private key. If that cannot have the form that the plan asks
     /// for, it has another one. With a protection this takes long.
-    pub(super) fn of(
-        find: PublicFind,
-        seed: Seed,
-        format: Format,
-        comment: &str,
-        protection: Option<&Protection>,
-    ) -> Self {
+    pub(super) fn of(find: &Find, format: Format, comment: &str, protection: Option<&Protection>) -> Self {
+        let (find, seed) = (find.public(), Seed::new(*find.seed.bytes()));
         let error = match seed.private_text(format, comment, protection) {
             Ok(text) => return Self::new(find, seed, text, format),
             Err(error) => error,
@@ -96,30 +91,29 @@ impl Parcel {
 
     /// Takes the outcome of a try. `has_own_name` is whether no other key can have the name of its file.
     pub(super) fn settle(&mut self, attempt: &Attempt, kept: Result<Kept, StoreError>, has_own_name: bool) {
+        let is_again = matches!(attempt, Attempt::Second);
         match (attempt, kept) {
             (Attempt::Elsewhere { .. }, Ok(kept)) => self.place = Place::Elsewhere(kept),
             (_, Ok(kept)) => {
                 self.place = Place::Files(kept);
                 self.refusals.clear();
             }
-            (Attempt::First, Err(error)) => {
-                if error.is_on_disk() {
-                    self.place = Place::Named;
-                }
-                self.hint = error.hint();
-                self.refusals.push(error.to_string());
-            }
-            (Attempt::Second, Err(error)) => {
-                let is_there = match &error {
-                    // The first try has given the file its name.
-                    StoreError::File(FileError::Exists(_)) => has_own_name,
-                    error => error.is_on_disk() || matches!(error, StoreError::WrongKey(_)),
-                };
-                if is_there {
-                    self.place = Place::Named;
-                }
-            }
             (Attempt::Elsewhere { .. }, Err(error)) => self.refusals.push(error.to_string()),
+            (_, Err(error)) => {
+                // The first try may have given the file its name.
+                let is_there = is_again
+                    && match &error {
+                        StoreError::File(FileError::Exists(_)) => has_own_name,
+                        error => matches!(error, StoreError::WrongKey(_)),
+                    };
+                if error.is_on_disk() || is_there {
+                    self.place = Place::Named;
+                }
+                if !is_again {
+                    self.hint = error.hint();
+                    self.refusals.push(error.to_string());
+                }
+            }
         }
     }
 

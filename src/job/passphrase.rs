@@ -10,7 +10,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 use super::error::JobError;
-use super::prompt::{Interrupted, Terminal};
+use super::prompt::Terminal;
 use crate::escape::escaped_path;
 use crate::key::{Passphrase, Protection};
 use crate::notice::Notice;
@@ -91,12 +91,10 @@ fn ask(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase
 
 fn ask_in_time(terminal: &mut Terminal, instead: &str, stop: &Stop) -> Result<Passphrase, JobError> {
     let line = |terminal: &mut Terminal, prompt: &str| {
-        terminal.ask(prompt, || stop.requested().is_some()).map_err(|interrupted| match interrupted {
-            Interrupted::Failed(error) => no_answer(&error, instead).into(),
-            Interrupted::Stopped => match stop.requested() {
-                Some(end) => JobError::Stopped(end),
-                None => no_answer(&io::ErrorKind::Interrupted.into(), instead).into(),
-            },
+        let answer = terminal.ask(prompt, || stop.requested().is_some());
+        answer.map_err(|error| match stop.requested() {
+            Some(end) => JobError::Stopped(end),
+            None => no_answer(&error, instead).into(),
         })
     };
     let show =

@@ -19,20 +19,6 @@ pub struct Terminal {
     console: crate::sys::windows::Console,
 }
 
-/// Why no line was read.
-pub enum Interrupted {
-    /// The caller stopped the prompt.
-    Stopped,
-    /// The operating system reported an error, the terminal hung up, or the user typed end of file.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for Interrupted {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 #[cfg(unix)]
 mod unix {
     use std::fs::File;
@@ -42,7 +28,7 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-    use super::{Interrupted, Terminal, Zeroizing, io};
+    use super::{Terminal, Zeroizing, io};
     use crate::sys::signals::StopSignals;
 
     /// The time between two questions to the caller whether to stop.
@@ -68,12 +54,13 @@ mod unix {
         ///
         /// # Errors
         ///
-        /// Returns [`Interrupted`]. The modes of the terminal are restored in every case.
+        /// Returns the error of the operating system, or [`io::ErrorKind::Interrupted`] if the caller stops the
+        /// prompt. The modes of the terminal are restored in every case.
         pub fn ask(
             &mut self,
             prompt: &str,
             mut is_stopped: impl FnMut() -> bool,
-        ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
+        ) -> io::Result<Zeroizing<Vec<u8>>> {
             loop {
                 // In the background this stops the process until it is in the foreground.
                 let hidden = Hidden::new(&self.file)?;
@@ -99,10 +86,10 @@ mod unix {
             prompt: &str,
             is_stopped: &mut impl FnMut() -> bool,
             signals: &StopSignals,
-        ) -> Result<Option<Zeroizing<Vec<u8>>>, Interrupted> {
+        ) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
             while !is_ready(&self.file, PollFlags::OUT)? {
                 if is_stopped() {
-                    return Err(Interrupted::Stopped);
+                    return Err(io::ErrorKind::Interrupted.into());
                 }
                 if signals.has_come() {
                     return Ok(None);
@@ -127,13 +114,13 @@ mod unix {
         mut file: &File,
         is_stopped: &mut impl FnMut() -> bool,
         signals: &StopSignals,
-    ) -> Result<Option<Zeroizing<Vec<u8>>>, Interrupted> {
+    ) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         // The buffer is never reallocated, so no copy remains.
         let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
         let mut len = 0;
         while len < line.len() {
             if is_stopped() {
-                return Err(Interrupted::Stopped);
+                return Err(io::ErrorKind::Interrupted.into());
             }
             if signals.has_come() {
                 return Ok(None);
@@ -142,10 +129,10 @@ mod unix {
                 continue;
             }
             match file.read(&mut line[len..]) {
-                Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => len += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
             if line[len - 1] == b'\n' {
                 line.truncate(len - 1);
@@ -202,7 +189,7 @@ mod unix {
 mod windows {
     use std::time::{Duration, Instant};
 
-    use super::{Interrupted, Terminal, Zeroizing, io};
+    use super::{Terminal, Zeroizing, io};
     use crate::sys::windows::Console;
 
     /// How long after Ctrl-C its event may take to arrive. The event has a thread of its own.
@@ -223,27 +210,24 @@ mod windows {
         ///
         /// # Errors
         ///
-        /// Returns [`Interrupted`]. The mode of the console is restored in every case.
+        /// Returns the error of the operating system, or [`io::ErrorKind::Interrupted`] if the caller stops the
+        /// prompt. The mode of the console is restored in every case.
         pub fn ask(
             &mut self,
             prompt: &str,
             mut is_stopped: impl FnMut() -> bool,
-        ) -> Result<Zeroizing<Vec<u8>>, Interrupted> {
+        ) -> io::Result<Zeroizing<Vec<u8>>> {
             if is_stopped() {
-                return Err(Interrupted::Stopped);
+                return Err(io::ErrorKind::Interrupted.into());
             }
             let line = self.console.hidden_line(prompt, &mut is_stopped);
             self.console.show("\r\n")?;
-            line.map_err(|error| {
-                let until = Instant::now() + LATE;
-                while error.kind() == io::ErrorKind::Interrupted && Instant::now() < until {
-                    if is_stopped() {
-                        return Interrupted::Stopped;
-                    }
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                error.into()
-            })
+            let is_interrupted = line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted);
+            let until = Instant::now() + LATE;
+            while is_interrupted && Instant::now() < until && !is_stopped() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            line
         }
 
         /// Shows a line.

@@ -76,14 +76,13 @@ impl PreparedSearch {
         ending.outcome = delivery.outcome(ending.outcome);
         ending.untold = delivery.untold();
         Ok(match delivery.commands {
-            Some(commands) => ending.after(commands, teller, &self.stop),
+            Some(commands) => ending.after(&commands, teller),
             None => ending,
         })
     }
 
     fn delivery<'a>(&'a self, teller: &'a Teller) -> Result<Delivery<'a>, JobError> {
-        let encryption = self.protection.as_ref().map(|_| Encryption::start(self.threads.get()));
-        let encryption = encryption.transpose().map_err(JobError::Thread)?;
+        let encryption = self.protection.as_ref().map(|_| Encryption::new(self.threads.get()));
         let meter = RateMeter::new(self.output.json || !self.output.quiet);
         let start = |command| ExecQueue::start(command, &self.stop);
         let commands = self.keys.exec.as_deref().map(start).transpose()?;
@@ -117,13 +116,13 @@ impl Ending {
     }
 
     /// Waits for the commands. Gives them up if a request to stop came while nobody read the results.
-    fn after(self, mut commands: ExecQueue, teller: &Teller, stop: &Stop) -> Self {
+    fn after(self, commands: &ExecQueue, teller: &Teller) -> Self {
         let outcome = match self.told {
             Told::NotInTime(Some(later)) => {
                 commands.give_up(teller);
                 cut_short(self.outcome, Some(later))
             }
-            _ => commands.finish(stop, teller, self.outcome),
+            _ => commands.finish(teller, self.outcome),
         };
         Self { outcome, told: Told::All, ..self }
     }

@@ -38,8 +38,8 @@ struct Queue {
     untold: VecDeque<Arc<Parcel>>,
     /// Where the keys of the finds are that are never told, because a write to stdout has failed.
     unwritten: Places,
-    /// The number of finds that were told.
-    told: u64,
+    /// The finds that were told with their keys, since they were last taken.
+    written: Vec<Arc<Parcel>>,
     /// Whether an event is being told.
     is_busy: bool,
     is_closed: bool,
@@ -89,9 +89,9 @@ impl Teller {
         queue.untold.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.has_failed
     }
 
-    /// Returns the number of finds that were told.
-    pub(super) fn told(&self) -> u64 {
-        self.locked().told
+    /// Takes the finds whose keys were written to stdout since the last call.
+    pub(super) fn take_written(&self) -> Vec<Arc<Parcel>> {
+        std::mem::take(&mut self.locked().written)
     }
 
     /// Returns the error of stdout once, after a write to it has failed. Further finds may be passed.
@@ -209,9 +209,9 @@ impl Queue {
         {
             return;
         }
-        self.untold.pop_front();
+        let told = self.untold.pop_front();
         if is_told {
-            self.told += 1;
+            self.written.extend(told.filter(|find| find.is_in_memory()));
         } else {
             self.unwritten.add(&find.place);
         }
