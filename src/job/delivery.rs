@@ -20,9 +20,8 @@ use super::open::PreparedSearch;
 use super::parcel::Parcel;
 use super::place::{Place, Places};
 use super::rate::{Rate, RateMeter};
-use super::reporter::Event;
 use super::rescue::{Attempt, Screen, last_attempts};
-use super::teller::{Teller, Told};
+use super::teller::{Event, Teller, Told};
 use crate::escape::{quoted_start, shell_word};
 use crate::ledger::Entry;
 use crate::notice::Notice;
@@ -64,8 +63,6 @@ pub(super) struct Delivery<'a> {
     failure: Option<String>,
     /// The error that was not returned yet.
     error: Option<JobError>,
-    /// The error of a terminal that was closed while keys went to files.
-    closed: Option<io::Error>,
     /// The first pattern of each key that was given up.
     given_up: Vec<PatternId>,
     /// Whether lines are still missing in the ledger, because another process used it to the end.
@@ -93,7 +90,6 @@ impl<'a> Delivery<'a> {
             is_abandoned: false,
             failure: None,
             error: None,
-            closed: None,
             given_up: Vec::new(),
             lacks_lines: false,
         }
@@ -407,7 +403,7 @@ impl<'a> Delivery<'a> {
 
     /// Returns the end of the search or its first error, with what is known in the end.
     pub(super) fn outcome(&mut self, ended: Result<End, JobError>) -> Result<End, JobError> {
-        let unwritten = self.closed.take().or_else(|| self.teller.take_error());
+        let unwritten = self.teller.take_error(|_| true);
         let ended = match (ended, unwritten, self.error.take()) {
             // The signal is the reason, and often closes the terminal.
             (Ok(End::Signal(signal)), Some(error), _) => {
@@ -435,15 +431,9 @@ impl<'a> Delivery<'a> {
 
     /// Returns an error if a result cannot be written to stdout. A terminal that was closed ends no search
     /// whose keys go to files.
-    fn check_stdout(&mut self) -> Result<(), JobError> {
-        let error = match self.teller.take_error() {
-            Some(error) if !self.is_for_stdout() && error.raw_os_error() == CLOSED_TERMINAL => {
-                self.closed = Some(error);
-                return Ok(());
-            }
-            error => error,
-        };
-        error.map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
+    fn check_stdout(&self) -> Result<(), JobError> {
+        let ends = |error: &io::Error| self.is_for_stdout() || error.raw_os_error() != CLOSED_TERMINAL;
+        self.teller.take_error(ends).map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
     }
 
     /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones
@@ -526,7 +516,7 @@ impl Observer for Delivery<'_> {
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
         self.teller.tell(Event::Progress { progress: *progress, is_encrypting: has_waited });
-        self.lines.as_mut().map_or(Ok(()), LedgerLines::retry)?;
+        self.lines.as_mut().map_or(Ok(()), |lines| lines.retry(Duration::ZERO))?;
         self.add_written_commands();
         if let Some(commands) = &self.commands {
             commands.report(self.teller);

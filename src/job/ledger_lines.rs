@@ -1,14 +1,13 @@
 //! Writes the lines of finds to the ledger. While another process uses it, they wait: the files of keys
 //! do not.
 
-use std::cell::Cell;
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
 use super::open::PreparedSearch;
 use super::teller::Teller;
-use crate::ledger::{Entry, Ledger, Waiting};
+use crate::ledger::{Entry, Ledger, in_use};
 use crate::notice::Notice;
 use crate::store::HeldLog;
 
@@ -24,17 +23,17 @@ pub(super) struct LedgerLines<'a> {
     /// The ledger as it was when the files of finds got their names: open unless another process used it.
     held: Option<io::Result<Option<HeldLog>>>,
     /// Since when lines wait.
-    since: Cell<Option<Instant>>,
+    since: Option<Instant>,
     /// Whether that was said.
-    has_said: Cell<bool>,
+    has_said: bool,
 }
 
 impl<'a> LedgerLines<'a> {
     /// Returns no lines, or `None` if there is no ledger.
     pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Option<Self> {
         let ledger = search.ledger.as_ref()?;
-        let (since, has_said) = (Cell::default(), Cell::default());
-        Some(Self { ledger, search, teller, waiting: Vec::new(), held: None, since, has_said })
+        let waiting = Vec::new();
+        Some(Self { ledger, search, teller, waiting, held: None, since: None, has_said: false })
     }
 
     /// Opens the ledger, before the files of finds get their names.
@@ -58,65 +57,56 @@ impl<'a> LedgerLines<'a> {
         entered.map_err(|error| self.unentered(error))
     }
 
-    /// Writes the lines that wait, if no other process uses the ledger any more.
-    pub(super) fn retry(&mut self) -> Result<(), JobError> {
+    /// Writes the lines that wait, if no other process uses the ledger for longer than `patience`.
+    pub(super) fn retry(&mut self, patience: Duration) -> Result<(), JobError> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let _signals = self.search.stop.hold_off();
-        let held = self.ledger.hold_at_once(Duration::ZERO);
+        let held = self.ledger.hold_at_once(patience);
         held.and_then(|held| self.append(held)).map_err(|error| self.unentered(error))
     }
 
     /// Writes the lines that wait, when the search is over. Waits for another process that uses the ledger
     /// until the job must end, but not after a failure. Returns whether the ledger has all lines.
     pub(super) fn finish(&mut self, has_failed: bool) -> Result<bool, JobError> {
-        if self.waiting.is_empty() {
-            return Ok(true);
-        }
-        let must_end = || {
-            self.say_once();
-            has_failed || self.search.stop.requested().is_some()
-        };
-        let held = self.ledger.hold(&Waiting { tell: &|_| (), quiet: true, must_end: &must_end });
-        match held.and_then(|held| self.append(Some(held))) {
-            Ok(()) => Ok(true),
-            // The next search makes up for it.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let error = self.unentered(error);
-                self.teller.failure(error.to_string());
-                self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
-                Ok(false)
+        let mut must_end = has_failed;
+        loop {
+            self.retry(PATIENCE)?;
+            if self.waiting.is_empty() || must_end {
+                break;
             }
-            Err(error) => Err(self.unentered(error)),
+            must_end = self.search.stop.requested().is_some();
         }
+        let is_complete = self.waiting.is_empty();
+        if !is_complete {
+            // The next search makes up for it.
+            let error = self.unentered(in_use());
+            self.teller.failure(error.to_string());
+            self.teller.notice(Notice::note(error.hint().unwrap_or_default()));
+        }
+        Ok(is_complete)
     }
 
-    /// Writes the lines that wait, as far as no other process has written them.
+    /// Writes the lines that wait, as far as no other process has written them. Has it told once that another
+    /// process uses the ledger, if it does so for long.
     fn append(&mut self, held: Option<HeldLog>) -> io::Result<()> {
-        let Some(mut held) = held else {
-            self.say_once();
-            return Ok(());
-        };
-        self.since.set(None);
-        Ledger::append_missing(&mut held, std::mem::take(&mut self.waiting))
+        if let Some(mut held) = held {
+            self.since = None;
+            return Ledger::append_missing(&mut held, std::mem::take(&mut self.waiting));
+        }
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if !self.has_said
+            && let Some(notice) =
+                self.ledger.waits(since, self.search.output.quiet, "keys are stored meanwhile")
+        {
+            self.has_said = true;
+            self.teller.notice(notice);
+        }
+        Ok(())
     }
 
     fn unentered(&self, error: io::Error) -> JobError {
         JobError::Unentered(error, self.ledger.path().to_owned())
-    }
-
-    /// Has it told once that another process uses the ledger, if it does so for long.
-    fn say_once(&self) {
-        let since = self.since.get().unwrap_or_else(Instant::now);
-        self.since.set(Some(since));
-        if self.has_said.get() {
-            return;
-        }
-        if let Some(notice) = self.ledger.waits(since, self.search.output.quiet, "keys are stored meanwhile")
-        {
-            self.has_said.set(true);
-            self.teller.notice(notice);
-        }
     }
 }

@@ -94,7 +94,8 @@ impl PreparedSearch {
             && !however_long
             && let Some(hopeless) = hopeless::check(&measure, &*engine, &quota, output)?
         {
-            remove_new(new_directory);
+            // It was made for this search.
+            new_directory.into_iter().for_each(|directory| drop(std::fs::remove_dir(directory)));
             return Err(JobError::Hopeless(Box::new(hopeless)));
         }
         let passphrase = passphrase.filter(|_| !patterns.is_empty());
@@ -202,13 +203,6 @@ fn missing_directory(destination: &Destination) -> Option<&Path> {
             Some(&**path).filter(|path| !path.exists())
         }
         _ => None,
-    }
-}
-
-/// Removes a directory that was made for a search that is refused.
-fn remove_new(directory: Option<&Path>) {
-    if let Some(directory) = directory {
-        let _ = std::fs::remove_dir(directory);
     }
 }
 

@@ -10,8 +10,7 @@ use super::last_second::TO_TELL;
 use super::open::PreparedSearch;
 use super::place::Places;
 use super::rate::RateMeter;
-use super::reporter::{Event, Reporter};
-use super::teller::{Close, Teller, Told};
+use super::teller::{Close, Event, Reporter, Teller, Told};
 use crate::search::{End, Search, Stop};
 use crate::sys::draw_hash_keys;
 
@@ -46,7 +45,7 @@ impl PreparedSearch {
             }
             // Everything is kept and told.
             self.stop.finish();
-            match teller.take_error() {
+            match teller.take_error(|_| true) {
                 Some(error) if ending.outcome.is_ok() => Err(JobError::Stdout(error, teller.untold().into())),
                 _ => ending.outcome,
             }

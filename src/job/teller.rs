@@ -10,15 +10,65 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use zeroize::Zeroizing;
+
 use super::last_second::TO_TELL;
 use super::parcel::Parcel;
 use super::place::Places;
-use super::reporter::{Event, Reporter};
+use super::rate::Rate;
+use super::rescue::Screen;
 use crate::notice::Notice;
-use crate::search::{End, MAX_FINDS_AT_ONCE, Stop};
+use crate::pattern::PatternId;
+use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
 
 /// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
+
+/// What happens in a job.
+pub enum Event {
+    /// The search is about to begin.
+    Begin,
+    /// How fast this machine is, and with it how long the search takes. The first one comes before the
+    /// first find. If the engine had not settled then, another one follows.
+    Rate(Rate),
+    /// Every key exists already.
+    NothingMissing,
+    /// A find, and where its private key went. One that is in memory alone goes to stdout, as part of
+    /// the report.
+    Found(Arc<Parcel>),
+    Progress {
+        progress: Progress,
+        /// Whether the search waits until keys are encrypted.
+        is_encrypting: bool,
+    },
+    /// A line for people.
+    Notice(Notice),
+    /// A private key that nothing else takes is shown on a terminal.
+    Show(Zeroizing<String>, Screen),
+    /// The search is over.
+    Summary {
+        summary: Summary,
+        /// The first pattern of each key that was given up.
+        given_up: Vec<PatternId>,
+    },
+}
+
+impl Event {
+    /// Whether this is a result, which is written to stdout.
+    pub(super) fn is_result(&self) -> bool {
+        matches!(self, Self::Rate(_) | Self::NothingMissing | Self::Found(_) | Self::Summary { .. })
+    }
+}
+
+/// A receiver of the events of a job.
+pub trait Reporter {
+    /// Reports an event. A long report is cut short if it must not go on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a result cannot be written to stdout.
+    fn tell(&mut self, event: &Event, may_go_on: &dyn Fn() -> bool) -> io::Result<()>;
+}
 
 /// The queue between a job and its reporter.
 #[derive(Default)]
@@ -94,14 +144,10 @@ impl Teller {
         std::mem::take(&mut self.locked().written)
     }
 
-    /// Returns the error of stdout once, after a write to it has failed. Further finds may be passed.
-    pub(super) fn take_error(&self) -> Option<io::Error> {
-        self.locked().error.take()
-    }
-
-    /// Whether a find that is not told is in memory alone.
-    pub(super) fn has_keys(&self) -> bool {
-        self.locked().untold.iter().any(|parcel| parcel.is_in_memory())
+    /// Returns the error of stdout once, after a write to it has failed, if it is `wanted`. Further finds may
+    /// be passed.
+    pub(super) fn take_error(&self, wanted: impl FnOnce(&io::Error) -> bool) -> Option<io::Error> {
+        self.locked().error.take_if(|error| wanted(error))
     }
 
     /// Returns why stdout has not taken keys.
@@ -138,10 +184,11 @@ impl Teller {
     /// Waits until everything is told, for `most` at most. Without it, a request to stop shortens the
     /// waiting. While a key is in memory alone, a second one does not end the process.
     pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> Told {
-        let _signals = self.has_keys().then(|| stop.hold_off());
         let mut until = most.map(|most| Instant::now() + most);
         let mut stopped = None;
         let mut queue = self.locked();
+        let has_keys = queue.untold.iter().any(|parcel| parcel.is_in_memory());
+        let _signals = has_keys.then(|| stop.hold_off());
         while !queue.is_told() {
             if most.is_none() && stopped.is_none() {
                 stopped = stop.requested();
@@ -153,12 +200,6 @@ impl Teller {
             queue = self.changed.wait_timeout(queue, POLL).unwrap_or_else(PoisonError::into_inner).0;
         }
         Told::All
-    }
-
-    /// Ends [`Self::listen`] when everything is told.
-    pub(super) fn close(&self) {
-        self.locked().is_closed = true;
-        self.changed.notify_all();
     }
 
     /// Tells `reporter` everything, until the queue is closed.
@@ -232,20 +273,19 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Closes the queue, so that its thread ends.
+/// Closes the queue, so that [`Teller::listen`] ends when everything is told.
 pub(super) struct Close<'a>(pub(super) &'a Teller);
 
 impl Drop for Close<'_> {
     fn drop(&mut self) {
-        self.0.close();
+        self.0.locked().is_closed = true;
+        self.0.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Progress;
-
     const PROGRESS: Event = Event::Progress { progress: Progress::NONE, is_encrypting: false };
 
     /// A reporter whose reader may be slow or gone.
@@ -331,7 +371,7 @@ mod tests {
             teller.tell(Event::NothingMissing);
             teller.tell(Event::NothingMissing);
             assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
-            assert!(teller.take_error().is_some() && teller.take_error().is_none());
+            assert!(teller.take_error(|_| true).is_some() && teller.take_error(|_| true).is_none());
         });
         assert_eq!(results, 1);
     }

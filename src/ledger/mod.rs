@@ -135,7 +135,7 @@ impl Ledger {
                 return Ok(held);
             }
             if (waiting.must_end)() {
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using it"));
+                return Err(in_use());
             }
             if !is_said && let Some(notice) = self.waits(began, waiting.quiet, "Ctrl-C ends the waiting") {
                 is_said = true;
@@ -323,6 +323,11 @@ impl Ledger {
         let panicked = || io::Error::other("the program panicked while it opened a key");
         pairs.into_iter().map(|pair| pair.ok_or_else(panicked)).collect()
     }
+}
+
+/// Returns the error if another process uses a ledger for too long.
+pub fn in_use() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "another process is using it")
 }
 
 const COPY: &str = "it is a copy of another key in the directory";
