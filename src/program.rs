@@ -69,7 +69,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
             return search.run(&mut Report::new(&search), abandon);
         }
     };
-    printed.map(|()| End::Complete).map_err(|error| JobError::Stdout(error, Box::default()))
+    printed.map(|()| End::Complete).map_err(JobError::stdout)
 }
 
 /// Ends the process without waiting for a reader who does not read, and was not told about some keys.

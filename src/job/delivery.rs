@@ -223,7 +223,7 @@ impl<'a> Delivery<'a> {
             self.offer(&mut all, &Attempt::First);
             self.offer(&mut all, &Attempt::Second);
         }
-        for parcel in all.iter().filter(|parcel| matches!(parcel.place, Place::Named)) {
+        for parcel in all.iter().filter(|parcel| matches!(parcel.place, Place::Reported)) {
             let (why, hint) = (parcel.refusals[0].clone(), parcel.hint.clone());
             self.fail(JobError::Unkept { why, hint, keys: Box::default() });
         }
@@ -295,24 +295,24 @@ impl<'a> Delivery<'a> {
     }
 
     /// Shows a key that no file takes on a terminal, if there is one.
-    fn show(&self, parcel: &mut Parcel) {
+    fn show(&mut self, parcel: &mut Parcel) {
         let why = parcel.refusals.join(", and ");
         // A reporter that is blocked shows nothing.
         let screen = if self.is_abandoned { None } else { Screen::find() };
-        let (end, screen) = match screen {
-            Some(screen @ Screen::Stderr) => ("this is the private key:", Some(screen)),
-            Some(screen) => ("the terminal shows the private key", Some(screen)),
-            None => ("the key is lost", None),
+        let end = match screen {
+            Some(Screen::Stderr) => "this is the private key:",
+            Some(_) => "the terminal shows the private key",
+            None => "the key is lost",
         };
         self.teller.failure(format!("{why}; {end}"));
-        parcel.place = match screen {
+        parcel.place = Place::Reported;
+        match screen {
             Some(screen) => {
-                let text = Zeroizing::new(parcel.private_text().to_owned());
-                self.teller.tell(Event::Show(text, screen));
-                Place::Shown
+                self.refused.shown += 1;
+                self.teller.tell(Event::Show(Zeroizing::new(parcel.private_text().to_owned()), screen));
             }
-            None => Place::Lost,
-        };
+            None => self.refused.lost += 1,
+        }
     }
 
     /// Adds parcels to the agent, if the plan asks for it. Those that only the agent would have had go to
@@ -363,7 +363,7 @@ impl<'a> Delivery<'a> {
                     self.add_command(&parcel.find, parcel.kept());
                 }
                 // A key in memory is kept when it is written to stdout.
-                Place::Memory | Place::Named | Place::Shown | Place::Lost => {}
+                Place::Memory | Place::Reported => {}
             }
         }
         if self.commands.is_some() && !unqueued.is_empty() {
@@ -373,7 +373,7 @@ impl<'a> Delivery<'a> {
 
     /// Has a parcel told, unless an error has told it.
     fn tell(&mut self, mut parcel: Parcel) {
-        if matches!(parcel.place, Place::Named | Place::Shown | Place::Lost) {
+        if matches!(parcel.place, Place::Reported) {
             return;
         }
         parcel.wipe();
@@ -407,10 +407,10 @@ impl<'a> Delivery<'a> {
         let ended = match (ended, unwritten, self.error.take()) {
             // The signal is the reason, and often closes the terminal.
             (Ok(End::Signal(signal)), Some(error), _) => {
-                self.teller.failure(JobError::Stdout(error, Box::default()).to_string());
+                self.teller.failure(JobError::stdout(error).to_string());
                 Ok(End::Signal(signal))
             }
-            (Ok(_), Some(error), _) => Err(JobError::Stdout(error, Box::default())),
+            (Ok(_), Some(error), _) => Err(JobError::stdout(error)),
             (Ok(_), None, Some(error)) => Err(error),
             (ended, _, _) => ended,
         };
@@ -433,7 +433,7 @@ impl<'a> Delivery<'a> {
     /// whose keys go to files.
     fn check_stdout(&self) -> Result<(), JobError> {
         let ends = |error: &io::Error| self.is_for_stdout() || error.raw_os_error() != CLOSED_TERMINAL;
-        self.teller.take_error(ends).map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
+        self.teller.take_error(ends).map_or(Ok(()), |error| Err(JobError::stdout(error)))
     }
 
     /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones
@@ -524,7 +524,7 @@ impl Observer for Delivery<'_> {
         self.check_stdout()?;
         // A reader that leaves after the last key has all of them.
         let gone = if self.is_for_stdout() { reader_gone() } else { None };
-        gone.map_or(Ok(()), |error| Err(JobError::Stdout(error, Box::default())))
+        gone.map_or(Ok(()), |error| Err(JobError::stdout(error)))
     }
 
     fn ready(&mut self) -> Result<usize, JobError> {

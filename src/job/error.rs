@@ -89,30 +89,28 @@ impl JobError {
         }
     }
 
+    /// Returns the error of a write to stdout.
+    #[must_use]
+    pub fn stdout(error: io::Error) -> Self {
+        Self::Stdout(error, Box::default())
+    }
+
     /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        Some(match self {
+        let hint = match self {
             Self::Unkept { hint, keys, .. } => return keys.hint().or_else(|| hint.clone()),
-            Self::Refused(_)
-            | Self::Hopeless(_)
-            | Self::Stopped(_)
-            | Self::Signals(_)
-            | Self::Randomness(_)
-            | Self::Panic => return None,
-            Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE.to_owned(),
-            Self::Search(SearchError::Threads(_)) | Self::Thread(_) => {
-                "use fewer threads, with -t N".to_owned()
-            }
-            Self::Search(_) | Self::InUse(..) => return None,
-            Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key".to_owned(),
-            Self::CommandsFailed { .. } => "every reported key is kept".to_owned(),
+            Self::Stdout(_, keys) => return keys.hint(),
+            Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE,
+            Self::Search(SearchError::Threads(_)) | Self::Thread(_) => "use fewer threads, with -t N",
+            Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key",
+            Self::CommandsFailed { .. } => "every reported key is kept",
             Self::Unentered(..) => {
                 "every reported key is kept; the next search into this directory adds the missing lines"
-                    .to_owned()
             }
-            Self::Stdout(_, keys) => return keys.hint(),
-        })
+            _ => return None,
+        };
+        Some(hint.to_owned())
     }
 }
 

@@ -107,7 +107,7 @@ impl Parcel {
                         error => matches!(error, StoreError::WrongKey(_)),
                     };
                 if error.is_on_disk() || is_there {
-                    self.place = Place::Named;
+                    self.place = Place::Reported;
                 }
                 if !is_again {
                     self.hint = error.hint();

@@ -17,12 +17,8 @@ pub enum Place {
     Elsewhere(Kept),
     /// In the agent alone.
     Agent,
-    /// On disk, as an error says.
-    Named,
-    /// On the terminal, because no file took it.
-    Shown,
-    /// Nowhere.
-    Lost,
+    /// Where an error says: on disk, on the terminal, or nowhere.
+    Reported,
 }
 
 /// Where the keys of several finds are.
@@ -56,9 +52,8 @@ impl Places {
                 self.file.get_or_insert_with(|| file.clone());
             }
             Place::Agent => self.in_agent += 1,
-            Place::Named => {}
-            Place::Shown => self.shown += 1,
-            Place::Memory | Place::Lost => self.lost += 1,
+            Place::Reported => {}
+            Place::Memory => self.lost += 1,
         }
     }
 
@@ -123,7 +118,7 @@ mod tests {
         assert_eq!(keys.hint(), None);
         keys.add(&in_file("a/id"));
         assert_eq!(keys.hint().unwrap(), "the key that was just found is kept in 'a/id'");
-        [in_file("a/b"), in_file("c"), Place::Agent, Place::Agent, Place::Memory, Place::Lost]
+        [in_file("a/b"), in_file("c"), Place::Agent, Place::Agent, Place::Memory, Place::Memory]
             .iter()
             .for_each(|place| keys.add(place));
         assert_eq!((keys.in_files(), keys.in_agent, keys.lost), (3, 2, 2));

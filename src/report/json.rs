@@ -79,7 +79,7 @@ pub(super) fn found(patterns: &[Pattern], parcel: &Parcel, line: &str, encrypted
             found["public_key_file"] = kept.public_file.to_string_lossy().into();
         }
         Place::Memory => found["private_key"] = parcel.private_text().into(),
-        Place::Agent | Place::Named | Place::Shown | Place::Lost => {}
+        Place::Agent | Place::Reported => {}
     }
     if let Some(added) = &parcel.added {
         found["agent"] = added.is_ok().into();

@@ -189,7 +189,7 @@ impl Report<'_> {
                 self.print(parcel.private_text())?;
                 self.note(self.err.highlight(&line, self.matched(find, Target::Key)));
             }
-            Place::Named | Place::Shown | Place::Lost => {}
+            Place::Reported => {}
         }
         let found: Vec<String> = find.patterns.iter().map(|&id| self.found_as(find, id)).collect();
         let number = match self.forecast.found_of() {

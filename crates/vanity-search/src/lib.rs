@@ -7,8 +7,8 @@
 //! # Ok::<(), vanity_search::FindError>(())
 //! ```
 //!
-//! An SSH key file stores a 32-byte seed, so every candidate costs one SHA-512 and one full fixed-base
-//! multiplication on edwards25519. This library tries candidates in batches, on vector units or GPUs. It
+//! An SSH key file stores a 32-byte seed, so every key costs one SHA-512 and one full fixed-base
+//! multiplication on edwards25519. This library tries keys in batches, on vector units or GPUs. It
 //! derives each find again with ed25519-dalek, and tests its text again, before it hands the find out.
 //!
 //! A [`Search`](search::Search) has settings, and takes many patterns at once. A

@@ -73,7 +73,7 @@ impl Worker for BatchWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let Self { worker, set, digests } = self;
         let keys = worker.batch(&mut |batch| seeds.fill(batch), &mut |seeds, keys| {
-            for index in candidates(*set, matcher, keys, digests) {
+            for index in matching(*set, matcher, keys, digests) {
                 let (seed, public_key) = (Seed::new(seeds[index]), PublicKey(keys[index]));
                 hits.push(Hit { index: index as u64, seed, public_key, has_sign: false });
             }
@@ -88,7 +88,7 @@ const HASHED: usize = 512;
 
 /// Returns the places of the keys that match with one sign or the other, in ascending order. The
 /// sign of every key must be 0. `digests` is a buffer for the fingerprints with either sign.
-pub(super) fn candidates(
+pub(super) fn matching(
     set: InstructionSet,
     matcher: &Matcher,
     keys: &[[u8; 32]],
@@ -97,17 +97,17 @@ pub(super) fn candidates(
     if matcher.target() == Target::Key {
         return matcher.candidates(keys);
     }
-    let mut candidates = Vec::new();
+    let mut places = Vec::new();
     for (part, keys) in keys.chunks(HASHED).enumerate() {
         digests.resize(2 * keys.len(), [0; 32]);
         let (plus, minus) = digests.split_at_mut(keys.len());
         fingerprints(set, keys, [plus, minus]);
-        let matching = matcher.candidates(digests);
-        candidates.extend(matching.iter().map(|at| part * HASHED + at % keys.len()));
+        let found = matcher.candidates(digests);
+        places.extend(found.iter().map(|at| part * HASHED + at % keys.len()));
     }
-    candidates.sort_unstable();
-    candidates.dedup();
-    candidates
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
                     .filter(|at| digests.iter().any(|digests| matcher.is_match(&digests[*at])))
                     .collect();
                 assert!(expected.contains(&at));
-                assert_eq!(candidates(set, &matcher, &keys, &mut Vec::new()), expected, "{text} at {start}");
+                assert_eq!(matching(set, &matcher, &keys, &mut Vec::new()), expected, "{text} at {start}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The reference engine: one key at a time, by curve25519-dalek.
 //!
 //! The fixed-base multiplication is dalek's constant-time radix-16 `mul_base`: 64 mixed additions
-//! from a 30 KB table. It is nearly all of the work for a candidate (RESULTS.txt, the published record). The speed and the keys of
+//! from a 30 KB table. It is nearly all of the work for a key (RESULTS.txt, the published record). The speed and the keys of
 //! every other engine are compared with this one.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::pattern::Matcher;
 
 pub(super) const NAME: &str = "reference";
 
-/// The candidates in a batch: about 4 ms of work for each update of the shared counter.
+/// The keys in a batch: about 4 ms of work for each update of the shared counter.
 const BATCH: usize = 256;
 
 pub(super) struct Reference;

@@ -4,7 +4,7 @@ use super::traits::{Engine, SeedSource};
 use crate::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use ed25519_batch::rfc8032_vectors;
 
-/// Runs one batch of the key pairs of RFC 8032. Returns whether every candidate comes back as a
+/// Runs one batch of the key pairs of RFC 8032. Returns whether every key comes back as a
 /// hit, with its key.
 pub(super) fn passes(engine: &dyn Engine) -> bool {
     let everything = Pattern::new(".", MatchOptions { kind: Kind::Regex, ..MatchOptions::default() })

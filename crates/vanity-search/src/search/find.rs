@@ -25,9 +25,9 @@ pub struct Find {
     pub public_key: PublicKey,
     /// The patterns that match and still wanted a key: at least one, in ascending order.
     pub patterns: Vec<PatternId>,
-    /// The candidates that all workers had tried when this key was found, including this one.
+    /// The keys that all workers had tried when this key was found, including this one.
     pub attempts: u64,
-    /// The candidates that all workers had tried at the end of the batch of this key.
+    /// The keys that all workers had tried at the end of the batch of this key.
     pub tried: u64,
     /// The time of the search at the end of the batch of this key.
     pub elapsed: Duration,
@@ -64,22 +64,22 @@ impl Find {
 /// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// The candidates tried in whole batches.
+    /// The keys tried in whole batches.
     pub attempts: u64,
     /// The time of the search so far.
     pub elapsed: Duration,
 }
 
 impl Progress {
-    /// The progress before the first candidate.
+    /// The progress before the first key.
     pub const NONE: Self = Self::of(0, Duration::ZERO);
 
-    /// Returns the progress of a search that has tried this many candidates in this time.
+    /// Returns the progress of a search that has tried this many keys in this time.
     pub const fn of(attempts: u64, elapsed: Duration) -> Self {
         Self { attempts, elapsed }
     }
 
-    /// Returns the candidates per second of all threads together since an earlier progress.
+    /// Returns the keys per second of all threads together since an earlier progress.
     #[must_use]
     pub fn keys_per_second_since(&self, earlier: &Self) -> f64 {
         let time = self.elapsed.saturating_sub(earlier.elapsed).as_secs_f64();
@@ -92,7 +92,7 @@ impl Progress {
 pub struct Summary {
     /// The number of keys that the observer kept.
     pub found: u64,
-    /// The candidates tried: the exact number of seeds that were drawn.
+    /// The keys tried: the exact number of seeds that were drawn.
     pub attempts: u64,
     /// The time from the beginning until the last worker ended.
     pub elapsed: Duration,
@@ -109,7 +109,7 @@ impl Summary {
         Progress::of(self.attempts, self.elapsed)
     }
 
-    /// Returns the candidates per second of all threads together.
+    /// Returns the keys per second of all threads together.
     #[must_use]
     pub fn keys_per_second(&self) -> f64 {
         self.progress().keys_per_second_since(&Progress::NONE)

@@ -208,7 +208,7 @@ enum WorkerError {
 /// A batch that a worker has tried.
 struct Tried<'a, 'b> {
     matcher: &'a Matcher<'b>,
-    /// The numbers of its candidates among those of all workers.
+    /// The numbers of its keys among those of all workers.
     numbers: Range<u64>,
     /// The time of the search at its end.
     elapsed: Duration,
@@ -232,7 +232,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Running<'a> {
-    /// Returns the state before the first candidate. At first `room` finds may wait.
+    /// Returns the state before the first key. At first `room` finds may wait.
     fn new(search: &'a Parameters<'a>, room: usize) -> Self {
         let patterns = search.patterns;
         let remaining = match &search.goal {

@@ -227,7 +227,7 @@ fn prove(
         return Err(DropReason::WrongPlace);
     }
     let (places, keys): (Vec<usize>, Vec<[u8; 32]>) = survivors.into_iter().unzip();
-    for at in batch::candidates(LANES, matcher, &keys, &mut Vec::new()) {
+    for at in batch::matching(LANES, matcher, &keys, &mut Vec::new()) {
         let seed = seed(places[at]);
         let public_key = reference::public_key(seed.bytes());
         if without_sign(public_key.0) != keys[at] {

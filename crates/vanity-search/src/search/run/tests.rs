@@ -657,7 +657,7 @@ fn a_batch_is_tried_before_the_shortest_timeout() {
     assert!(summary.end == End::Timeout && summary.attempts > 0);
 }
 
-/// An engine that has tried many candidates before its first batch.
+/// An engine that has tried many keys before its first batch.
 struct Late(Arc<dyn Engine>, u64);
 
 struct LateWorker<'a>(Box<dyn Worker + 'a>, u64);
