@@ -26,7 +26,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use rounds::{Args, median, print_head, ratio};
-use vanity_search::engine::{self, Engine, Worker};
+use vanity_search::engine::{self, Engine, EngineWorker};
 use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_search::search::SeedStream;
 use vanity_search::wire::Target;
@@ -112,7 +112,7 @@ fn lists(many: usize, least: u32) -> Vec<List> {
 }
 
 /// Returns keys per second, after a first batch, in which a device loads the list.
-fn rate(worker: &mut dyn Worker, matcher: &Matcher, seeds: &mut SeedStream, time: Duration) -> f64 {
+fn rate(worker: &mut dyn EngineWorker, matcher: &Matcher, seeds: &mut SeedStream, time: Duration) -> f64 {
     let (mut keys, mut hits) = (0, Vec::new());
     worker.batch(matcher, seeds, &mut hits);
     let start = Instant::now();
@@ -175,10 +175,10 @@ fn main() -> Result<(), String> {
     } else {
         print_head("patterns");
     }
-    let sizing = engine::Sizing::for_attempts(f64::INFINITY);
+    let options = engine::EngineOptions::for_attempts(f64::INFINITY);
     let engines = match &args.engine {
-        Some(name) => vec![engine::select(name, sizing).map_err(|error| error.to_string())?],
-        None => engine::available(sizing),
+        Some(name) => vec![engine::select(name, options).map_err(|error| error.to_string())?],
+        None => engine::available(options),
     };
     for engine in &engines {
         measure(&**engine, &lists_for(engine.name(), &args)?, &args);

@@ -61,7 +61,7 @@ fn main() -> Result<(), String> {
     let patterns = [Pattern::new(WORD, MatchOptions::default()).map_err(|error| error.to_string())?];
     let stop = Stop::new();
     let measure = Measure { patterns: &patterns, threads: NonZeroUsize::MIN, stop: &stop };
-    let engines = engine::available(engine::Sizing::for_attempts(f64::INFINITY));
+    let engines = engine::available(engine::EngineOptions::for_attempts(f64::INFINITY));
     let time = Duration::from_secs_f64(args.seconds);
     let rates = interleave(1 + engines.len(), args.rounds, |index| match index.checked_sub(1) {
         None => plain(time),

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rounds::{Args, median, print_head};
-use vanity_search::engine::{self, Engine, Sizing, Tuning};
+use vanity_search::engine::{self, Engine, EngineOptions, Tuning};
 use vanity_search::pattern::{MatchOptions, Pattern};
 use vanity_search::search::{Measure, Stop};
 
@@ -89,12 +89,12 @@ fn rate(engine: &dyn Engine, time: Duration) -> f64 {
 fn main() -> Result<(), String> {
     let args = Args::parse(&["--rounds", "--engine", "--quiet"])?;
     let names: Vec<&str> =
-        engine::available(Sizing::for_attempts(0.0)).iter().map(|one| one.name()).collect();
+        engine::available(EngineOptions::for_attempts(0.0)).iter().map(|one| one.name()).collect();
     let name = args.engine.as_deref().unwrap_or(names[0]);
-    let auto = Sizing::for_attempts(f64::INFINITY);
-    let build = |sizing: Sizing| engine::select(name, sizing).map_err(|error| error.to_string());
+    let auto = EngineOptions::for_attempts(f64::INFINITY);
+    let build = |options: EngineOptions| engine::select(name, options).map_err(|error| error.to_string());
     if args.test {
-        let engine = build(Sizing { windows: Some(28), ..auto })?;
+        let engine = build(EngineOptions { windows: Some(28), ..auto })?;
         let rate = disturbed(0, FROM, || rate(&*engine, Duration::from_millis(150)));
         assert!(rate > 0.0, "a search tries keys");
         println!("starts: {name}, {rate:.0} keys/s");
@@ -104,7 +104,7 @@ fn main() -> Result<(), String> {
     let beside = |round: usize, skipped: Duration, work: &dyn Fn() -> f64| {
         if args.quiet { work() } else { disturbed(round as u64, skipped, work) }
     };
-    let tables = FIXED.map(|windows| build(Sizing { windows: Some(windows), ..auto }));
+    let tables = FIXED.map(|windows| build(EngineOptions { windows: Some(windows), ..auto }));
     let tables: Vec<Arc<dyn Engine>> = tables.into_iter().collect::<Result<_, _>>()?;
     let slices = (UNTIL - FROM).div_duration_f64(SLICE) as u32;
     let (mut starts, mut fixed) = (Vec::new(), vec![Vec::new(); FIXED.len()]);

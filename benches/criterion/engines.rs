@@ -36,7 +36,7 @@ fn engines(criterion: &mut Criterion) {
     let mut seeds = Seeds(ChaCha20Rng::from_seed([1; 32]));
     let mut group = criterion.benchmark_group("engines");
     group.throughput(Throughput::Elements(KEYS));
-    for engine in engine::available(engine::Sizing::for_attempts(f64::INFINITY)) {
+    for engine in engine::available(engine::EngineOptions::for_attempts(f64::INFINITY)) {
         let mut worker = engine.worker();
         let mut hits = Vec::new();
         let mut batch = || {

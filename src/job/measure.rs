@@ -92,13 +92,13 @@ pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> R
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
 fn engines(choice: EngineChoice) -> Result<Vec<Arc<dyn Engine>>, PlanError> {
-    let sizing = choice.sizing(f64::INFINITY);
+    let options = choice.options(f64::INFINITY);
     if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
-        return Ok(engine::available(sizing));
+        return Ok(engine::available(options));
     }
     let mut engines = vec![choice.build(f64::INFINITY)?];
     if engines[0].name() != engine::BASELINE {
-        engines.push(engine::select(engine::BASELINE, sizing)?);
+        engines.push(engine::select(engine::BASELINE, options)?);
     }
     Ok(engines)
 }

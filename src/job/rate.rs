@@ -70,7 +70,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
     use super::*;
-    use crate::engine::Worker;
+    use crate::engine::EngineWorker;
 
     struct Tuned(AtomicBool);
 
@@ -79,7 +79,7 @@ mod tests {
             "tuned"
         }
 
-        fn worker(&self) -> Box<dyn Worker + '_> {
+        fn worker(&self) -> Box<dyn EngineWorker + '_> {
             unreachable!("nothing is searched")
         }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::Constraints;
-use crate::engine::{self, Devices, Engine, Sizing};
+use crate::engine::{self, Devices, Engine, EngineOptions};
 use crate::key::{Cipher, Format, HostName, harmless};
 use crate::notice::Notice;
 use crate::pattern::Pattern;
@@ -138,15 +138,15 @@ pub enum EngineChoice {
 }
 
 impl EngineChoice {
-    /// Returns the sizing of an engine that is expected to try `expected_attempts` keys.
+    /// Returns the options of an engine that is expected to try `expected_attempts` keys.
     #[must_use]
-    pub fn sizing(&self, expected_attempts: f64) -> Sizing {
-        let sizing = Sizing::for_attempts(expected_attempts);
+    pub fn options(&self, expected_attempts: f64) -> EngineOptions {
+        let options = EngineOptions::for_attempts(expected_attempts);
         match *self {
             Self::Named { table_memory, devices, device_load, .. } => {
-                Sizing { table_memory, devices, device_load, ..sizing }
+                EngineOptions { table_memory, devices, device_load, ..options }
             }
-            Self::Given(_) => sizing,
+            Self::Given(_) => options,
         }
     }
 
@@ -157,9 +157,9 @@ impl EngineChoice {
     ///
     /// Returns the errors of [`engine::select`].
     pub fn build(self, expected_attempts: f64) -> Result<Arc<dyn Engine>, PlanError> {
-        let sizing = self.sizing(expected_attempts);
+        let options = self.options(expected_attempts);
         match self {
-            Self::Named { name, .. } => Ok(engine::select(&name, sizing)?),
+            Self::Named { name, .. } => Ok(engine::select(&name, options)?),
             Self::Given(engine) => Ok(engine),
         }
     }

@@ -15,7 +15,7 @@ use program::{
     positive, program, public_line, run, start, succeed, text, whole,
 };
 use tempfile::TempDir;
-use vanity_search::engine::{Listed, Sizing, list};
+use vanity_search::engine::{EngineOptions, Listed, list};
 
 #[test]
 fn a_request_that_contradicts_itself_is_refused() {
@@ -263,7 +263,7 @@ fn bench_measures_every_engine() {
         succeed(&mut program(&["--bench", "0.1", "--json", "--threads", "1", "--table-memory", "16KiB"]));
     let objects = objects(&ran.stdout);
     let engines: Vec<&str> = objects.iter().map(|object| text(object, "engine")).collect();
-    let available = require::engines(Sizing::for_attempts(0.0));
+    let available = require::engines(EngineOptions::for_attempts(0.0));
     assert_eq!(engines, available.iter().map(|engine| engine.name()).collect::<Vec<_>>());
     for object in &objects {
         assert_eq!(text(object, "type"), "bench");
@@ -343,7 +343,7 @@ fn every_engine_that_auto_chooses_finds_keys() {
         ("portable", "avx512ifma,avx512f,avx2,bmi2,adx,neon"),
     ];
     let there: Vec<&str> =
-        require::engines(Sizing::for_attempts(0.0)).iter().map(|engine| engine.name()).collect();
+        require::engines(EngineOptions::for_attempts(0.0)).iter().map(|engine| engine.name()).collect();
     for (engine, without) in ladder.into_iter().filter(|(engine, _)| there.contains(engine)) {
         for memory in ["16KiB", "64KiB", "1MiB", "30MB"] {
             let args = ["--json", "--table-memory", memory, "-n", "3", "abc"];
@@ -377,7 +377,7 @@ fn the_version_names_engines_and_processor() {
     assert!(named.eq(built), "{engines:?}");
     assert_eq!(engines.contains(&"(neon)") || engines.contains(&"neon"), cfg!(target_arch = "aarch64"));
     let can_run = engines.iter().filter(|name| !name.starts_with('(') && **name != "gpu");
-    let available = require::engines(Sizing::for_attempts(0.0));
+    let available = require::engines(EngineOptions::for_attempts(0.0));
     let available = available.iter().map(|engine| engine.name()).filter(|name| *name != "gpu");
     assert_eq!(can_run.copied().collect::<Vec<_>>(), available.collect::<Vec<_>>());
     let features = ed25519_batch::simd::detected().join(" ");

@@ -11,13 +11,13 @@ use ed25519_dalek::SigningKey;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-use vanity_search::engine::{self, Engine, Hit, SeedSource, Sizing};
+use vanity_search::engine::{self, Engine, EngineOptions, Hit, SeedSource};
 use vanity_search::key::PublicKey;
 use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_search::wire::Target;
 
 /// A long search, which has the largest tables.
-const LONG: Sizing = Sizing::for_attempts(1e9);
+const LONG: EngineOptions = EngineOptions::for_attempts(1e9);
 
 /// The number of random seeds for each engine, unless `VANITY_SEEDS` sets it.
 const RANDOM_SEEDS: usize = 10_000;

@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use program::{Ran, check_pair, names, objects, of_type, run, text};
 use tempfile::TempDir;
 use vanity_ed25519::program::{EngineChoice, Plan, SearchPlan, carry_out, plan};
-use vanity_search::engine::{Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_search::engine::{Engine, EngineOptions, EngineWorker, Hit, SeedSource};
 use vanity_search::key::Seed;
 use vanity_search::notice::Notice;
 use vanity_search::pattern::Matcher;
@@ -68,7 +68,7 @@ impl Engine for Faulty {
         self.inner.name()
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(FaultyWorker { inner: self.inner.worker(), fault: self.fault, hits: 0 })
     }
 
@@ -83,7 +83,7 @@ impl Engine for Faulty {
 }
 
 struct FaultyWorker<'a> {
-    inner: Box<dyn Worker + 'a>,
+    inner: Box<dyn EngineWorker + 'a>,
     fault: Fault,
     /// The number of hits so far.
     hits: usize,
@@ -106,7 +106,7 @@ impl SeedSource for OtherSeeds<'_> {
     }
 }
 
-impl Worker for FaultyWorker<'_> {
+impl EngineWorker for FaultyWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let mut seeds = OtherSeeds { inner: seeds, fault: self.fault, given: Vec::new() };
         let mut new = Vec::new();
@@ -169,7 +169,7 @@ fn back_ends() -> Vec<(&'static str, usize)> {
         "avx512f" | "avx512ifma" => Some(8),
         _ => None,
     };
-    let engines = require::engines(Sizing::for_attempts(0.0));
+    let engines = require::engines(EngineOptions::for_attempts(0.0));
     engines.iter().filter_map(|engine| Some((engine.name(), lanes(engine.name())?))).collect()
 }
 

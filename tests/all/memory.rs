@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_search::chacha::ChaCha20;
-use vanity_search::engine::{self, Engine, Hit, SeedSource, Sizing, Worker};
+use vanity_search::engine::{self, Engine, EngineOptions, EngineWorker, Hit, SeedSource};
 use vanity_search::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use vanity_search::search::{Quota, Search};
 use zeroize::Zeroizing;
@@ -268,7 +268,7 @@ static GIVEN: Mutex<Vec<[u8; 32]>> = Mutex::new(Vec::new());
 
 /// An engine that remembers its seeds in [`GIVEN`].
 struct Remembering(Arc<dyn Engine>);
-struct RememberingWorker<'a>(Box<dyn Worker + 'a>);
+struct RememberingWorker<'a>(Box<dyn EngineWorker + 'a>);
 struct RememberingSource<'a>(&'a mut dyn SeedSource);
 
 impl Engine for Remembering {
@@ -276,12 +276,12 @@ impl Engine for Remembering {
         self.0.name()
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(RememberingWorker(self.0.worker()))
     }
 }
 
-impl Worker for RememberingWorker<'_> {
+impl EngineWorker for RememberingWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         self.0.batch(matcher, &mut RememberingSource(seeds), hits)
     }
@@ -306,7 +306,7 @@ impl SeedSource for RememberingSource<'_> {
 fn nothing_is_left_of_seeds_that_were_thrown_away() {
     const ENGINE: &str = "VANITY_ED25519_INNER_TEST";
     let Ok(name) = std::env::var(ENGINE) else {
-        at_once(require::engines(Sizing::for_attempts(f64::INFINITY)), |engine| {
+        at_once(require::engines(EngineOptions::for_attempts(f64::INFINITY)), |engine| {
             let ran = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "memory::nothing_is_left_of_seeds_that_were_thrown_away", "--nocapture"])
                 .env(ENGINE, engine.name())
@@ -317,8 +317,8 @@ fn nothing_is_left_of_seeds_that_were_thrown_away() {
         });
         return;
     };
-    let sizing = Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(1e6) };
-    let engine = Remembering(engine::select(&name, sizing).unwrap());
+    let options = EngineOptions { table_memory: Some(1 << 20), ..EngineOptions::for_attempts(1e6) };
+    let engine = Remembering(engine::select(&name, options).unwrap());
     let patterns =
         [Pattern::new("ab", MatchOptions { kind: Kind::Prefix, ..MatchOptions::default() }).unwrap()];
     let search = Search::new(&patterns).engine(Arc::new(engine)).threads(NonZeroUsize::new(2).unwrap());

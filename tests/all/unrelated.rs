@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use crate::{program, require};
 use program::{objects, of_type, program, seed, succeed, text};
 use sha2::{Digest as _, Sha512};
-use vanity_search::engine::Sizing;
+use vanity_search::engine::EngineOptions;
 
 /// The keys come from two processes of two threads each.
 const PROCESSES: usize = 2;
@@ -26,7 +26,7 @@ fn words(bytes: &[u8]) -> [u64; 4] {
 /// sums, and walks from point to point would show in one of them.
 #[test]
 fn no_two_seeds_of_a_thousand_finds_are_related() {
-    for engine in require::engines(Sizing::for_attempts(f64::INFINITY)) {
+    for engine in require::engines(EngineOptions::for_attempts(f64::INFINITY)) {
         let mut seeds = Vec::new();
         for _ in 0..PROCESSES {
             let count = (KEYS / PROCESSES).to_string();

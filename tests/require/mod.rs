@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use vanity_search::engine::{self, Engine, EngineError, Sizing};
+use vanity_search::engine::{self, Engine, EngineError, EngineOptions};
 
 mod missing;
 
@@ -31,7 +31,7 @@ pub fn tool(name: &str) -> Option<PathBuf> {
 /// # Panics
 ///
 /// Panics if an engine fails its self-test, and as [`missing`] does.
-pub fn engines(sizing: Sizing) -> Vec<Arc<dyn Engine>> {
+pub fn engines(options: EngineOptions) -> Vec<Arc<dyn Engine>> {
     let there = |engine| match engine {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { name, .. }) => {
@@ -41,5 +41,5 @@ pub fn engines(sizing: Sizing) -> Vec<Arc<dyn Engine>> {
         Err(error) => panic!("{error}"),
     };
     let built = engine::list().filter(|engine| engine.is_for_this_machine());
-    built.map(|engine| engine::select(engine.name(), sizing)).filter_map(there).collect()
+    built.map(|engine| engine::select(engine.name(), options)).filter_map(there).collect()
 }

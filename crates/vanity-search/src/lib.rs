@@ -17,7 +17,7 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use vanity_search::engine::{self, Sizing};
+//! use vanity_search::engine::{self, EngineOptions};
 //! use vanity_search::key::Format;
 //! use vanity_search::pattern::{Kind, MatchOptions, Pattern};
 //! use vanity_search::search::{End, Quota, Search, Stop};
@@ -31,7 +31,7 @@
 //! let mut keys = Vec::new();
 //! let summary = Search::new(&patterns)
 //!     .quota(Quota::Each(2))
-//!     .engine(engine::select("portable", Sizing::for_attempts(1e4))?)
+//!     .engine(engine::select("portable", EngineOptions::for_attempts(1e4))?)
 //!     .threads(std::num::NonZeroUsize::MIN)
 //!     .timeout(Duration::from_secs(600))
 //!     .stop(&stop)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ed25519_batch::simd::InstructionSet;
 use ed25519_batch::{BackEnd, Deriver};
 
-use super::traits::{Engine, Hit, SeedSource, Sizing, Tuning, Worker};
+use super::traits::{Engine, EngineOptions, EngineWorker, Hit, SeedSource, Tuning};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::{Matcher, fingerprints};
@@ -22,8 +22,8 @@ struct Batched {
 }
 
 /// Builds the engine of a back end. Returns the reason if this machine cannot run it.
-pub(super) fn build(back_end: BackEnd, sizing: Sizing) -> Result<Arc<dyn Engine>, String> {
-    let Sizing { expected_attempts, table_memory, windows, .. } = sizing;
+pub(super) fn build(back_end: BackEnd, options: EngineOptions) -> Result<Arc<dyn Engine>, String> {
+    let EngineOptions { expected_attempts, table_memory, windows, .. } = options;
     let sizing = ed25519_batch::Sizing { expected_keys: expected_attempts, table_memory, windows };
     let deriver = Deriver::new(back_end, sizing).map_err(|why| why.to_string())?;
     Ok(Arc::new(Batched { back_end, deriver }))
@@ -34,7 +34,7 @@ impl Engine for Batched {
         self.back_end.name()
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         let set = self.deriver.instruction_set();
         Box::new(BatchWorker { worker: self.deriver.worker(), set, digests: Vec::new() })
     }
@@ -69,7 +69,7 @@ struct BatchWorker<'a> {
     digests: Vec<[u8; 32]>,
 }
 
-impl Worker for BatchWorker<'_> {
+impl EngineWorker for BatchWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let Self { worker, set, digests } = self;
         let keys = worker.batch(&mut |batch| seeds.fill(batch), &mut |seeds, keys| {

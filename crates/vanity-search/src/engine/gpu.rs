@@ -35,7 +35,7 @@ use self::open_card::OpenCard;
 pub(super) use self::slots::Pace;
 use self::slots::{Slot, Slots};
 use self::worker::GpuWorker;
-use super::traits::{Engine, GPU, Sizing, Tuning, UsedDevice, Worker};
+use super::traits::{Engine, EngineOptions, EngineWorker, GPU, Tuning, UsedDevice};
 use crate::gpu::{self, Card, GpuError, WindowTable};
 use crate::notice::Notice;
 
@@ -52,14 +52,14 @@ pub(super) struct Gpu {
 
 /// An engine of the CPU that is built when it is needed.
 struct Spare {
-    make: fn(Sizing) -> Arc<dyn Engine>,
-    sizing: Sizing,
+    make: fn(EngineOptions) -> Arc<dyn Engine>,
+    options: EngineOptions,
     engine: OnceLock<Arc<dyn Engine>>,
 }
 
 impl Spare {
-    fn worker(&self) -> Box<dyn Worker + '_> {
-        self.engine.get_or_init(|| (self.make)(self.sizing)).worker()
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
+        self.engine.get_or_init(|| (self.make)(self.options)).worker()
     }
 }
 
@@ -84,12 +84,12 @@ enum DropReason {
 /// Builds the engine of the chosen devices. `make_spare` makes the engine that replaces a device that
 /// fails.
 pub(super) fn build(
-    sizing: Sizing,
-    make_spare: fn(Sizing) -> Arc<dyn Engine>,
+    options: EngineOptions,
+    make_spare: fn(EngineOptions) -> Arc<dyn Engine>,
 ) -> Result<Arc<dyn Engine>, String> {
     let cards = gpu::cards().map_err(|error| error.to_string())?;
-    let cards = cards::chosen(cards, sizing.devices)?;
-    Gpu::new(cards, sizing, make_spare).map(|gpu| Arc::new(gpu) as Arc<dyn Engine>)
+    let cards = cards::chosen(cards, options.devices)?;
+    Gpu::new(cards, options, make_spare).map(|gpu| Arc::new(gpu) as Arc<dyn Engine>)
 }
 
 /// Always succeeds: the drivers are asked only when the engine is built.
@@ -100,24 +100,28 @@ pub(super) fn detect() -> Result<(), String> {
 impl Gpu {
     /// Makes the engine of the cards that pass their check. The others are reported, each in a
     /// notice.
-    fn new(cards: Vec<Card>, sizing: Sizing, make: fn(Sizing) -> Arc<dyn Engine>) -> Result<Self, String> {
-        let slots = Slots::new(sizing, None);
+    fn new(
+        cards: Vec<Card>,
+        options: EngineOptions,
+        make: fn(EngineOptions) -> Arc<dyn Engine>,
+    ) -> Result<Self, String> {
+        let slots = Slots::new(options, None);
         cards.into_iter().for_each(|card| slots.join(card));
         if slots.each().is_empty() {
             let why: Vec<String> = slots.take_notices().into_iter().map(|notice| notice.text).collect();
             return Err(if why.is_empty() { "no device was found".to_owned() } else { why.join("; ") });
         }
-        Ok(Self { slots, spare: Some(Spare { make, sizing, engine: OnceLock::new() }) })
+        Ok(Self { slots, spare: Some(Spare { make, options, engine: OnceLock::new() }) })
     }
 
     /// Makes the engine of the cards that `list` returns, which join a search of the CPU. Lists and opens
     /// them in the background. A device that is slower than half a thread of the CPU is not kept.
     pub(super) fn joining(
         list: impl FnOnce() -> Result<Vec<Card>, String> + Send + 'static,
-        sizing: Sizing,
+        options: EngineOptions,
         pace: Arc<Pace>,
     ) -> Self {
-        let slots = Slots::new(sizing, Some(pace));
+        let slots = Slots::new(options, Some(pace));
         slots.join_later(list);
         Self { slots, spare: None }
     }
@@ -139,7 +143,7 @@ impl Engine for Gpu {
     }
 
     /// Returns a worker for the device with the fewest workers.
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         let fewest = self.slots.each().iter().min_by_key(|slot| slot.workers.load(Relaxed)).map(Arc::clone);
         let slot = fewest.unwrap_or_else(|| unreachable!("there is a device"));
         Box::new(GpuWorker::new(self, slot))
@@ -147,7 +151,7 @@ impl Engine for Gpu {
 
     /// With pauses, only one batch is in flight on a device.
     fn workers(&self, _: usize) -> usize {
-        let of_each = if self.slots.sizing.device_load < 100 { 1 } else { WORKERS };
+        let of_each = if self.slots.options.device_load < 100 { 1 } else { WORKERS };
         of_each * self.joined()
     }
 

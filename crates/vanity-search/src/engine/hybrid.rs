@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::gpu::{self, Gpu, Pace};
-use super::traits::{Engine, HYBRID, Hit, SeedSource, Sizing, Tuning, UsedDevice, Worker};
+use super::traits::{Engine, EngineOptions, EngineWorker, HYBRID, Hit, SeedSource, Tuning, UsedDevice};
 use crate::notice::Notice;
 use crate::pattern::Matcher;
 use ed25519_batch::simd::InstructionSet;
@@ -20,9 +20,9 @@ struct Hybrid {
 }
 
 /// Returns the engine `cpu`, and begins to open the devices that join it.
-pub(super) fn build(cpu: Arc<dyn Engine>, sizing: Sizing) -> Arc<dyn Engine> {
+pub(super) fn build(cpu: Arc<dyn Engine>, options: EngineOptions) -> Arc<dyn Engine> {
     let pace = Arc::<Pace>::default();
-    let devices = Gpu::joining(move || gpu::joining(sizing.devices), sizing, Arc::clone(&pace));
+    let devices = Gpu::joining(move || gpu::joining(options.devices), options, Arc::clone(&pace));
     Arc::new(Hybrid { cpu, devices, pace })
 }
 
@@ -31,7 +31,7 @@ impl Engine for Hybrid {
         if self.devices.joined() > 0 { HYBRID } else { self.cpu.name() }
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         self.pace.workers.fetch_add(1, Relaxed);
         Box::new(PacedWorker { worker: self.cpu.worker(), pace: &self.pace })
     }
@@ -44,7 +44,7 @@ impl Engine for Hybrid {
         self.devices.workers(0)
     }
 
-    fn joined_worker(&self) -> Box<dyn Worker + '_> {
+    fn joined_worker(&self) -> Box<dyn EngineWorker + '_> {
         self.devices.worker()
     }
 
@@ -72,7 +72,7 @@ impl Engine for Hybrid {
 
 /// A worker of the CPU, whose keys are counted.
 struct PacedWorker<'a> {
-    worker: Box<dyn Worker + 'a>,
+    worker: Box<dyn EngineWorker + 'a>,
     pace: &'a Pace,
 }
 
@@ -82,7 +82,7 @@ impl Drop for PacedWorker<'_> {
     }
 }
 
-impl Worker for PacedWorker<'_> {
+impl EngineWorker for PacedWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let tried = self.worker.batch(matcher, seeds, hits);
         self.pace.keys.fetch_add(tried, Relaxed);
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn it_is_the_engine_of_the_cpu_until_a_device_joins() {
         let pace = Arc::<Pace>::default();
-        let devices = Gpu::joining(|| Ok(Vec::new()), Sizing::for_attempts(1e9), Arc::clone(&pace));
+        let devices = Gpu::joining(|| Ok(Vec::new()), EngineOptions::for_attempts(1e9), Arc::clone(&pace));
         let hybrid = Hybrid { cpu: Arc::new(Reference), devices, pace };
         assert_eq!((hybrid.name(), hybrid.workers(3), hybrid.joined_workers()), (Reference.name(), 3, 0));
         let workers = [hybrid.worker(), hybrid.worker()];

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use curve25519_dalek::EdwardsPoint;
 use zeroize::Zeroize as _;
 
-use super::traits::{Engine, Hit, SeedSource, Sizing, Worker};
+use super::traits::{Engine, EngineOptions, EngineWorker, Hit, SeedSource};
 use crate::key::{PublicKey, Seed, scalar_bytes};
 use crate::pattern::Matcher;
 
@@ -20,7 +20,7 @@ const BATCH: usize = 256;
 
 pub(super) struct Reference;
 
-pub(super) fn build(_: Sizing) -> Result<Arc<dyn Engine>, String> {
+pub(super) fn build(_: EngineOptions) -> Result<Arc<dyn Engine>, String> {
     Ok(Arc::new(Reference))
 }
 
@@ -29,7 +29,7 @@ impl Engine for Reference {
         NAME
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(OneByOne { seeds: [[0; 32]; BATCH] })
     }
 }
@@ -38,7 +38,7 @@ struct OneByOne {
     seeds: [[u8; 32]; BATCH],
 }
 
-impl Worker for OneByOne {
+impl EngineWorker for OneByOne {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         seeds.fill(&mut self.seeds);
         for (index, seed) in (0..).zip(&self.seeds) {

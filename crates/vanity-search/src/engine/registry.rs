@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ed25519_batch::BackEnd;
 use thiserror::Error;
 
-use super::traits::{AUTO, Engine, GPU, Sizing};
+use super::traits::{AUTO, Engine, EngineOptions, GPU};
 use super::{batch, reference, self_test};
 #[cfg(feature = "gpu")]
 use super::{gpu, hybrid};
@@ -19,7 +19,7 @@ macro_rules! of_back_end {
         Entry {
             name: $back_end.name(),
             detect: || $back_end.check().map_err(|why| why.to_string()),
-            build: |sizing| batch::build($back_end, sizing),
+            build: |options| batch::build($back_end, options),
         }
     };
 }
@@ -27,7 +27,7 @@ macro_rules! of_back_end {
 /// Every engine: the one of GPUs, then those of the CPU, fastest first. The
 /// last one is the [`BASELINE`].
 static ENGINES: [Entry; 8] = [
-    Entry { name: GPU, detect: gpu::detect, build: |sizing| gpu::build(sizing, spare) },
+    Entry { name: GPU, detect: gpu::detect, build: |options| gpu::build(options, spare) },
     of_back_end!(BackEnd::Avx512ifma),
     of_back_end!(BackEnd::Avx512f),
     of_back_end!(BackEnd::AvxIfma),
@@ -44,7 +44,7 @@ struct Entry {
     /// at once. Devices are only searched for when the engine is built.
     detect: fn() -> Result<(), String>,
     /// Builds the engine. Returns the reason if this machine cannot run it.
-    build: fn(Sizing) -> Result<Arc<dyn Engine>, String>,
+    build: fn(EngineOptions) -> Result<Arc<dyn Engine>, String>,
 }
 
 /// An engine that [`select`] knows.
@@ -116,17 +116,17 @@ pub fn device_names() -> Result<Vec<String>, EngineError> {
 ///
 /// Returns an error if no engine has this name, if this machine cannot run it, or if it computed a
 /// wrong key.
-pub fn select(name: &str, sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
+pub fn select(name: &str, options: EngineOptions) -> Result<Arc<dyn Engine>, EngineError> {
     if name == AUTO {
-        let cpu = of_the_cpu(sizing)?;
+        let cpu = of_the_cpu(options)?;
         #[cfg(feature = "gpu")]
-        let cpu = hybrid::build(cpu, sizing);
+        let cpu = hybrid::build(cpu, options);
         return Ok(cpu);
     }
     let engine = named(name)?;
     engine.check()?;
     let &Entry { name, build, .. } = engine.0;
-    let engine = build(sizing).map_err(|why| EngineError::Unavailable { name, why })?;
+    let engine = build(options).map_err(|why| EngineError::Unavailable { name, why })?;
     if self_test::passes(&*engine) { Ok(engine) } else { Err(EngineError::SelfTest(name)) }
 }
 
@@ -139,15 +139,15 @@ pub fn exit(status: u8) -> ! {
 }
 
 /// Returns the engine that replaces a device that fails.
-fn spare(sizing: Sizing) -> Arc<dyn Engine> {
-    of_the_cpu(sizing).unwrap_or_else(|_| Arc::new(reference::Reference))
+fn spare(options: EngineOptions) -> Arc<dyn Engine> {
+    of_the_cpu(options).unwrap_or_else(|_| Arc::new(reference::Reference))
 }
 
 /// Returns the fastest engine of the CPU that works on this machine and passes its self-test.
-fn of_the_cpu(sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
+fn of_the_cpu(options: EngineOptions) -> Result<Arc<dyn Engine>, EngineError> {
     let mut first = None;
     for Entry { name, .. } in &ENGINES[1..] {
-        match select(name, sizing) {
+        match select(name, options) {
             Ok(engine) => return Ok(engine),
             Err(error) => first = first.or(Some(error)),
         }
@@ -157,9 +157,9 @@ fn of_the_cpu(sizing: Sizing) -> Result<Arc<dyn Engine>, EngineError> {
 
 /// Returns every engine that works on this machine, in the order of [`list`].
 #[must_use]
-pub fn available(sizing: Sizing) -> Vec<Arc<dyn Engine>> {
+pub fn available(options: EngineOptions) -> Vec<Arc<dyn Engine>> {
     let own = list().filter(|engine| engine.is_for_this_machine());
-    own.filter_map(|engine| select(engine.name(), sizing).ok()).collect()
+    own.filter_map(|engine| select(engine.name(), options).ok()).collect()
 }
 
 /// The reason why an engine is refused.
@@ -197,7 +197,7 @@ impl EngineError {
 mod gpu {
     use std::sync::Arc;
 
-    use super::{Engine, Sizing};
+    use super::{Engine, EngineOptions};
 
     pub(super) fn has_gpu() -> bool {
         false
@@ -211,7 +211,10 @@ mod gpu {
         Err("this program was built without it; build it with `--features gpu`".to_owned())
     }
 
-    pub(super) fn build(_: Sizing, _: fn(Sizing) -> Arc<dyn Engine>) -> Result<Arc<dyn Engine>, String> {
+    pub(super) fn build(
+        _: EngineOptions,
+        _: fn(EngineOptions) -> Arc<dyn Engine>,
+    ) -> Result<Arc<dyn Engine>, String> {
         detect().map(|()| unreachable!("it is not there"))
     }
 }

@@ -39,7 +39,7 @@ impl<I: Iterator<Item = [u8; 32]>> SeedSource for Cycle<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Hit, Worker, reference::Reference};
+    use crate::engine::{EngineWorker, Hit, reference::Reference};
     use crate::key::PublicKey;
 
     #[test]
@@ -61,14 +61,14 @@ mod tests {
             "faulty"
         }
 
-        fn worker(&self) -> Box<dyn Worker + '_> {
+        fn worker(&self) -> Box<dyn EngineWorker + '_> {
             Box::new(Faulty(*self, Reference.worker()))
         }
     }
 
-    struct Faulty<'a>(Fault, Box<dyn Worker + 'a>);
+    struct Faulty<'a>(Fault, Box<dyn EngineWorker + 'a>);
 
-    impl Worker for Faulty<'_> {
+    impl EngineWorker for Faulty<'_> {
         fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
             let tried = self.1.batch(matcher, seeds, hits);
             let last = hits.len() - 1;

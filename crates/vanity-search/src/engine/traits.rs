@@ -24,7 +24,7 @@ pub const HYBRID: &str = "gpu+cpu";
 /// The parameters for which an engine is built: the size of its tables, and the devices that it may
 /// use.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizing {
+pub struct EngineOptions {
     /// The expected number of keys to try. A short search does not wait for a large table.
     pub expected_attempts: f64,
     /// The most bytes that tables may take. Less than [`LEAST_TABLE_MEMORY`] has the effect of
@@ -63,8 +63,8 @@ impl Devices {
     }
 }
 
-impl Sizing {
-    /// Returns the sizing of a search of this number of keys, with tables sized by the caches, and all
+impl EngineOptions {
+    /// Returns the options of a search of this number of keys, with tables sized by the caches, and all
     /// devices.
     #[must_use]
     pub const fn for_attempts(expected_attempts: f64) -> Self {
@@ -78,7 +78,7 @@ pub trait Engine: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Returns a new worker for one thread.
-    fn worker(&self) -> Box<dyn Worker + '_>;
+    fn worker(&self) -> Box<dyn EngineWorker + '_>;
 
     /// Returns the number of workers for a search with `threads` threads.
     fn workers(&self, threads: usize) -> usize {
@@ -92,7 +92,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Returns a new worker of a device that has joined, for a thread of its own.
-    fn joined_worker(&self) -> Box<dyn Worker + '_> {
+    fn joined_worker(&self) -> Box<dyn EngineWorker + '_> {
         self.worker()
     }
 
@@ -137,7 +137,7 @@ pub struct UsedDevice {
 }
 
 /// One thread's part of an engine.
-pub trait Worker {
+pub trait EngineWorker {
     /// Takes seeds, derives their public keys, and adds those that match to `hits`. Returns the
     /// number of keys tried, which is exactly the number of seeds taken.
     ///

@@ -11,7 +11,7 @@ use super::find::{Find, Observer, Progress, SearchError, Summary};
 use super::quota::Quota;
 use super::run::{Goal, Parameters};
 use super::stop::Stop;
-use crate::engine::{self, Engine, Sizing};
+use crate::engine::{self, Engine, EngineOptions};
 use crate::pattern::{MatchOptions, Pattern, PatternError};
 
 /// The most worker threads of a search.
@@ -141,7 +141,9 @@ impl<'a> Search<'a> {
         let Self { patterns, engine, threads, quota, timeout, stop, .. } = self;
         let engine = match engine {
             Some(engine) => engine,
-            None => engine::select(engine::AUTO, Sizing::for_attempts(quota.expected_attempts(patterns)))?,
+            None => {
+                engine::select(engine::AUTO, EngineOptions::for_attempts(quota.expected_attempts(patterns)))?
+            }
         };
         let goal = Goal::Keys(quota);
         Parameters { engine: &*engine, patterns, threads, goal, timeout }.run(&stop, observer)
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn every_setting_has_its_effect() {
         let patterns = ["ab", "cd"].map(|word| Pattern::new(word, MatchOptions::default()).unwrap());
-        let engine = engine::select("reference", Sizing::for_attempts(1e9)).unwrap();
+        let engine = engine::select("reference", EngineOptions::for_attempts(1e9)).unwrap();
         let search = || Search::new(&patterns).engine(Arc::clone(&engine)).threads(NonZeroUsize::MIN);
         let mut found = Vec::new();
         let summary = search().quota(Quota::Each(3)).run(|find| found.push(find.patterns)).unwrap();

@@ -220,7 +220,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::*;
-    use crate::engine::{self, Hit, SeedSource, Worker};
+    use crate::engine::{self, EngineWorker, Hit, SeedSource};
     use crate::pattern::{MatchOptions, Matcher};
     use crate::search::Signal;
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     fn reference() -> Arc<dyn Engine> {
-        engine::select("reference", engine::Sizing::for_attempts(0.0)).unwrap()
+        engine::select("reference", engine::EngineOptions::for_attempts(0.0)).unwrap()
     }
 
     #[test]
@@ -269,12 +269,12 @@ mod tests {
             "late"
         }
 
-        fn worker(&self) -> Box<dyn Worker + '_> {
+        fn worker(&self) -> Box<dyn EngineWorker + '_> {
             if self.1.swap(false, Relaxed) { Box::new(Idle) } else { self.0.worker() }
         }
     }
 
-    impl Worker for Idle {
+    impl EngineWorker for Idle {
         fn batch(&mut self, _: &Matcher, _: &mut dyn SeedSource, _: &mut Vec<Hit>) -> u64 {
             0
         }
@@ -297,7 +297,7 @@ mod tests {
             "slow"
         }
 
-        fn worker(&self) -> Box<dyn Worker + '_> {
+        fn worker(&self) -> Box<dyn EngineWorker + '_> {
             self.1.fetch_add(1, Relaxed);
             self.0.worker()
         }

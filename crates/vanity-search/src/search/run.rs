@@ -15,7 +15,7 @@ use super::prove;
 use super::quota::{Quota, Remaining};
 use super::stop::{End, Signal, Stop};
 use super::stream::SeedStream;
-use crate::engine::{Engine, Hit, Worker};
+use crate::engine::{Engine, EngineWorker, Hit};
 use crate::notice::Notice;
 use crate::pattern::{Matcher, Pattern, PatternId};
 use crate::random::{RandomnessError, draw_hash_keys};
@@ -263,7 +263,7 @@ impl<'a> Running<'a> {
     /// Runs one worker: batch after batch until the search ends.
     fn work<'s>(
         &'s self,
-        mut worker: Box<dyn Worker + 's>,
+        mut worker: Box<dyn EngineWorker + 's>,
         mut stream: SeedStream,
         outbox: Sender<Message>,
         threads: &'s Scope<'s, '_>,

@@ -11,7 +11,7 @@ use ed25519_batch::{Ladder, Schedule, rfc8032_vectors};
 use super::DropReason;
 use crate::chacha::ChaCha20;
 use crate::engine::reference;
-use crate::engine::traits::Sizing;
+use crate::engine::traits::EngineOptions;
 use crate::gpu::{BatchQueue, Card, Device, GpuError, Pipeline, WindowTable};
 use crate::wire::without_sign;
 
@@ -75,11 +75,11 @@ pub(super) struct Tables {
 
 impl OpenCard {
     /// Opens a card by the first library that can use it. Returns why others cannot, or no text.
-    pub(super) fn by_any_library(card: &Card, sizing: Sizing) -> (Option<Self>, String) {
+    pub(super) fn by_any_library(card: &Card, options: EngineOptions) -> (Option<Self>, String) {
         let mut why = Vec::new();
         for device in card {
             // A library that lacks a function panics.
-            let open = AssertUnwindSafe(|| Self::new(&**device, sizing));
+            let open = AssertUnwindSafe(|| Self::new(&**device, options));
             match catch_unwind(open).unwrap_or(Err(DropReason::Panic)) {
                 Ok(open) if why.is_empty() => return (Some(open), String::new()),
                 Ok(open) => return (Some(open), format!("{}; '{}' is used", why.join("; "), device.name())),
@@ -89,11 +89,11 @@ impl OpenCard {
         (None, why.join("; "))
     }
 
-    fn new(device: &dyn Device, sizing: Sizing) -> Result<Self, DropReason> {
+    fn new(device: &dyn Device, options: EngineOptions) -> Result<Self, DropReason> {
         let depth = if device.is_cpu() { DEPTH_OF_CPU } else { DEPTH };
         let pipeline = Pipeline::new(device, depth)?;
         let free = device.free_memory()?.unwrap_or_else(|| device.memory());
-        let (sizes, table) = first_table(&pipeline, sizes(device, free, sizing))?;
+        let (sizes, table) = first_table(&pipeline, sizes(device, free, options))?;
         let share = (free / SHARE_OF_MEMORY).min(device.largest_memory()) / BYTES_OF_KEY;
         let unit = pipeline.keys_of_group();
         let most = (pipeline.keys_at_once().min(share as usize) / unit).max(1) * unit;
@@ -209,12 +209,12 @@ impl Tables {
 }
 
 /// Returns the numbers of windows that a device may use, the first one to begin with.
-fn sizes(device: &dyn Device, free: u64, sizing: Sizing) -> Vec<usize> {
-    if let Some(windows) = sizing.windows {
+fn sizes(device: &dyn Device, free: u64, options: EngineOptions) -> Vec<usize> {
+    if let Some(windows) = options.windows {
         return vec![windows];
     }
     let share = (free / SHARE_OF_TABLE).min(device.largest_memory()) as usize;
-    let most = sizing.table_memory.unwrap_or(usize::MAX).min(share);
+    let most = options.table_memory.unwrap_or(usize::MAX).min(share);
     let fits = |windows: &usize| WindowTable::bytes(*windows) <= most;
     let usual = if device.is_cpu() { &[WINDOWS_OF_CPU][..] } else { &TUNED };
     let sizes: Vec<usize> = usual.iter().copied().filter(fits).collect();

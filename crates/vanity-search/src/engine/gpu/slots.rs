@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::DropReason;
 use super::open_card::OpenCard;
-use crate::engine::traits::Sizing;
+use crate::engine::traits::EngineOptions;
 use crate::gpu::Card;
 use crate::notice::Notice;
 
@@ -26,7 +26,7 @@ pub(super) struct Slots {
     slots: RwLock<Vec<Arc<Slot>>>,
     /// Each thread that lists or opens cards has a clone of it.
     opening: Arc<()>,
-    pub(super) sizing: Sizing,
+    pub(super) options: EngineOptions,
     /// What the CPU does, if it searches beside the devices.
     pace: Option<Arc<Pace>>,
     /// Messages about devices, until they are reported.
@@ -84,9 +84,9 @@ impl Slot {
 }
 
 impl Slots {
-    pub(super) fn new(sizing: Sizing, pace: Option<Arc<Pace>>) -> Arc<Self> {
+    pub(super) fn new(options: EngineOptions, pace: Option<Arc<Pace>>) -> Arc<Self> {
         let (slots, opening, notices) = Default::default();
-        Arc::new(Self { slots, opening, sizing, pace, notices })
+        Arc::new(Self { slots, opening, options, pace, notices })
     }
 
     pub(super) fn each(&self) -> RwLockReadGuard<'_, Vec<Arc<Slot>>> {
@@ -116,7 +116,7 @@ impl Slots {
 
     /// Opens a card for the first time. Reports which libraries cannot use it, and why.
     pub(super) fn join(&self, card: Card) {
-        let (open, why) = OpenCard::by_any_library(&card, self.sizing);
+        let (open, why) = OpenCard::by_any_library(&card, self.options);
         if !why.is_empty() {
             self.tell(Notice::warning(why));
         }
@@ -142,7 +142,7 @@ impl Slots {
     }
 
     fn reopen(&self, slot: &Slot) {
-        let (open, _) = OpenCard::by_any_library(&slot.card, self.sizing);
+        let (open, _) = OpenCard::by_any_library(&slot.card, self.options);
         let mut state = slot.state();
         match open {
             Some(card) => {
@@ -179,7 +179,7 @@ impl Slots {
         let mut trial = card.trial.lock().unwrap_or_else(PoisonError::into_inner);
         let (began, before) = *trial.get_or_insert((Instant::now(), of_cpu));
         let keys = card.keys.fetch_add(tried, Relaxed) + tried;
-        let at_full_load = keys as f64 * 100.0 / f64::from(self.sizing.device_load);
+        let at_full_load = keys as f64 * 100.0 / f64::from(self.options.device_load);
         began.elapsed() >= TRIAL && 2.0 * at_full_load * (threads as f64) < (of_cpu - before) as f64
     }
 

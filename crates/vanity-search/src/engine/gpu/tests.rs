@@ -19,9 +19,9 @@ use crate::gpu::tests::{Faulty, Injected, devices};
 use crate::pattern::{Kind, MatchOptions, Matcher, Pattern};
 use crate::wire::Target;
 
-const LONG: Sizing = Sizing::for_attempts(1e9);
+const LONG: EngineOptions = EngineOptions::for_attempts(1e9);
 
-fn reference_instead(_: Sizing) -> Arc<dyn Engine> {
+fn reference_instead(_: EngineOptions) -> Arc<dyn Engine> {
     Arc::new(reference::Reference)
 }
 
@@ -343,7 +343,7 @@ fn a_card_that_one_library_cannot_use_is_used_by_another() {
 }
 
 /// Runs batches until one comes from the device, or from the CPU in its place.
-fn run_until(worker: &mut dyn Worker, engine: &Gpu, is_open: bool) -> Vec<Hit> {
+fn run_until(worker: &mut dyn EngineWorker, engine: &Gpu, is_open: bool) -> Vec<Hit> {
     let patterns = [Pattern::new("ab", MatchOptions::default()).unwrap()];
     let matcher = Matcher::new(&patterns);
     let (mut random, mut hits) = (Random([9; 32]), Vec::new());
@@ -481,7 +481,7 @@ fn a_device_pauses_for_the_rest_of_the_time() {
         assert!(paused.abs_diff(millis(pause)) < millis(1), "{took} ms at {load}%: {paused:?}");
     }
     let Some(device) = devices().into_iter().next() else { return };
-    let half = Sizing { device_load: 50, ..LONG };
+    let half = EngineOptions { device_load: 50, ..LONG };
     let engine = Gpu::new(vec![vec![device]], half, reference_instead).unwrap();
     assert_eq!(engine.workers(8), 1);
 }

@@ -11,7 +11,7 @@ use super::open_card::OpenCard;
 use super::slots::Slot;
 use super::{DropReason, Gpu};
 use crate::chacha::ChaCha20;
-use crate::engine::traits::{Hit, SeedSource, Worker};
+use crate::engine::traits::{EngineWorker, Hit, SeedSource};
 use crate::engine::{batch, reference};
 use crate::gpu::{BatchQueue, GpuError, Survivor, WindowTable};
 use crate::key::Seed;
@@ -38,7 +38,7 @@ pub(super) struct GpuWorker<'a> {
     /// What it has on the device, while that is open.
     device: Option<OnDevice>,
     /// The worker of the CPU that replaces this one while the device is not open.
-    spare: Option<Box<dyn Worker + 'a>>,
+    spare: Option<Box<dyn EngineWorker + 'a>>,
 }
 
 impl<'a> GpuWorker<'a> {
@@ -54,7 +54,7 @@ impl Drop for GpuWorker<'_> {
     }
 }
 
-impl Worker for GpuWorker<'_> {
+impl EngineWorker for GpuWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let (before, slots) = (hits.len(), &self.gpu.slots);
         if let Some(card) = slots.card(&self.slot) {
@@ -65,7 +65,7 @@ impl Worker for GpuWorker<'_> {
             let began = Instant::now();
             match device.batch(matcher, seeds, hits) {
                 Ok(tried) => {
-                    std::thread::sleep(pause_after(began.elapsed(), slots.sizing.device_load));
+                    std::thread::sleep(pause_after(began.elapsed(), slots.options.device_load));
                     if slots.is_slow(&card, tried) {
                         slots.drop_card(&self.slot, &card, &DropReason::Slow);
                     }

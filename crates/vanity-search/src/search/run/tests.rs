@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use rand_core::{Rng as _, SeedableRng as _};
 
 use super::*;
-use crate::engine::{Engine, SeedSource, Worker};
+use crate::engine::{Engine, EngineWorker, SeedSource};
 use crate::key::{PublicKey, Seed};
 use crate::notice::Notice;
 use crate::pattern::{Kind, MatchOptions, Pattern};
@@ -71,7 +71,7 @@ impl Observer for Log {
 }
 
 fn reference() -> Arc<dyn Engine> {
-    crate::engine::select("reference", crate::engine::Sizing::for_attempts(0.0)).unwrap()
+    crate::engine::select("reference", crate::engine::EngineOptions::for_attempts(0.0)).unwrap()
 }
 
 /// The reference engine with a function that can count or change its hits.
@@ -85,17 +85,17 @@ impl<F: Fn(&mut Vec<Hit>, u64) + Send + Sync> Engine for Altered<F> {
         "altered"
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(AlteredWorker { inner: self.inner.worker(), alter: &self.alter })
     }
 }
 
 struct AlteredWorker<'a, F> {
-    inner: Box<dyn Worker + 'a>,
+    inner: Box<dyn EngineWorker + 'a>,
     alter: &'a F,
 }
 
-impl<F: Fn(&mut Vec<Hit>, u64)> Worker for AlteredWorker<'_, F> {
+impl<F: Fn(&mut Vec<Hit>, u64)> EngineWorker for AlteredWorker<'_, F> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let tried = self.inner.batch(matcher, seeds, hits);
         (self.alter)(hits, tried);
@@ -115,7 +115,7 @@ impl Engine for Joining {
         "joining"
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(Alone(self.inner.worker(), &self.batches))
     }
 
@@ -123,15 +123,15 @@ impl Engine for Joining {
         if self.batches.load(Relaxed) > 5 { 2 } else { 0 }
     }
 
-    fn joined_worker(&self) -> Box<dyn Worker + '_> {
+    fn joined_worker(&self) -> Box<dyn EngineWorker + '_> {
         self.joined.fetch_add(1, Relaxed);
         self.inner.worker()
     }
 }
 
-struct Alone<'a>(Box<dyn Worker + 'a>, &'a AtomicUsize);
+struct Alone<'a>(Box<dyn EngineWorker + 'a>, &'a AtomicUsize);
 
-impl Worker for Alone<'_> {
+impl EngineWorker for Alone<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         let tried = self.0.batch(matcher, seeds, hits);
         hits.clear();
@@ -273,7 +273,7 @@ impl Engine for Noting {
         "noting"
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         self.0.worker()
     }
 
@@ -472,8 +472,11 @@ fn a_panic_in_a_worker_ends_a_search_and_is_passed_on() {
 
 /// Returns every engine of this machine, with small tables, which are built at once.
 fn engines() -> Vec<Arc<dyn Engine>> {
-    use crate::engine::Sizing;
-    crate::require::engines(Sizing { table_memory: Some(1 << 20), ..Sizing::for_attempts(f64::INFINITY) })
+    use crate::engine::EngineOptions;
+    crate::require::engines(EngineOptions {
+        table_memory: Some(1 << 20),
+        ..EngineOptions::for_attempts(f64::INFINITY)
+    })
 }
 
 /// Returns how many searches, or finds of devices, a statistical test has: `VANITY_SEARCHES`, or
@@ -489,7 +492,7 @@ struct Repeatable<'a> {
     workers: AtomicU64,
 }
 
-struct RepeatableWorker<'a>(Box<dyn Worker + 'a>, RepeatableSeeds);
+struct RepeatableWorker<'a>(Box<dyn EngineWorker + 'a>, RepeatableSeeds);
 
 struct RepeatableSeeds(rand_chacha::ChaCha20Rng);
 
@@ -504,14 +507,14 @@ impl Engine for Repeatable<'_> {
         self.inner.name()
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         let mut random = rand_chacha::ChaCha20Rng::from_seed([1; 32]);
         random.set_stream(self.workers.fetch_add(1, Relaxed));
         Box::new(RepeatableWorker(self.inner.worker(), RepeatableSeeds(random)))
     }
 }
 
-impl Worker for RepeatableWorker<'_> {
+impl EngineWorker for RepeatableWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, _: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         self.0.batch(matcher, &mut self.1, hits)
     }
@@ -565,7 +568,7 @@ fn the_gaps_between_finds_of_devices_are_geometric() {
     if crate::gpu::tests::devices().is_empty() {
         return;
     }
-    let engine = crate::engine::select("gpu", crate::engine::Sizing::for_attempts(1e9)).unwrap();
+    let engine = crate::engine::select("gpu", crate::engine::EngineOptions::for_attempts(1e9)).unwrap();
     the_gaps_of_every_kind_are_geometric(&*engine, searches(1000));
 }
 
@@ -660,19 +663,19 @@ fn a_batch_is_tried_before_the_shortest_timeout() {
 /// An engine that has tried many keys before its first batch.
 struct Late(Arc<dyn Engine>, u64);
 
-struct LateWorker<'a>(Box<dyn Worker + 'a>, u64);
+struct LateWorker<'a>(Box<dyn EngineWorker + 'a>, u64);
 
 impl Engine for Late {
     fn name(&self) -> &'static str {
         "late"
     }
 
-    fn worker(&self) -> Box<dyn Worker + '_> {
+    fn worker(&self) -> Box<dyn EngineWorker + '_> {
         Box::new(LateWorker(self.0.worker(), self.1))
     }
 }
 
-impl Worker for LateWorker<'_> {
+impl EngineWorker for LateWorker<'_> {
     fn batch(&mut self, matcher: &Matcher, seeds: &mut dyn SeedSource, hits: &mut Vec<Hit>) -> u64 {
         match std::mem::take(&mut self.1) {
             0 => self.0.batch(matcher, seeds, hits),
