@@ -47,7 +47,7 @@ impl BenchProgress {
                     None => vec![format!("{engine} finds its fastest table")],
                     Some(round) => vec![format!("measuring {engine}"), format!("round {round} of {ROUNDS}")],
                 };
-                let parts: Vec<Part> = parts.into_iter().map(|part| Part::of([part])).collect();
+                let parts: Vec<Part> = parts.into_iter().map(|part| vec![part]).collect();
                 line.show(&parts, Some(step.done));
             }
         }

@@ -4,13 +4,13 @@
 use std::io;
 use std::time::Duration;
 
-use super::forecast::{Forecast, Several, seconds_for};
+use super::forecast::{Forecast, seconds_for};
 use super::json;
 use super::number::{limit, one_in, rough, table, time};
 use super::printing::{self, Paint, print};
 use crate::escape::{escaped, shell_argument};
 use crate::job::{Estimate, Rate};
-use crate::pattern::{Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
+use crate::pattern::{Bounds, Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
 use crate::plan::Arguments;
 use crate::words::{counted, grouped};
 use console::Term;
@@ -28,39 +28,34 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     let Estimate { patterns, quota, rate, within, notices, output } = estimate;
     printing::notices(notices, *output);
     let paint = Paint::new(output.color, &io::stdout());
-    let several = Forecast::new(patterns, quota, 0, true).several();
+    let mut forecast = Forecast::new(patterns, quota, 0, true);
     let suggestions = match &patterns[..] {
         [pattern] => Some(Suggestions::new(pattern, *rate, *within, output.arguments)),
         _ => None,
     };
     if output.json {
         let object = |pattern| {
-            let mut object = json::estimate(pattern, several.as_ref(), *rate);
-            add_suggestions(&mut object, pattern, *rate, *within, suggestions.as_ref());
+            let mut object = json::estimate(pattern, &mut forecast, *rate);
+            if let Some(within) = within {
+                object["within_seconds"] = within.as_secs_f64().into();
+                object["fits"] = fits(pattern.odds(), *rate, *within).into();
+            }
+            if let Some(suggestions) = &suggestions {
+                object["suggestions"] = suggestions.objects();
+            }
             json::line(&object)
         };
         return print(patterns.iter().map(object).collect::<String>().as_bytes());
     }
     let width = printing::width(&Term::stdout());
-    let mut lines = Vec::new();
-    match suggestions {
-        Some(suggestions) => {
-            let pattern = &patterns[0];
-            let times = times(pattern.odds(), *rate);
-            lines.push(format!("{}; {times} {}", odds_line(pattern, paint), at(*rate)));
-            lines.extend(several.and_then(|several| all_line(&several, *rate, paint)));
-            if within.is_some() || seconds_for(pattern.odds(), 0.50, rate.keys_per_second) >= ONE_WAITS {
-                lines.extend(suggestions.lines(width, paint));
-            }
-        }
-        None => {
-            lines.extend(list(patterns, *rate, *within, width));
-            if let Some(several) = several {
-                let any = times_for_any(&several, *rate);
-                lines.push(format!("{}; {any} {}", several_line(&several, paint), at(*rate)));
-                lines.extend(all_line(&several, *rate, paint));
-            }
-        }
+    let mut lines = if suggestions.is_some() { Vec::new() } else { list(patterns, *rate, *within, width) };
+    let subject = Subject::next(patterns, &forecast, paint);
+    lines.extend(subject.map(|subject| format!("{}; {}", subject.odds(), subject.times(*rate))));
+    lines.extend(all_line(&mut forecast, *rate, paint));
+    if let Some(suggestions) = suggestions
+        && (within.is_some() || seconds_for(patterns[0].odds(), *rate)[0] >= ONE_WAITS)
+    {
+        lines.extend(suggestions.lines(width, paint));
     }
     print((printing::broken(&lines.join("\n"), width) + "\n").as_bytes())
 }
@@ -73,8 +68,7 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Optio
     let kind = patterns[0].options().kind;
     let is_mixed = patterns.iter().any(|pattern| pattern.options().kind != kind);
     let row = |pattern: &&Pattern| {
-        let [half, most] =
-            [0.50, 0.95].map(|chance| cell(seconds_for(pattern.odds(), chance, rate.keys_per_second)));
+        let [half, most] = seconds_for(pattern.odds(), rate).map(cell);
         let text = escaped(pattern.text());
         let known = KINDS.iter().find(|(_, kind)| is_mixed && pattern.options().kind == *kind);
         let text = known.map_or_else(|| text.to_string(), |(name, _)| format!("{name}:{text}"));
@@ -95,77 +89,79 @@ fn list(patterns: &[Pattern], rate: Rate, within: Option<Duration>, width: Optio
     lines
 }
 
-/// Returns the odds of a pattern: `alice: 1 in 860,000`.
-pub(super) fn odds_line(pattern: &Pattern, paint: Paint) -> String {
-    format!("{}: {}", paint.bold(escaped(pattern.text())), one_in(pattern.odds()))
+/// What a find can be of: one pattern, or any of several.
+pub(super) struct Subject {
+    name: String,
+    /// The chance that a key is such a find.
+    chance: Bounds,
 }
 
-/// Returns the times of a search for a pattern:
-/// `alice: 50% within 9.2 s, 95% within 37 s at 62,000 keys/s`.
-pub(super) fn times_line(pattern: &Pattern, rate: Rate, paint: Paint) -> String {
-    format!("{}: {} {}", paint.bold(escaped(pattern.text())), times(pattern.odds(), rate), at(rate))
-}
+impl Subject {
+    pub(super) fn pattern(pattern: &Pattern, paint: Paint) -> Self {
+        Self { name: paint.bold(escaped(pattern.text())), chance: Bounds::exact(pattern.odds()) }
+    }
 
-/// Returns the odds of any of several patterns: `any of 3: 1 in 12,000`. Bounds are marked as such.
-pub(super) fn several_line(several: &Several, paint: Paint) -> String {
-    let Several { any, .. } = several;
-    let odds = if any.is_exact() {
-        one_in(any.at_least)
-    } else {
-        format!("between {} and {}", one_in(any.at_least), one_in(any.at_most))
-    };
-    format!("{}: {odds}", any_of_them(several, paint))
-}
+    /// Returns all patterns of which the next find can be, if their chance is known.
+    pub(super) fn any(forecast: &Forecast, paint: Paint) -> Option<Self> {
+        let (patterns, chance) = forecast.any().filter(|(patterns, _)| *patterns > 1)?;
+        Some(Self { name: paint.bold(format_args!("any of {}", grouped(patterns as u64))), chance })
+    }
 
-/// Returns the times until any of several patterns is found, and until all keys are found. Bounds are
-/// marked as such.
-pub(super) fn several_times(several: &Several, rate: Rate, paint: Paint) -> Vec<String> {
-    let any = format!("{}: {} {}", any_of_them(several, paint), times_for_any(several, rate), at(rate));
-    std::iter::once(any).chain(all_line(several, rate, paint)).collect()
-}
+    /// Returns the only pattern, or all of them.
+    fn next(patterns: &[Pattern], forecast: &Forecast, paint: Paint) -> Option<Self> {
+        match patterns {
+            [pattern] => Some(Self::pattern(pattern, paint)),
+            _ => Self::any(forecast, paint),
+        }
+    }
 
-fn any_of_them(several: &Several, paint: Paint) -> String {
-    paint.bold(format_args!("any of {}", grouped(several.patterns as u64)))
+    /// Returns the odds: `alice: 1 in 860,000`, `any of 3: 1 in 12,000`. Bounds are marked as such.
+    pub(super) fn odds(&self) -> String {
+        let Self { name, chance } = self;
+        if chance.is_exact() {
+            return format!("{name}: {}", one_in(chance.at_least));
+        }
+        format!("{name}: between {} and {}", one_in(chance.at_least), one_in(chance.at_most))
+    }
+
+    /// Returns the odds' times: `50% within 9.2 s, 95% within 37 s at 62,000 keys/s`. Bounds are marked as such.
+    fn times(&self, rate: Rate) -> String {
+        let most = if self.chance.is_exact() { "" } else { "at most " };
+        let [half, nearly_all] = seconds_for(self.chance.at_least, rate).map(|seconds| {
+            if seconds < SOON {
+                format!("in {}", cell(seconds))
+            } else {
+                format!("within {most}{}", time(seconds))
+            }
+        });
+        format!("50% {half}, 95% {nearly_all} {}", at(rate))
+    }
+
+    /// Returns the name and the times.
+    pub(super) fn times_line(&self, rate: Rate) -> String {
+        format!("{}: {}", self.name, self.times(rate))
+    }
 }
 
 /// Returns the times until all keys are found, if there are several:
 /// `all 10 keys: 50% within 29 s, 95% within 47 s`.
-pub(super) fn all_line(several: &Several, rate: Rate, paint: Paint) -> Option<String> {
-    let [half, nearly_all] = several.attempts_for_all?.map(|attempts| time(attempts / rate.keys_per_second));
-    let all = if several.keys == several.patterns as u64 {
-        format!("all of {}", grouped(several.keys))
+pub(super) fn all_line(forecast: &mut Forecast, rate: Rate, paint: Paint) -> Option<String> {
+    let (keys, attempts) = forecast.all()?;
+    let (patterns, _) = forecast.any()?;
+    let [half, nearly_all] = attempts.map(|attempts| time(attempts / rate.keys_per_second));
+    let is_one_each = keys == patterns as u64;
+    let all = if is_one_each {
+        format!("all of {}", grouped(keys))
     } else {
-        format!("all {}", counted(several.keys, "key"))
+        format!("all {}", counted(keys, "key"))
     };
-    let most = if several.is_all_exact { "" } else { "at most " };
+    let most = if forecast.is_all_exact() { "" } else { "at most " };
     Some(format!("{}: 50% within {most}{half}, 95% within {most}{nearly_all}", paint.bold(all)))
 }
 
 /// Returns `at 62,000 keys/s`.
 pub(super) fn at(rate: Rate) -> String {
     format!("at {} keys/s", rough(rate.keys_per_second))
-}
-
-/// Returns `50% within 9.2 s, 95% within 37 s`.
-fn times(odds: Odds, rate: Rate) -> String {
-    times_within(odds, "", rate)
-}
-
-fn times_for_any(several: &Several, rate: Rate) -> String {
-    let most = if several.any.is_exact() { "" } else { "at most " };
-    times_within(several.any.at_least, most, rate)
-}
-
-fn times_within(odds: Odds, most: &str, rate: Rate) -> String {
-    let [half, nearly_all] = [0.50, 0.95].map(|chance| {
-        let seconds = seconds_for(odds, chance, rate.keys_per_second);
-        if seconds < SOON {
-            format!("in {}", cell(seconds))
-        } else {
-            format!("within {most}{}", time(seconds))
-        }
-    });
-    format!("50% {half}, 95% {nearly_all}")
 }
 
 /// The least time in seconds that is told.
@@ -237,8 +233,7 @@ impl<'a> Suggestions<'a> {
 
     fn row(&self, variant: &Variant) -> [String; 5] {
         let odds = variant.pattern.odds();
-        let [half, most] =
-            [0.50, 0.95].map(|chance| cell(seconds_for(odds, chance, self.rate.keys_per_second)));
+        let [half, most] = seconds_for(odds, self.rate).map(cell);
         let words = (self.arguments)(&variant.pattern);
         let words: Vec<String> = words.iter().map(|word| shell_argument(word)).collect();
         [format!("{} times", rough(self.times(variant))), one_in(odds), half, most, words.join(" ")]
@@ -253,6 +248,7 @@ impl<'a> Suggestions<'a> {
     pub(super) fn objects(&self) -> Value {
         let object = |variant: &Variant| {
             let odds = variant.pattern.odds();
+            let [half, most] = seconds_for(odds, self.rate);
             json!({
                 "changes": variant.changes.iter().map(|change| name(*change)).collect::<Vec<_>>(),
                 "characters": variant.kept,
@@ -260,8 +256,8 @@ impl<'a> Suggestions<'a> {
                 "arguments": (self.arguments)(&variant.pattern),
                 "probability": odds.probability(),
                 "expected_attempts": odds.expected_attempts(),
-                "seconds_50": seconds_for(odds, 0.50, self.rate.keys_per_second),
-                "seconds_95": seconds_for(odds, 0.95, self.rate.keys_per_second),
+                "seconds_50": half,
+                "seconds_95": most,
                 "times_as_likely": self.times(variant),
             })
         };
@@ -271,7 +267,7 @@ impl<'a> Suggestions<'a> {
 
 /// Returns whether the chance of a match reaches 50% within this time.
 pub(super) fn fits(odds: Odds, rate: Rate, within: Duration) -> bool {
-    seconds_for(odds, 0.50, rate.keys_per_second) <= within.as_secs_f64()
+    seconds_for(odds, rate)[0] <= within.as_secs_f64()
 }
 
 fn name(change: Change) -> &'static str {
@@ -284,23 +280,6 @@ fn name(change: Change) -> &'static str {
     }
 }
 
-/// Adds to an estimate whether the pattern fits into a time, and the suggestions.
-fn add_suggestions(
-    estimate: &mut Value,
-    pattern: &Pattern,
-    rate: Rate,
-    within: Option<Duration>,
-    suggestions: Option<&Suggestions>,
-) {
-    if let Some(within) = within {
-        estimate["within_seconds"] = within.as_secs_f64().into();
-        estimate["fits"] = fits(pattern.odds(), rate, within).into();
-    }
-    if let Some(suggestions) = suggestions {
-        estimate["suggestions"] = suggestions.objects();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,10 +288,11 @@ mod tests {
     #[test]
     fn a_time_below_a_millisecond_is_told_as_such() {
         let pattern = Pattern::new("ann", MatchOptions::default()).unwrap();
+        let subject = Subject::pattern(&pattern, Paint::PLAIN);
         let times_at =
-            |keys_per_second| times(pattern.odds(), Rate { keys_per_second, is_settled: true, tuning: None });
-        assert_eq!(times_at(6e6), "50% in under 1 ms, 95% in under 1 ms");
-        assert_eq!(times_at(1e6), "50% in under 1 ms, 95% within 2 ms");
-        assert_eq!(times_at(1e3), "50% within 541 ms, 95% within 2.3 s");
+            |keys_per_second| subject.times(Rate { keys_per_second, is_settled: true, tuning: None });
+        assert_eq!(times_at(6e6), "50% in under 1 ms, 95% in under 1 ms at 6,000,000 keys/s");
+        assert_eq!(times_at(1e6), "50% in under 1 ms, 95% within 2 ms at 1,000,000 keys/s");
+        assert_eq!(times_at(1e3), "50% within 541 ms, 95% within 2.3 s at 1,000 keys/s");
     }
 }

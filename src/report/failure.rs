@@ -92,7 +92,7 @@ const NAMED: usize = 3;
 /// Returns the refusal of a search whose keys will not be found, and what can be found.
 fn hopeless(hopeless: &Hopeless, paint: Paint) -> String {
     let Hopeless { patterns, of, rate, output } = hopeless;
-    let takes = |pattern: &Pattern| time(seconds_for(pattern.odds(), 0.50, rate.keys_per_second));
+    let takes = |pattern: &Pattern| time(seconds_for(pattern.odds(), *rate)[0]);
     let at = at(*rate);
     let (problem, hint) = match &patterns[..] {
         [pattern] => (

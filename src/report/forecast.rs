@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
+use crate::job::Rate;
 use crate::pattern::{Bounds, Odds, Pattern, PatternId, any_of};
 use crate::search::{Quota, Remaining};
 
@@ -130,16 +131,28 @@ impl<'a> Forecast<'a> {
         (missing.take(named).map(|(_, pattern)| pattern).collect(), self.remaining.patterns())
     }
 
-    /// Returns the odds of the keys that are still missing, if several patterns want any, or one wants
-    /// several, and if the chance of the patterns is known.
-    pub(super) fn several(&self) -> Option<Several> {
-        let (any, is_of_each) = (self.next?, self.remaining.is_of_each());
+    /// Returns the number of patterns of which the next find can be, and the chance that a key is one, if it
+    /// is known.
+    pub(super) fn any(&self) -> Option<(usize, Bounds)> {
+        let is_of_each = self.remaining.is_of_each();
         let patterns = if is_of_each { self.remaining.patterns() } else { self.patterns.len() };
-        let wanted = self.missing()?;
-        let keys = wanted.keys();
-        let attempts_for_all = (keys > 1).then(|| CHANCES.map(|chance| attempts_for_all(&wanted, chance)));
-        let is_all_exact = if is_of_each { patterns == 1 } else { any.is_exact() };
-        (patterns > 1 || keys > 1).then_some(Several { patterns, keys, any, attempts_for_all, is_all_exact })
+        Some((patterns, self.next?))
+    }
+
+    /// Returns the keys that are missing, and the attempts from now on until they are found with the chances
+    /// [`CHANCES`]. `None` as for [`attempts_for_last`](Self::attempts_for_last).
+    pub(super) fn all(&mut self) -> Option<(u64, [f64; 2])> {
+        let attempts = self.attempts_for_last()?;
+        Some((self.remaining.total(), attempts.map(|attempts| attempts - self.last_find as f64)))
+    }
+
+    /// Whether the attempts for the last key are exact, and not upper bounds.
+    pub(super) fn is_all_exact(&self) -> bool {
+        if self.remaining.is_of_each() {
+            self.remaining.patterns() == 1
+        } else {
+            self.next.is_some_and(|next| next.is_exact())
+        }
     }
 
     /// Returns the attempts at which the chance that the next find is made reaches each of
@@ -202,14 +215,6 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
 struct MissingKeys(BTreeMap<(u64, u64), f64>);
 
 impl MissingKeys {
-    /// Returns the number of keys that all patterns want.
-    fn keys(&self) -> u64 {
-        self.0
-            .iter()
-            .map(|((_, keys), patterns)| (*keys as f64 * patterns) as u64)
-            .fold(0, u64::saturating_add)
-    }
-
     fn add(&mut self, odds: Odds, keys: u64) {
         *self.0.entry((odds.probability().to_bits(), keys)).or_default() += 1.0;
     }
@@ -243,23 +248,9 @@ fn attempts_for_all(wanted: &MissingKeys, chance: f64) -> f64 {
     high
 }
 
-/// The odds of a search for several keys.
-pub(super) struct Several {
-    pub(super) patterns: usize,
-    /// The number of keys that the search wants.
-    pub(super) keys: u64,
-    /// The chance that a key matches at least one of the patterns.
-    pub(super) any: Bounds,
-    /// The keys to try until the chance that all wanted keys are found is 50% and 95%, or upper
-    /// bounds. `None` if only one key is wanted.
-    pub(super) attempts_for_all: Option<[f64; 2]>,
-    /// Whether these numbers are exact.
-    pub(super) is_all_exact: bool,
-}
-
-/// Returns the seconds until the chance of a match reaches `chance`.
-pub(super) fn seconds_for(odds: Odds, chance: f64, keys_per_second: f64) -> f64 {
-    odds.attempts_for(chance) / keys_per_second
+/// Returns the seconds until the chance of a match reaches each of [`CHANCES`].
+pub(super) fn seconds_for(odds: Odds, rate: Rate) -> [f64; 2] {
+    CHANCES.map(|chance| odds.attempts_for(chance) / rate.keys_per_second)
 }
 
 /// The number of events from which their mean decides. It is then right to one in 10,000.

@@ -8,7 +8,7 @@ use crate::pattern::{Pattern, PatternId};
 use crate::search::{End, Measured, Summary};
 use serde_json::{Value, json};
 
-use super::forecast::{Several, seconds_for};
+use super::forecast::{Forecast, seconds_for};
 use super::progress::Status;
 use crate::job::{Parcel, Place, Rate};
 use crate::ledger::exact;
@@ -18,32 +18,30 @@ pub(super) fn line(object: &Value) -> String {
     escaped_json(&object.to_string()).into_owned() + "\n"
 }
 
-/// Returns the estimate for a pattern. `several` is about the whole search, if it wants several keys.
-pub(super) fn estimate(pattern: &Pattern, several: Option<&Several>, rate: Rate) -> Value {
-    let keys_per_second = rate.keys_per_second;
+/// Returns the estimate for a pattern of a search.
+pub(super) fn estimate(pattern: &Pattern, forecast: &mut Forecast, rate: Rate) -> Value {
     let odds = pattern.odds();
+    let [half, most] = seconds_for(odds, rate);
     let mut estimate = json!({
         "type": "estimate",
         "pattern": pattern.text(),
         "probability": odds.probability(),
         "expected_attempts": odds.expected_attempts(),
-        "seconds_50": seconds_for(odds, 0.50, keys_per_second),
-        "seconds_95": seconds_for(odds, 0.95, keys_per_second),
-        "keys_per_second": keys_per_second,
+        "seconds_50": half,
+        "seconds_95": most,
+        "keys_per_second": rate.keys_per_second,
         "settled": rate.is_settled,
     });
     if let Some(tuning) = rate.tuning {
         estimate["tuning"] = self::tuning(tuning);
     }
-    if let Some(several) = several {
-        if several.patterns > 1 {
-            estimate["any_probability_min"] = several.any.at_least.probability().into();
-            estimate["any_probability_max"] = several.any.at_most.probability().into();
-        }
-        if let Some([half, most]) = several.attempts_for_all {
-            estimate["all_seconds_50_max"] = (half / keys_per_second).into();
-            estimate["all_seconds_95_max"] = (most / keys_per_second).into();
-        }
+    if let Some((2.., any)) = forecast.any() {
+        estimate["any_probability_min"] = any.at_least.probability().into();
+        estimate["any_probability_max"] = any.at_most.probability().into();
+    }
+    if let Some((_, [half, most])) = forecast.all() {
+        estimate["all_seconds_50_max"] = (half / rate.keys_per_second).into();
+        estimate["all_seconds_95_max"] = (most / rate.keys_per_second).into();
     }
     estimate
 }
@@ -88,7 +86,7 @@ pub(super) fn found(patterns: &[Pattern], parcel: &Parcel, line: &str, encrypted
 }
 
 /// Returns the object for the state of a search.
-pub(super) fn progress(status: &Status) -> Value {
+pub(super) fn progress(status: &Status, devices: &[(String, Duration)]) -> Value {
     let mut progress = json!({
         "type": "progress",
         "seconds": status.elapsed.as_secs_f64(),
@@ -112,6 +110,7 @@ pub(super) fn progress(status: &Status) -> Value {
         progress["last_seconds_50"] = half.into();
         progress["last_seconds_95"] = most.into();
     }
+    progress["devices"] = self::devices(devices);
     progress
 }
 
@@ -121,6 +120,7 @@ pub(super) fn summary(
     given_up: &[PatternId],
     patterns: &[Pattern],
     engine: &str,
+    devices: &[(String, Duration)],
 ) -> Value {
     let given_up: Vec<&str> = given_up.iter().map(|&id| patterns[id].text()).collect();
     json!({
@@ -137,14 +137,15 @@ pub(super) fn summary(
             End::Signal(_) => "signal",
         },
         "given_up": given_up,
+        "devices": self::devices(devices),
     })
 }
 
-/// Adds the devices that search, and the time since when, to the object for a search.
-pub(super) fn add_devices(object: &mut Value, devices: &[(String, Duration)]) {
+/// Returns the devices that search, each with the time of the search since when.
+fn devices(devices: &[(String, Duration)]) -> Value {
     let device =
         |(name, since): &(String, Duration)| json!({ "name": name, "since_seconds": since.as_secs_f64() });
-    object["devices"] = devices.iter().map(device).collect();
+    devices.iter().map(device).collect()
 }
 
 /// Returns the object for the figures of an engine.
@@ -201,7 +202,7 @@ mod tests {
             let found = found(&patterns, &parcel, &line, false);
             let end =
                 Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete, threads: 1 };
-            let summary = summary(&end, &[0, 0], &patterns, "portable");
+            let summary = summary(&end, &[0, 0], &patterns, "portable", &[]);
             for object in [&found, &summary] {
                 assert_eq!(object["attempts"].to_string(), text);
             }

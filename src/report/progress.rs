@@ -63,8 +63,8 @@ pub(super) struct Status {
     pub(super) keys_per_second: f64,
     pub(super) found: u64,
     pub(super) wanted: u64,
-    /// The names of the patterns that want a key, if few do after the first find.
-    pub(super) missing: Vec<String>,
+    /// The patterns that each still want a key, in words, and their number.
+    pub(super) missing: (String, usize),
     /// Whether no key is tried, because finds must be encrypted first.
     pub(super) is_encrypting: bool,
     /// The chance that the next find would have been made by now.
@@ -106,14 +106,12 @@ impl Status {
             reached.map(|reached| reached.map(at)).filter(|times| times.iter().all(|time| time.is_finite()))
         };
         let (found, wanted) = forecast.found_of();
-        let missing = match forecast.missing_patterns(NAMED) {
-            (named, number) if found > 0 && number <= NAMED => {
-                named.iter().map(|pattern| escaped(pattern.text()).into_owned()).collect()
-            }
-            _ => Vec::new(),
-        };
+        let (named, number) = forecast.missing_patterns(NAMED);
+        let more = (number > named.len() && !named.is_empty()).then(|| number - named.len());
+        let names = named.iter().map(|pattern| escaped(pattern.text()).into_owned());
+        let names = names.chain(more.map(|more| format!("{} more", grouped(more as u64))));
         Self {
-            missing,
+            missing: (listed(&names.collect::<Vec<_>>()), number),
             is_encrypting: false,
             elapsed,
             attempts,
@@ -131,43 +129,46 @@ impl Status {
     pub(super) fn parts(&self) -> Vec<Part> {
         let (found, wanted) = (grouped(self.found), grouped(self.wanted));
         if self.is_encrypting {
-            return vec![Part::of([match self.wanted {
+            return vec![vec![match self.wanted {
                 1 => "encrypting the private key".to_owned(),
                 _ => format!("encrypting, {found} of {wanted} kept"),
-            }])];
+            }]];
         }
         let rate = rough(self.keys_per_second);
-        let mut parts = vec![Part::of([format!("{rate} keys/s"), format!("{rate}/s")])];
+        let mut parts = vec![vec![format!("{rate} keys/s"), format!("{rate}/s")]];
         if self.wanted > 1 {
-            parts.push(Part::of([format!("{found} of {wanted} found")]));
+            parts.push(vec![format!("{found} of {wanted} found")]);
         }
-        if !self.missing.is_empty() {
-            parts.push(Part::of([format!("missing {}", listed(&self.missing))]));
+        let (missing, number) = &self.missing;
+        if self.found > 0 && *number <= NAMED && !missing.is_empty() {
+            parts.push(vec![format!("missing {missing}")]);
         }
-        parts.push(Part::of([format!("{} elapsed", clock(self.elapsed))]));
+        parts.push(vec![format!("{} elapsed", clock(self.elapsed))]);
         let is_batch = self.last.is_some();
-        if let Some(chance) = self.chance {
-            let hit = if is_batch { "the next" } else { "a hit" };
-            let forms = match chance_text(chance) {
-                Some(chance) => [
-                    format!("{chance} chance of {hit} so far"),
-                    format!("{chance} chance so far"),
-                    format!("{chance} chance"),
-                ],
-                None => ["chance of a hit so far not known", "chance so far not known", "chance not known"]
-                    .map(|form| form.replace("a hit", hit)),
-            };
-            parts.push(Part::of(forms));
-        }
+        parts.extend(self.chance_forms().map(Vec::from));
         let (which, times) = if is_batch { ("all: ", self.last) } else { ("", self.next) };
         let most =
             if !is_batch && self.chance.is_some_and(|chance| !chance.is_exact) { "at most " } else { "" };
         let times: Vec<String> =
             self.ahead(times).map(|(chance, at)| format!("{chance} within {most}{}", time(at))).collect();
         if let Some(first) = times.first() {
-            parts.push(Part::of([format!("{which}{}", times.join(", ")), format!("{which}{first}")]));
+            parts.push(vec![format!("{which}{}", times.join(", ")), format!("{which}{first}")]);
         }
         parts
+    }
+
+    /// Returns the chance in words, the longest form first. `None` if no key is missing.
+    pub(super) fn chance_forms(&self) -> Option<[String; 3]> {
+        let hit = if self.wanted > 1 { "the next" } else { "a hit" };
+        Some(match chance_text(self.chance?) {
+            Some(chance) => [
+                format!("{chance} chance of {hit} so far"),
+                format!("{chance} chance so far"),
+                format!("{chance} chance"),
+            ],
+            None => ["chance of a hit so far not known", "chance so far not known", "chance not known"]
+                .map(|form| form.replace("a hit", hit)),
+        })
     }
 
     /// Returns the chances that are not yet reached, with the times at which they are.
@@ -194,7 +195,7 @@ impl Status {
 }
 
 /// The most missing patterns that are named.
-pub(super) const NAMED: usize = 3;
+const NAMED: usize = 3;
 
 /// Returns a list in words: `ann, bob and eve`.
 pub(super) fn listed(names: &[String]) -> String {
@@ -255,28 +256,13 @@ impl ProgressLine {
 }
 
 /// A part of the line, in one form or in several, the longest first.
-pub(super) struct Part(Vec<String>);
-
-impl Part {
-    /// Returns a part in several forms, the longest first.
-    pub(super) fn of(forms: impl IntoIterator<Item = String>) -> Self {
-        Self(forms.into_iter().collect())
-    }
-
-    fn longest(&self) -> &str {
-        self.0.first().map_or("", String::as_str)
-    }
-
-    fn shortest(&self) -> &str {
-        self.0.last().map_or("", String::as_str)
-    }
-}
+pub(super) type Part = Vec<String>;
 
 /// The text between two parts.
 const BETWEEN: &str = ", ";
 
 pub(super) fn whole(parts: &[Part]) -> String {
-    parts.iter().map(Part::longest).collect::<Vec<_>>().join(BETWEEN)
+    parts.iter().map(|part| part[0].as_str()).collect::<Vec<_>>().join(BETWEEN)
 }
 
 /// Returns as many of the parts as fit into a terminal with this number of columns, and a bar in
@@ -296,7 +282,7 @@ fn with_bar(parts: &[Part], chance: Option<f64>, columns: u16) -> String {
 fn fitting(parts: &[Part], width: usize) -> String {
     let (mut shown, mut len) = (Vec::new(), 0);
     for part in parts {
-        let text = part.shortest();
+        let text = part.last().map_or("", String::as_str);
         let more = text.len() + if shown.is_empty() { 0 } else { BETWEEN.len() };
         if len + more <= width {
             shown.push((part, text));
@@ -305,7 +291,7 @@ fn fitting(parts: &[Part], width: usize) -> String {
     }
     for (part, text) in &mut shown {
         let room = width - len + text.len();
-        if let Some(longer) = part.0.iter().find(|form| form.len() <= room) {
+        if let Some(longer) = part.iter().find(|form| form.len() <= room) {
             len = len - text.len() + longer.len();
             *text = longer;
         }
@@ -389,7 +375,7 @@ mod tests {
             &["0.08% chance of a hit so far", "0.08% chance so far", "0.08% chance"],
             &["50% within 41 min, 95% within 3.0 h", "50% within 41 min"],
         ];
-        parts.map(|forms| Part::of(forms.iter().map(|form| (*form).to_owned()))).into()
+        parts.map(|forms| forms.iter().map(|form| (*form).to_owned()).collect()).into()
     }
 
     #[test]

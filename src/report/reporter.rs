@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::estimate::{Suggestions, all_line, fits, odds_line, several_line, several_times, times_line};
-use super::forecast::{Forecast, Several};
+use super::estimate::{Subject, Suggestions, all_line, fits};
+use super::forecast::Forecast;
 use super::json;
 use super::next_steps::{self, Step};
 use super::number::{clock, rough};
 use super::printing::{self, Paint, print};
-use super::progress::{NAMED, Part, ProgressLine, Recent, Status, chance_text, listed, whole};
+use super::progress::{ProgressLine, Recent, Status, listed, whole};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
@@ -102,23 +102,23 @@ impl Report<'_> {
         self.began = Some(Instant::now());
         let patterns = &self.search.patterns;
         for pattern in patterns.iter().take(LISTED) {
-            self.note(odds_line(pattern, self.err));
+            self.note(Subject::pattern(pattern, self.err).odds());
         }
         if let Some(more @ 1..) = patterns.len().checked_sub(LISTED) {
             self.note(format_args!("... and {}", counted(more as u64, "more pattern")));
         }
-        if let Some(several) = self.forecast.several().filter(|several| several.patterns > 1) {
-            self.note(several_line(&several, self.err));
+        if let Some(any) = Subject::any(&self.forecast, self.err) {
+            self.note(any.odds());
         }
         self.warn_of_unsaved();
     }
 
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
-        let several = self.forecast.several();
         if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
             // The first estimate is always printed, also after the shortest timeout.
             for pattern in &self.search.patterns {
-                self.print_json(&json::estimate(pattern, several.as_ref(), rate))?;
+                let estimate = json::estimate(pattern, &mut self.forecast, rate);
+                self.print_json(&estimate)?;
                 if !may_go_on() {
                     break;
                 }
@@ -129,22 +129,21 @@ impl Report<'_> {
         }
         // Some keys may be found already.
         let is_new = self.forecast.found_of().0 == self.search.existing;
-        match several {
-            Some(several) if several.patterns > 1 => {
-                several_times(&several, rate, self.err).iter().for_each(|line| self.note(line));
-            }
-            one => {
+        let subjects = match Subject::any(&self.forecast, self.err) {
+            Some(any) => vec![any],
+            None => {
                 let all = &self.search.patterns;
                 let (missing, _) = self.forecast.missing_patterns(1);
                 let named =
                     if is_new || all.len() == 1 { all.iter().take(LISTED).collect() } else { missing };
-                named.iter().for_each(|pattern| self.note(times_line(pattern, rate, self.err)));
-                let all = one.and_then(|several| all_line(&several, rate, self.err));
-                all.iter().for_each(|line| self.note(line));
-                if is_new {
-                    self.suggestions(rate);
-                }
+                named.into_iter().map(|pattern| Subject::pattern(pattern, self.err)).collect()
             }
+        };
+        subjects.iter().for_each(|subject| self.note(subject.times_line(rate)));
+        let all = all_line(&mut self.forecast, rate, self.err);
+        all.iter().for_each(|line| self.note(line));
+        if is_new {
+            self.suggestions(rate);
         }
         Ok(())
     }
@@ -159,9 +158,7 @@ impl Report<'_> {
                 end: End::Complete,
                 threads: self.search.workers(),
             };
-            let mut summary = json::summary(&nothing, &[], &[], self.search.engine.name());
-            json::add_devices(&mut summary, &[]);
-            self.print_json(&summary)?;
+            self.print_json(&json::summary(&nothing, &[], &[], self.search.engine.name(), &[]))?;
         }
         Ok(())
     }
@@ -231,20 +228,17 @@ impl Report<'_> {
             return;
         }
         let status = Status::new(&mut self.forecast, &self.recent, progress, is_encrypting);
+        if self.search.output.progress == ProgressForm::Json {
+            self.line_due = progress.elapsed + OBJECT_EVERY;
+            return printing::raw(&json::line(&json::progress(&status, &self.devices())));
+        }
+        let mut parts = status.parts();
+        parts.extend(self.searchers().map(|searchers| vec![searchers]));
         if let Some(progress_line) = &self.progress_line {
             let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
-            let mut parts = status.parts();
-            parts.extend(self.searchers().map(|searchers| Part::of([searchers])));
             progress_line.show(&parts, known.map(|chance| chance.at_least));
-        } else if self.search.output.progress == ProgressForm::Json {
-            self.line_due = progress.elapsed + OBJECT_EVERY;
-            let mut progress = json::progress(&status);
-            json::add_devices(&mut progress, &self.devices());
-            printing::raw(&json::line(&progress));
         } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
-            let mut parts = status.parts();
-            parts.extend(self.searchers().map(|searchers| Part::of([searchers])));
             self.note(whole(&parts));
         }
     }
@@ -263,9 +257,7 @@ impl Report<'_> {
         }
         if self.search.output.json {
             let (patterns, engine) = (&self.search.patterns, self.search.engine.name());
-            let mut summary = json::summary(summary, given_up, patterns, engine);
-            json::add_devices(&mut summary, &self.devices());
-            self.print_json(&summary)?;
+            self.print_json(&json::summary(summary, given_up, patterns, engine, &self.devices()))?;
         }
         let (found, wanted) = self.forecast.found_of();
         let ended = match summary.end {
@@ -274,21 +266,13 @@ impl Report<'_> {
             End::Signal(_) => Some("interrupted"),
         };
         if let Some(ended) = ended {
-            let chance = self.forecast.chance_of_next(summary.attempts);
-            let chance = chance.map_or(String::new(), |chance| {
-                let hit = if wanted > 1 { "the next" } else { "a hit" };
-                match chance_text(chance) {
-                    Some(chance) => format!("; {chance} chance of {hit} so far"),
-                    None => format!("; chance of {hit} so far not known"),
-                }
-            });
-            self.note(format_args!(
-                "{ended}: {} of {} found{chance}",
-                grouped(found),
-                counted(wanted, "key")
-            ));
-            self.name_missing();
             let status = Status::at_end(&mut self.forecast, summary);
+            let chance = status.chance_forms().map_or(String::new(), |[chance, ..]| format!("; {chance}"));
+            let keys = counted(wanted, "key");
+            self.note(format_args!("{ended}: {} of {keys} found{chance}", grouped(found)));
+            if !status.missing.0.is_empty() {
+                self.note(format_args!("missing: {}", status.missing.0));
+            }
             status.longer().iter().for_each(|longer| self.note(longer));
         }
         self.note(self.err.faint(self.tried(summary)));
@@ -363,34 +347,18 @@ impl<'a> Report<'a> {
     }
 
     /// Prints a warning before a long search whose keys are shown, and not saved.
-    fn warn_of_unsaved(&self) {
+    fn warn_of_unsaved(&mut self) {
         let keys = &self.search.keys;
         let is_shown = self.is_on_terminal && keys.destination == Destination::Stream;
-        let attempts = match self.forecast.several() {
-            Some(Several { attempts_for_all: Some([half, _]), .. }) => half,
-            Some(several) => several.any.at_least.attempts_for(0.50),
-            None => self.search.patterns[0].odds().attempts_for(0.50),
-        };
+        let next = self.search.patterns[0].odds();
+        let next = self.forecast.any().map_or(next, |(_, any)| any.at_least);
+        let attempts = self.forecast.all().map_or(next.attempts_for(0.50), |(_, [half, _])| half);
         if is_shown && !keys.is_agent_alone() && attempts > WORTH_SAVING {
             self.note(Notice::warning(match self.forecast.found_of() {
                 (_, 1) => "the key will only be shown here; -o FILE saves it",
                 _ => "the keys will only be shown here; -d DIR saves them",
             }));
         }
-    }
-
-    /// Prints which of several patterns still want a key, if any was found.
-    fn name_missing(&self) {
-        let (named, number) = self.forecast.missing_patterns(NAMED);
-        let mut names: Vec<String> =
-            named.iter().map(|pattern| escaped(pattern.text()).into_owned()).collect();
-        if names.is_empty() {
-            return;
-        }
-        if number > names.len() {
-            names.push(format!("{} more", grouped((number - names.len()) as u64)));
-        }
-        self.note(format_args!("missing: {}", listed(&names)));
     }
 
     /// Prints cheaper patterns if the search is for one that takes long.
