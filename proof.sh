@@ -135,6 +135,8 @@ new_machine() {
 }
 
 unit() { cargo test "${profile[@]}" --lib -- --nocapture "$@"; }
+# The same with the tests of `vanity-pattern`, which are a program of their own.
+pattern_unit() { cargo test "${profile[@]}" --test units -- --nocapture "$@"; }
 # tests FILE BEGINNING...: runs the tests of a file of tests/all whose names begin like this.
 tests() { local file=$1; shift; cargo test "${profile[@]}" --test all -- --nocapture "${@/#/$file::}"; }
 # The same as `unit`, in the build that checks ranges and overflow.
@@ -164,9 +166,9 @@ fi
 
 # Builds everything first, because a cargo that builds makes the others wait.
 built() { if [ "$list" ]; then return; fi; cargo "$@" > "$logs/build.log" 2>&1 || { cat "$logs/build.log"; exit 1; }; }
-built test --lib --test all --no-run
+built test --lib --test units --test all --no-run
 if [ "$full" ]; then
-    built test --release --lib --test all --no-run
+    built test --release --lib --test units --test all --no-run
     built build --release --package vanity-search --example constant_time
 fi
 # Only these lines are also about the engine of GPUs.
@@ -277,7 +279,7 @@ more 30 'the split of a product is exact, by Gappa, and its compiled instruction
 more 30 'each operation of the field equals its formula modulo p' 'all inputs' checked_unit algebra::
 more 30 'the formulas of the curve are the group law, and digits sum to their scalar' "all points and scalars, $(of 'every 17th layout' 'all layouts')" \
     ${full:+with VANITY_CASES=1} checked_unit formulas::
-more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' unit filters::
+more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' pattern_unit filters::
 cases=$(of 20000 10000000)
 more 30 'every instruction does what the model says, and the ranges have that' "$cases operands of each" with VANITY_CASES="$cases" unit model::
 more 33 'keys are stored, and signals and timeouts end the program, whatever stream or terminal is blocked, at every write' all \

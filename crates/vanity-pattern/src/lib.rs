@@ -30,5 +30,15 @@ pub use syntax::{
 };
 pub use variants::{Change, Variant, fitting, likelier};
 
-#[cfg(test)]
-mod tests;
+/// What the tests of this package reach beyond its interface. Nobody else may use it: it changes
+/// without notice.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::matcher::{
+        choice, dfa_scan, four_gram_filter, literals, lookup, needle, pair_bitmap, required_literals,
+        symbol_classes,
+    };
+    pub use crate::odds::{Automaton, DEAD, MATCHED, MOST_CHARACTERS, Place, START, Shape, of_any, of_one};
+    pub use crate::syntax::{Literal, Regex, quoted};
+    pub use crate::variants::in_two_parts;
+}

@@ -304,6 +304,3 @@ fn next_words<S: Halves>(simd: S, mut schedule: [S::Word; 16]) -> [S::Word; 16] 
 fn xor3<S: Halves>(simd: S, a: S::Word, b: S::Word, c: S::Word) -> S::Word {
     simd.xor(simd.xor(a, b), c)
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,13 +8,13 @@ use crate::syntax::Literal;
 use crate::wire::{BODY_LEN, SIGN_POSITION, Target};
 
 /// The most texts that are tested together, so that prefetched memory arrives before it is read.
-pub(super) const GROUP: usize = 128;
+pub const GROUP: usize = 128;
 
 /// The characters that are looked up: whether they are at the end of the text, and how many.
-pub(super) type Window = (bool, usize);
+pub type Window = (bool, usize);
 
 /// A filter for all literals with the same window.
-pub(super) struct AnchoredFilter {
+pub struct AnchoredFilter {
     target: Target,
     window: Window,
     bloom: Bloom,
@@ -26,7 +26,7 @@ pub(super) struct AnchoredFilter {
 impl AnchoredFilter {
     /// Returns the window of a literal at one end: at most `most` characters, the first ones at the
     /// start and the last ones at the end. `None` for a literal that may be anywhere.
-    pub(super) fn window_of(literal: &Literal, most: usize) -> Option<Window> {
+    pub fn window_of(literal: &Literal, most: usize) -> Option<Window> {
         let count = literal.len().min(most);
         match literal.place() {
             Place::Anywhere => None,
@@ -36,12 +36,12 @@ impl AnchoredFilter {
     }
 
     /// Makes an empty filter with room for `literals`.
-    pub(super) fn new(target: Target, window: Window, literals: usize) -> Self {
+    pub fn new(target: Target, window: Window, literals: usize) -> Self {
         Self { target, window, bloom: Bloom::new(literals), starts: Positions::default(), literals }
     }
 
     /// Adds a literal, whose window must be the window of this filter.
-    pub(super) fn mark(&mut self, classes: &SymbolClasses, literal: &Literal) {
+    pub fn mark(&mut self, classes: &SymbolClasses, literal: &Literal) {
         let (at_end, count) = self.window;
         let (from, start) = if at_end { (literal.len() - count, BODY_LEN - literal.len()) } else { (0, 0) };
         self.bloom.put(spread(literal_window(literal, classes, from, count)));
@@ -49,7 +49,7 @@ impl AnchoredFilter {
     }
 
     /// Estimates the share of random bytes that pass, as if the literals were random.
-    pub(super) fn candidate_places(&self) -> f64 {
+    pub fn candidate_places(&self) -> f64 {
         let (_, count) = self.window;
         self.bloom.share_by_chance() + self.literals as f64 / 2f64.powi(5 * count as i32 - 1)
     }
@@ -57,7 +57,7 @@ impl AnchoredFilter {
     /// Adds to `starts` the positions where a literal may begin in each of `texts`. Looks up keys
     /// with either sign. There must not be more than [`GROUP`] texts.
     #[inline(always)]
-    pub(super) fn starts(&self, texts: &[ClassText], starts: &mut [Positions]) {
+    pub fn starts(&self, texts: &[ClassText], starts: &mut [Positions]) {
         let (at_end, count) = self.window;
         let first = if at_end { BODY_LEN - count } else { 0 };
         self.starts_with(texts, starts, |text| text.window(first, count, false));

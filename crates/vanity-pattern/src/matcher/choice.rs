@@ -46,7 +46,7 @@ const MOST_CANDIDATES: f64 = 0.5;
 
 /// The most expressions behind a pair bitmap that a device walks one after the other. For more of
 /// them, the pair bitmap decides alone.
-pub(super) const MOST_WALKS: usize = 8;
+pub const MOST_WALKS: usize = 8;
 
 /// The most literals that are marked one by one in a pair bitmap. More of them would leave few
 /// bytes to reject, and each takes some microseconds.
@@ -55,7 +55,7 @@ const MOST_LITERALS: usize = 4096;
 /// Chooses the filters of literals whose symbols are folded into `classes`: the pair bitmap, the
 /// four-grams, both or none. The exact test makes `look_ups` look-ups at each place, for at most
 /// `most` characters.
-pub(super) fn of_literals<'a>(
+pub fn of_literals<'a>(
     set: InstructionSet,
     target: Target,
     classes: &SymbolClasses,
@@ -81,7 +81,7 @@ pub(super) fn of_literals<'a>(
 
 /// Returns the pair bitmap of a number of expressions that have these needles. `None` if it does not
 /// pay.
-pub(super) fn of_expressions(
+pub fn of_expressions(
     target: Target,
     needles: impl Iterator<Item = Needle> + Clone,
     expressions: usize,
@@ -92,10 +92,7 @@ pub(super) fn of_expressions(
 
 /// Returns the pair bitmap of literals. Of more than [`MOST_LITERALS`] it marks only what they have
 /// in common at each end. Such a list with a literal that may be anywhere gets no rows.
-pub(super) fn pairs_of<'a>(
-    target: Target,
-    literals: impl Iterator<Item = Literal<'a>> + Clone,
-) -> PairBitmap {
+pub fn pairs_of<'a>(target: Target, literals: impl Iterator<Item = Literal<'a>> + Clone) -> PairBitmap {
     if literals.clone().nth(MOST_LITERALS).is_none() {
         return PairBitmap::new(target, literals.map(|literal| Needle::of(&literal)));
     }

@@ -17,12 +17,12 @@ const LANES: usize = 8;
 const VALUES: u32 = 1 << SYMBOL_BITS;
 
 /// The most states of a union. Its table has at most 512 KiB.
-pub(super) const MOST_STATES: usize = 2048;
+pub const MOST_STATES: usize = 2048;
 
 /// An automaton. A state is the offset of its row in the table, and a row has one successor for
 /// each value of a symbol.
 #[derive(Clone)]
-pub(super) struct DfaScan {
+pub struct DfaScan {
     target: Target,
     /// The successors. [`DEAD`] and [`MATCHED`] lead to themselves.
     next: Vec<u32>,
@@ -34,7 +34,8 @@ pub(super) struct DfaScan {
 type Values = [[u8; LANES]; 4 * QUADS];
 
 impl DfaScan {
-    pub(super) fn new(target: Target, automaton: &Automaton) -> Self {
+    /// Writes the table of an automaton.
+    pub fn new(target: Target, automaton: &Automaton) -> Self {
         let mut next = Vec::new();
         for state in [DEAD, MATCHED] {
             next.extend([state * VALUES; VALUES as usize]);
@@ -53,7 +54,7 @@ impl DfaScan {
     /// A state of the union is the states of all automata together. Almost all of them are where they
     /// usually are, so a state lists only the others. So the time grows with the states of the union,
     /// but hardly with the number of automata.
-    pub(super) fn union(scans: &[&Self]) -> Option<Self> {
+    pub fn union(scans: &[&Self]) -> Option<Self> {
         let target = scans.first()?.target;
         let usual: Vec<u32> = scans.iter().map(|scan| scan.usual_state()).collect();
         let others = |states: &mut dyn Iterator<Item = u32>| -> Vec<(usize, u32)> {
@@ -108,18 +109,18 @@ impl DfaScan {
     }
 
     /// Returns the number of states.
-    pub(super) fn states(&self) -> usize {
+    pub fn states(&self) -> usize {
         self.accepts.len()
     }
 
     /// Returns the bytes that the scan of an automaton takes, without small fields.
-    pub(super) fn bytes(automaton: &Automaton) -> usize {
+    pub fn bytes(automaton: &Automaton) -> usize {
         ((START + automaton.states()) * VALUES) as usize * size_of::<u32>()
     }
 
     /// Appends the words that a device needs: the first state, the number of successors, the
     /// successors, and one bit for each state in which the text may end.
-    pub(super) fn write(&self, words: &mut Vec<u32>) {
+    pub fn write(&self, words: &mut Vec<u32>) {
         words.extend([START * VALUES, self.next.len() as u32]);
         words.extend(&self.next);
         let bits = |some: &[bool]| some.iter().rev().fold(0, |bits, accepts| bits << 1 | u32::from(*accepts));
@@ -128,7 +129,7 @@ impl DfaScan {
 
     /// Calls `each` with the place of every element of `batch` that matches, in ascending order.
     /// Tests keys with either sign.
-    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
+    pub fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         for (number, some) in batch.chunks(LANES).enumerate() {
             let matches = self.eight(&values(self.target, some), self.target == Target::Key);
             for (lane, _) in matches.iter().take(some.len()).enumerate().filter(|(_, matches)| **matches) {
@@ -138,7 +139,7 @@ impl DfaScan {
     }
 
     /// Returns whether `bytes` match. Tests a key with the sign that it has.
-    pub(super) fn is_match(&self, bytes: &Bytes) -> bool {
+    pub fn is_match(&self, bytes: &Bytes) -> bool {
         self.eight(&values(self.target, std::slice::from_ref(bytes)), false)[0]
     }
 
@@ -213,57 +214,4 @@ fn values(target: Target, some: &[Bytes]) -> Values {
         }
     }
     values
-}
-
-#[cfg(test)]
-mod tests {
-    use rand_chacha::ChaCha20Rng;
-    use rand_core::{Rng as _, SeedableRng as _};
-
-    use super::*;
-    use crate::syntax::{Form, Kind, MatchOptions, Pattern};
-
-    fn scans(texts: &[&str]) -> Vec<DfaScan> {
-        let options = MatchOptions { kind: Kind::Regex, ..MatchOptions::default() };
-        let scan = |text: &&str| match Pattern::new(text, options).unwrap().form() {
-            Form::Regex(regex) => DfaScan::new(Target::Key, regex.automaton()),
-            Form::Literal(_) => unreachable!("an expression"),
-        };
-        texts.iter().map(scan).collect()
-    }
-
-    #[test]
-    fn a_union_matches_where_one_of_them_does() {
-        let lists: [&[&str]; 4] = [
-            &["a[bc].?d", "ab+c", "x.y"],
-            &["^[A-M].*z", "9$", "[0-9]{3}", "^i.*[a-f]$", "k.k.k"],
-            &["(ab|ba)[0-4]", "(a|b)b.*9.*9", "[^a-p]{6}"],
-            &["^.*[x-z]{2}$", "[A-C]+[0-9]"],
-        ];
-        let mut random = ChaCha20Rng::from_seed([5; 32]);
-        for list in lists {
-            let scans = scans(list);
-            let union = DfaScan::union(&scans.iter().collect::<Vec<_>>()).unwrap();
-            let mut matched = 0;
-            for _ in 0..20_000 {
-                let mut bytes = [0; 32];
-                random.fill_bytes(&mut bytes);
-                bytes[31] &= 0x7f;
-                let expected = scans.iter().any(|scan| scan.is_match(&bytes));
-                assert_eq!(union.is_match(&bytes), expected, "{list:?}: {bytes:?}");
-                matched += u32::from(expected);
-            }
-            assert!((1..20_000).contains(&matched), "{list:?}: {matched}");
-        }
-    }
-
-    #[test]
-    fn a_union_has_few_states_or_there_is_none() {
-        let many: Vec<String> = (0..400).map(|at| format!("{at:03}.?x[a-c]")).collect();
-        let scans = scans(&many.iter().map(String::as_str).collect::<Vec<_>>());
-        let scans: Vec<&DfaScan> = scans.iter().collect();
-        assert!(DfaScan::union(&scans).is_none());
-        let union = DfaScan::union(&scans[..50]).unwrap();
-        assert!(union.states() <= 2 + MOST_STATES);
-    }
 }

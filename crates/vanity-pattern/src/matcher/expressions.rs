@@ -22,7 +22,7 @@ const LEAST_CHARACTERS: usize = 3;
 
 /// The compiled expressions of a list: first those that are found by a literal, then those with other
 /// needles, then those without.
-pub(super) struct Expressions<'a> {
+pub struct Expressions<'a> {
     target: Target,
     /// Each expression, with its automaton.
     each: Vec<(PatternId, DfaScan)>,
@@ -38,7 +38,7 @@ pub(super) struct Expressions<'a> {
 
 impl<'a> Expressions<'a> {
     /// Compiles those of `patterns` that are expressions about `target`.
-    pub(super) fn new(
+    pub fn new(
         set: InstructionSet,
         target: Target,
         patterns: &'a [Pattern],
@@ -91,7 +91,7 @@ impl<'a> Expressions<'a> {
 
     /// Calls `each` with every element of `batch` that matches, by its index, once for every
     /// automaton that finds it. Tests keys with either sign.
-    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
+    pub fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         if let Some(literals) = &self.literals {
             let matches = |bytes: &Bytes| self.found_by_literal(bytes).next().is_some();
             literals.candidates(batch, &mut |at| {
@@ -114,7 +114,7 @@ impl<'a> Expressions<'a> {
     }
 
     /// Returns the ids of the expressions that match.
-    pub(super) fn matching(&self, bytes: &Bytes) -> impl Iterator<Item = PatternId> {
+    pub fn matching(&self, bytes: &Bytes) -> impl Iterator<Item = PatternId> {
         let others = self.each[self.by_literal..].iter().filter(|(_, scan)| scan.is_match(bytes));
         self.found_by_literal(bytes).chain(others.map(|(id, _)| *id))
     }
@@ -133,7 +133,7 @@ impl<'a> Expressions<'a> {
     }
 
     /// Adds the clauses for a device.
-    pub(super) fn write(&self, filter: &mut DeviceFilter) {
+    pub fn write(&self, filter: &mut DeviceFilter) {
         if let Some(literals) = &self.literals {
             literals.write(filter);
         }

@@ -44,10 +44,10 @@ const LARGE_BATCH: usize = 512;
 
 /// A callback that takes some candidates, the folded text of each, and the positions where a
 /// literal may begin in each.
-pub(super) type EachText<'a> = &'a mut dyn FnMut(&[usize], &[ClassText], &[Positions]);
+pub type EachText<'a> = &'a mut dyn FnMut(&[usize], &[ClassText], &[Positions]);
 
 /// The marks of all four-grams that show a literal.
-pub(super) struct FourGramFilter {
+pub struct FourGramFilter {
     target: Target,
     /// The instruction set that folds texts.
     set: InstructionSet,
@@ -73,7 +73,7 @@ pub(super) struct FourGramFilter {
 impl FourGramFilter {
     /// Marks the literals. Returns `None` for a list with a literal of one character, which nearly
     /// every text shows.
-    pub(super) fn new<'a>(
+    pub fn new<'a>(
         set: InstructionSet,
         target: Target,
         classes: &SymbolClasses,
@@ -109,17 +109,17 @@ impl FourGramFilter {
     }
 
     /// Returns the mean number of places that must be looked up in random bytes.
-    pub(super) fn candidate_places(&self) -> f64 {
+    pub fn candidate_places(&self) -> f64 {
         self.candidate_places
     }
 
     /// Returns whether some literals may be anywhere.
-    pub(super) fn has_bitmap(&self) -> bool {
+    pub fn has_bitmap(&self) -> bool {
         self.bitmap.is_some()
     }
 
     /// Returns the number of filters of literals at one end.
-    pub(super) fn ends(&self) -> usize {
+    pub fn ends(&self) -> usize {
         self.anchored.len()
     }
 
@@ -201,7 +201,7 @@ impl FourGramFilter {
 
     /// Calls `each` for parts of `batch`, in ascending order. Elements that are left out show no
     /// literal. Tests keys with either sign.
-    pub(super) fn candidates(&self, batch: &[Bytes], each: EachText) {
+    pub fn candidates(&self, batch: &[Bytes], each: EachText) {
         with_set!(self.set, simd => simd.run(
             #[inline(always)]
             || self.candidates_by(simd, batch, each)
@@ -315,7 +315,7 @@ fn characters(marked: u32) -> u64 {
 
 /// Moves bit i to bit 4i.
 #[inline(always)]
-fn every_fourth(bits: u16) -> u64 {
+pub fn every_fourth(bits: u16) -> u64 {
     let mut spread = u64::from(bits);
     for (shift, mask) in [
         (24, 0x0000_00ff_0000_00ff),
@@ -331,7 +331,7 @@ fn every_fourth(bits: u16) -> u64 {
 /// Returns where the four-gram of a needle begins, in characters after the beginning of the needle,
 /// for needles that begin at odd or at even places. It is the four-gram that holds most of the
 /// needle. `None` if the needle never begins there.
-fn shift(needle: &Needle, odd: bool) -> Option<isize> {
+pub fn shift(needle: &Needle, odd: bool) -> Option<isize> {
     let begins_there = needle.starts.clone().any(|start| start % 2 == usize::from(odd));
     let first_odd_shift = if needle.symbols.len() > 4 { 1 } else { -1 };
     begins_there.then_some(if odd { first_odd_shift } else { 0 })
@@ -359,81 +359,4 @@ fn anchored<'a>(
         }
     }
     groups.into_values().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use rand_chacha::ChaCha8Rng;
-    use rand_core::{Rng as _, SeedableRng as _};
-
-    use super::*;
-    use crate::syntax::{Kind, MatchOptions};
-    use crate::wire::{ALPHABET, BODY_LEN, Symbols, without_sign};
-
-    #[test]
-    fn bits_are_spread() {
-        for bits in 0..=u16::MAX {
-            let expected: u64 = (0..16).map(|bit| u64::from(bits >> bit & 1) << (4 * bit)).sum();
-            assert_eq!(every_fourth(bits), expected);
-        }
-    }
-
-    /// Tests that a four-gram at an even place is marked wherever a needle may begin. All its
-    /// characters belong to the needle, or all characters of the needle but one lie in it.
-    #[test]
-    fn a_quad_is_marked_for_every_place() {
-        for len in 2..=BODY_LEN {
-            let needle = Needle { symbols: vec![Symbols::of(b'a'); len], starts: 0..=BODY_LEN - len };
-            for start in needle.starts.clone() {
-                let shift = shift(&needle, start % 2 == 1).unwrap();
-                assert_eq!((start as isize + shift) % 2, 0, "{len} characters at {start}");
-                let held = (shift..shift + 4).filter(|at| (0..len as isize).contains(at)).count();
-                assert!(held >= (len - 1).min(4), "{len} characters at {start}");
-            }
-        }
-        let whole = Needle { symbols: vec![Symbols::of(b'a'); BODY_LEN], starts: 0..=0 };
-        assert_eq!(shift(&whole, true), None);
-    }
-
-    /// Compares the estimate by which filters are chosen with a count.
-    #[test]
-    fn as_many_places_pass_as_are_estimated() {
-        let mut random = ChaCha8Rng::from_seed([5; 32]);
-        let mut batch = vec![Bytes::default(); 100_000];
-        random.fill_bytes(batch.as_flattened_mut());
-        batch.iter_mut().for_each(|bytes| *bytes = without_sign(*bytes));
-        for (kind, case_sensitive, len, count) in [
-            (Kind::Anywhere, false, 3, 7),
-            (Kind::Anywhere, false, 4, 40),
-            (Kind::Anywhere, false, 5, 400),
-            (Kind::Anywhere, true, 6, 20_000),
-            (Kind::Word, false, 3, 2000),
-            (Kind::Prefix, false, 3, 100),
-            (Kind::Prefix, false, 5, 20_000),
-            (Kind::Suffix, false, 4, 1000),
-        ] {
-            let letters = if case_sensitive { ALPHABET } else { &ALPHABET[..26] };
-            let options = MatchOptions { kind, case_sensitive, ..MatchOptions::default() };
-            let mut words = BTreeSet::new();
-            while words.len() < count {
-                words.insert(
-                    (0..len)
-                        .map(|_| char::from(letters[random.next_u32() as usize % letters.len()]))
-                        .collect(),
-                );
-            }
-            let literals = || words.iter().map(|word: &String| Literal::of(word, options));
-            let classes = SymbolClasses::new(literals().flat_map(|literal| literal.characters()));
-            let four_grams =
-                FourGramFilter::new(InstructionSet::widest(), Target::Key, &classes, 6, literals()).unwrap();
-            let mut reported = 0;
-            four_grams.candidates(&batch, &mut |_, _, starts| {
-                reported += starts.iter().map(|starts| starts.each().count()).sum::<usize>();
-            });
-            let share = reported as f64 / (four_grams.candidate_places() * batch.len() as f64);
-            assert!((0.5..2.0).contains(&share), "{count} of {len} letters, {kind:?}: {share}");
-        }
-    }
 }

@@ -15,7 +15,7 @@ use crate::wire::{BODY_LEN, Bytes, Symbols, Target, with_sign};
 use ed25519_batch::simd::{InstructionSet, Scalar};
 
 /// The compiled literals of a list.
-pub(super) struct Literals<'a> {
+pub struct Literals<'a> {
     literal: OfId<'a>,
     target: Target,
     classes: SymbolClasses,
@@ -29,11 +29,11 @@ pub(super) struct Literals<'a> {
 }
 
 /// Returns the literal of an id.
-pub(super) type OfId<'a> = Box<dyn Fn(PatternId) -> Literal<'a> + Send + Sync + 'a>;
+pub type OfId<'a> = Box<dyn Fn(PatternId) -> Literal<'a> + Send + Sync + 'a>;
 
 impl<'a> Literals<'a> {
     /// Compiles the literals with these ids. All of them must be about `target`.
-    pub(super) fn new(set: InstructionSet, target: Target, ids: &[PatternId], literal: OfId<'a>) -> Self {
+    pub fn new(set: InstructionSet, target: Target, ids: &[PatternId], literal: OfId<'a>) -> Self {
         let each = || ids.iter().map(|id| literal(*id));
         let sets = distinct_sets(each());
         let classes = SymbolClasses::new(sets.iter().copied());
@@ -51,7 +51,7 @@ impl<'a> Literals<'a> {
 
     /// Calls `each` with every element of `batch` that shows a literal, by its index. Tests keys
     /// with either sign.
-    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
+    pub fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         let (either_sign, hashes, has_words) =
             (self.target == Target::Key, self.index.prefix_hashes(), self.has_words);
         let allowed = self.starts;
@@ -72,7 +72,7 @@ impl<'a> Literals<'a> {
 
     /// Calls `each` for parts of `batch`, in ascending order, with the candidates of the chosen
     /// filters.
-    pub(super) fn texts(&self, batch: &[Bytes], each: EachText) {
+    pub fn texts(&self, batch: &[Bytes], each: EachText) {
         match &self.four_grams {
             None => self.pairs.candidates(batch, &mut |candidate| {
                 let bytes = &batch[candidate];
@@ -107,7 +107,7 @@ impl<'a> Literals<'a> {
     }
 
     /// Adds the clause for a device: the pair bitmap, if it pays, and the Bloom filter.
-    pub(super) fn write(&self, filter: &mut DeviceFilter) {
+    pub fn write(&self, filter: &mut DeviceFilter) {
         // The literals lie in memory in the order of the list.
         let mut ids: Vec<PatternId> = self.index.ids().collect();
         ids.sort_unstable();
@@ -150,7 +150,7 @@ impl<'a> Literals<'a> {
     }
 
     /// Calls `each` with every literal that `bytes` show, once for every place.
-    pub(super) fn all_shown(
+    pub fn all_shown(
         &self,
         bytes: &Bytes,
         mut each: impl FnMut(PatternId) -> ControlFlow<()>,
@@ -212,13 +212,13 @@ const MOST_WORDS_ON_A_DEVICE: usize = 1 << 22;
 const IN_SIEVE: usize = 4;
 
 /// Returns the place of the classes of some characters in the sieve of a device.
-pub(super) fn place_in_sieve(classes: u32) -> usize {
+pub fn place_in_sieve(classes: u32) -> usize {
     let bits = (32 * DeviceFilter::SIEVE_WORDS).ilog2();
     (classes.wrapping_mul(SPREAD as u32) >> (32 - bits)) as usize
 }
 
 /// Returns every set of symbols that a character of the literals matches, each once.
-fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {
+pub fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols> {
     let mut sets = std::collections::HashSet::new();
     let mut seen = [[false; 256]; 4];
     for literal in literals {
@@ -231,26 +231,4 @@ fn distinct_sets<'a>(literals: impl Iterator<Item = Literal<'a>>) -> Vec<Symbols
         sets.extend(literal.delimiters());
     }
     sets.into_iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::MatchOptions;
-
-    #[test]
-    fn the_sets_of_every_reading_are_distinct() {
-        let readings = (0..4).map(|reading| MatchOptions {
-            case_sensitive: reading & 1 == 1,
-            leet: reading & 2 == 2,
-            ..MatchOptions::default()
-        });
-        let readings: Vec<MatchOptions> = readings.collect();
-        let literals =
-            readings.iter().flat_map(|options| ["aa", "a+"].map(|text| Literal::of(text, *options)));
-        let mut sets: Vec<String> =
-            distinct_sets(literals).iter().map(|set| set.bytes().map(char::from).collect()).collect();
-        sets.sort();
-        assert_eq!(sets, ["+", "Aa", "Aa4", "a", "a4"]);
-    }
 }

@@ -14,13 +14,13 @@ use ed25519_batch::memory::Zeros;
 use ed25519_batch::simd::prefetch;
 
 /// The most characters that are looked up.
-pub(super) const MOST_COUNT: usize = 7;
+pub const MOST_COUNT: usize = 7;
 
 /// The lowest bit of the count in a number to hash, above up to [`MOST_COUNT`] classes.
 const COUNT: u32 = 8 * MOST_COUNT as u32;
 
 /// The literals of a list, by the hash of their first characters, folded into classes.
-pub(super) struct Lookup {
+pub struct Lookup {
     /// The numbers of characters that are looked up, in ascending order.
     counts: Vec<usize>,
     /// The hashes of all literals. Most look-ups end here.
@@ -49,7 +49,7 @@ impl Lookup {
     /// Indexes the literals by their first `most` characters, up to 7. A literal of up to 8
     /// characters is decided by its window, if `by_classes` says that its classes and its place
     /// decide it.
-    pub(super) fn new<'a>(
+    pub fn new<'a>(
         classes: &SymbolClasses,
         most: usize,
         literals: impl ExactSizeIterator<Item = (PatternId, Literal<'a>)>,
@@ -91,23 +91,24 @@ impl Lookup {
     }
 
     /// Returns the number of look-ups for each place.
-    pub(super) fn look_ups(&self) -> usize {
+    pub fn look_ups(&self) -> usize {
         self.counts.len()
     }
 
     /// Borrows the hashes for look-ups.
     #[inline(always)]
-    pub(super) fn prefix_hashes(&self) -> PrefixHashes<'_> {
+    pub fn prefix_hashes(&self) -> PrefixHashes<'_> {
         PrefixHashes { counts: &self.counts, bloom: self.bloom.view() }
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
+    /// Returns the ids of all literals, in the order of their hashes.
+    pub fn ids(&self) -> impl Iterator<Item = PatternId> + Clone {
         self.entries.iter().map(|[.., id]| (*id & !DECIDED) as usize)
     }
 
     /// Returns the ids of the literals with this hash whose first characters are at `start`, and
     /// whether that decides that they stand there.
-    pub(super) fn ids_at(
+    pub fn ids_at(
         &self,
         hash: u64,
         text: &ClassText,
@@ -131,7 +132,7 @@ impl Lookup {
 
 /// The hashes of a [`Lookup`], borrowed for many look-ups.
 #[derive(Clone, Copy)]
-pub(super) struct PrefixHashes<'a> {
+pub struct PrefixHashes<'a> {
     counts: &'a [usize],
     bloom: BloomView<'a>,
 }
@@ -140,7 +141,7 @@ impl PrefixHashes<'_> {
     /// Returns whether `does` accepts a hash of the characters from `start` on for which literals
     /// may exist. Hashes a key with either sign if `either_sign`.
     #[inline(always)]
-    pub(super) fn any_at(
+    pub fn any_at(
         self,
         text: &ClassText,
         start: usize,
@@ -163,7 +164,7 @@ impl PrefixHashes<'_> {
 
 /// Hashes the classes of `count` characters. Windows of different counts have different hashes.
 #[inline(always)]
-pub(super) fn prefix_hash(window: u64, count: usize) -> u64 {
+pub fn prefix_hash(window: u64, count: usize) -> u64 {
     spread(window | (count as u64) << COUNT)
 }
 
@@ -171,10 +172,10 @@ pub(super) fn prefix_hash(window: u64, count: usize) -> u64 {
 const NUMBERS_IN_A_WORD: usize = 4;
 
 /// 2^64 divided by the golden ratio.
-pub(super) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A set of numbers.
-pub(super) struct Bloom {
+pub struct Bloom {
     words: Zeros<u64>,
     /// The shift that leaves the highest bits of a spread number: the index of its word.
     shift: u32,
@@ -183,7 +184,7 @@ pub(super) struct Bloom {
 
 /// A borrowed set, for many look-ups.
 #[derive(Clone, Copy)]
-pub(super) struct BloomView<'a> {
+pub struct BloomView<'a> {
     words: &'a [u64],
     shift: u32,
 }
@@ -191,33 +192,33 @@ pub(super) struct BloomView<'a> {
 /// Hashes a number, so that every bit of the result depends on every bit of `number`: the two
 /// halves of a product, XOR-ed.
 #[inline(always)]
-pub(super) fn spread(number: u64) -> u64 {
+pub fn spread(number: u64) -> u64 {
     let product = u128::from(number) * u128::from(SPREAD);
     (product >> 64) as u64 ^ product as u64
 }
 
 impl Bloom {
     /// Makes an empty set with room for `numbers`.
-    pub(super) fn new(numbers: usize) -> Self {
+    pub fn new(numbers: usize) -> Self {
         // With at least two words, the index has at least one bit.
         let words = numbers.div_ceil(NUMBERS_IN_A_WORD).next_power_of_two().max(2);
         Self { words: Zeros::new(words), shift: 64 - words.ilog2(), numbers }
     }
 
     /// Adds a number, which must already be [`spread`].
-    pub(super) fn put(&mut self, spread: u64) {
+    pub fn put(&mut self, spread: u64) {
         let (word, bits) = place(self.shift, spread);
         self.words[word] |= bits;
     }
 
     /// Borrows the set for look-ups.
     #[inline(always)]
-    pub(super) fn view(&self) -> BloomView<'_> {
+    pub fn view(&self) -> BloomView<'_> {
         BloomView { words: &self.words, shift: self.shift }
     }
 
     /// Estimates the share of other numbers that the set reports by chance.
-    pub(super) fn share_by_chance(&self) -> f64 {
+    pub fn share_by_chance(&self) -> f64 {
         (3.0 * self.numbers as f64 / (64 * self.words.len()) as f64).powi(3)
     }
 }
@@ -225,14 +226,14 @@ impl Bloom {
 impl BloomView<'_> {
     /// Returns whether a number may be in the set. It must already be [`spread`].
     #[inline(always)]
-    pub(super) fn may_have(self, spread: u64) -> bool {
+    pub fn may_have(self, spread: u64) -> bool {
         let (word, bits) = place(self.shift, spread);
         self.words[word] & bits == bits
     }
 
     /// Prefetches the word that [`Self::may_have`] reads for this number.
     #[inline(always)]
-    pub(super) fn prefetch(self, spread: u64) {
+    pub fn prefetch(self, spread: u64) {
         prefetch(&self.words[place(self.shift, spread).0]);
     }
 }
@@ -242,65 +243,4 @@ impl BloomView<'_> {
 fn place(shift: u32, spread: u64) -> (usize, u64) {
     let bit = |at: u32| 1 << (spread >> at & 63);
     ((spread >> shift) as usize, bit(16) | bit(24) | bit(32))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::MatchOptions;
-    use crate::wire::Symbols;
-
-    #[test]
-    fn literals_are_looked_up_by_their_first_characters() {
-        let words = ["ab", "cd", "abcd", "abcdef", "xbcdefg"];
-        let literals = || words.iter().map(|word| Literal::of(word, MatchOptions::default()));
-        let classes = SymbolClasses::new(literals().flat_map(|literal| literal.characters()));
-        let index = Lookup::new(&classes, 4, literals().enumerate(), |literal| literal.len() != 4);
-        assert_eq!(index.look_ups(), 2, "one for two characters, one for four");
-        let mut ids: Vec<PatternId> = index.ids().collect();
-        ids.sort_unstable();
-        assert_eq!(ids, [0, 1, 2, 3, 4]);
-        for (shown, start, expected) in [
-            ("ab", 0, vec![0]),
-            ("CD", 30, vec![1]),
-            ("ab", 41, vec![0]),
-            ("abcd", 3, vec![0, 2]),
-            ("abcdefg", 7, vec![0, 2, 3]),
-            ("abcd", 39, vec![0, 2]),
-            ("xbcdefG", 0, vec![4]),
-            ("xbcdefG", 36, vec![4]),
-            ("xbcdefh", 0, vec![]),
-            ("xbcdef", 37, vec![]),
-        ] {
-            let mut body = [b'+'; BODY_LEN];
-            body[start..start + shown.len()].copy_from_slice(shown.as_bytes());
-            let values = body.map(|byte| Symbols::of(byte).first().unwrap());
-            let text = ClassText::of_classes(values.map(|value| classes.of(value)));
-            let mut found = Vec::new();
-            index.prefix_hashes().any_at(&text, start, false, |hash| {
-                found.extend(index.ids_at(hash, &text, start, false));
-                false
-            });
-            found.sort_unstable();
-            let expected: Vec<_> = expected.into_iter().map(|id| (id, words[id].len() != 4)).collect();
-            assert_eq!(found, expected, "{shown} at {start}");
-        }
-    }
-
-    #[test]
-    fn every_number_is_found_and_few_others() {
-        for count in [1, 5, 1000, 50_000u64] {
-            let mut bloom = Bloom::new(count as usize);
-            (0..count).for_each(|number| bloom.put(spread(number)));
-            assert!((0..count).all(|number| bloom.view().may_have(spread(number))));
-            let others =
-                (count..count + 1_000_000).filter(|number| bloom.view().may_have(spread(*number))).count();
-            let expected = 1e6 * bloom.share_by_chance();
-            let least = if count < 1000 { 0.0 } else { 0.5 * expected };
-            assert!(
-                (least..2.0 * expected).contains(&(others as f64)),
-                "{others} of {count}, not {expected}"
-            );
-        }
-    }
 }

@@ -42,19 +42,17 @@
 //! [`Pattern::find`], which shares no code with this folder.
 
 mod anchored_filter;
-mod choice;
+pub mod choice;
 mod device_filter;
-mod dfa_scan;
+pub mod dfa_scan;
 mod expressions;
-#[cfg(test)]
-mod filters;
-mod four_gram_filter;
-mod literals;
-mod lookup;
-mod needle;
-mod pair_bitmap;
-mod required_literals;
-mod symbol_classes;
+pub mod four_gram_filter;
+pub mod literals;
+pub mod lookup;
+pub mod needle;
+pub mod pair_bitmap;
+pub mod required_literals;
+pub mod symbol_classes;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

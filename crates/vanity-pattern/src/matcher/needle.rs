@@ -7,19 +7,21 @@ use crate::syntax::Literal;
 use crate::wire::{BODY_LEN, Symbols};
 
 /// A callback that takes the index of a candidate in a batch.
-pub(super) type EachCandidate<'a> = &'a mut dyn FnMut(usize);
+pub type EachCandidate<'a> = &'a mut dyn FnMut(usize);
 
 /// Characters to search for: the symbols of each, and the positions where the first may be.
 #[derive(Clone)]
-pub(super) struct Needle {
-    pub(super) symbols: Vec<Symbols>,
-    pub(super) starts: RangeInclusive<usize>,
+pub struct Needle {
+    /// The symbols that each character may be.
+    pub symbols: Vec<Symbols>,
+    /// The positions where the first character may be.
+    pub starts: RangeInclusive<usize>,
 }
 
 impl Needle {
     /// Returns the characters of a literal, and where they may begin. The needle of a word includes
     /// its delimiters.
-    pub(super) fn of(literal: &Literal) -> Self {
+    pub fn of(literal: &Literal) -> Self {
         let symbols = literal.characters();
         let last = BODY_LEN - symbols.len();
         let starts = match literal.place() {
@@ -32,7 +34,7 @@ impl Needle {
 
     /// Widens the needle, so that a text that shows either shows the needle: as long as the shorter
     /// one, with the symbols of both. Both must be at the start, or, with `at_end`, at the end.
-    pub(super) fn widen(&mut self, literal: &Literal, at_end: bool) {
+    pub fn widen(&mut self, literal: &Literal, at_end: bool) {
         let len = literal.len().min(self.symbols.len());
         if at_end {
             self.symbols.drain(..self.symbols.len() - len);
@@ -49,13 +51,14 @@ impl Needle {
 
 /// A set of positions: bit p stands for position p.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Positions(u64);
+pub struct Positions(u64);
 
 impl Positions {
-    pub(super) const ALL: Self = Self((1 << BODY_LEN) - 1);
+    /// All positions of a body.
+    pub const ALL: Self = Self((1 << BODY_LEN) - 1);
 
     /// Returns the positions where the first character of a literal may be.
-    pub(super) fn of(literal: &Literal) -> Self {
+    pub fn of(literal: &Literal) -> Self {
         match literal.place() {
             Place::Anywhere => Self::ALL,
             Place::Start => Self::only(0),
@@ -64,55 +67,42 @@ impl Positions {
     }
 
     /// Returns the positions whose bits are set. Ignores bits from [`BODY_LEN`] on.
-    pub(super) fn of_bits(bits: u64) -> Self {
+    pub fn of_bits(bits: u64) -> Self {
         Self(bits & Self::ALL.0)
     }
 
     /// Returns the set of `first` alone.
-    pub(super) fn only(first: usize) -> Self {
+    pub fn only(first: usize) -> Self {
         Self(1 << first)
     }
 
-    pub(super) fn or(self, other: Self) -> Self {
+    /// Returns the positions that are in either set.
+    pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) fn and(self, other: Self) -> Self {
+    /// Returns the positions that are in both sets.
+    pub fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// Returns these positions and the position after each.
-    pub(super) fn and_next(self) -> Self {
+    pub fn and_next(self) -> Self {
         Self((self.0 | self.0 << 1) & Self::ALL.0)
     }
 
     /// Returns the bits, the low half first.
-    pub(super) fn halves(self) -> [u32; 2] {
+    pub fn halves(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
     /// Returns the positions in ascending order.
-    pub(super) fn each(self) -> impl Iterator<Item = usize> {
+    pub fn each(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let next = (left != 0).then(|| left.trailing_zeros() as usize);
             left &= left.wrapping_sub(1);
             next
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn starts_are_a_set_of_positions() {
-        assert_eq!(Positions::ALL.each().collect::<Vec<_>>(), (0..BODY_LEN).collect::<Vec<_>>());
-        let last = Positions::only(41).or(Positions::only(42));
-        assert_eq!(last.each().collect::<Vec<_>>(), [41, 42]);
-        assert_eq!(Positions(0b101).and_next(), Positions(0b1111));
-        assert_eq!(last.and_next(), last);
-        assert_eq!(last.and(Positions::only(42).or(Positions::only(7))), Positions::only(42));
     }
 }

@@ -35,11 +35,11 @@ use super::needle::{EachCandidate, Needle};
 use crate::wire::{Bytes, KEY_LEN, SYMBOL_BITS, Symbols, Target};
 
 /// The number of rows: windows three bytes apart begin at byte 0, 1 or 2.
-const ROWS: usize = 3;
+pub const ROWS: usize = 3;
 
 /// The windows of a row. The last window of the last row ends at byte 30, so no window holds byte
 /// 31 with the sign.
-pub(super) const WINDOWS: usize = 10;
+pub const WINDOWS: usize = 10;
 
 const _: () = assert!((ROWS - 1) + 3 * (WINDOWS - 1) + 1 == KEY_LEN - 2);
 
@@ -49,7 +49,7 @@ const WINDOW_BITS: usize = 16;
 const VALUES: usize = 1 << WINDOW_BITS;
 
 /// The number of words of a row for a device.
-pub(super) const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
+pub const ROW_WORDS: usize = 1 + WINDOWS + VALUES / 32;
 
 /// The most windows for which a list pays: a window of a list takes longer than one of all windows
 /// of a row, whose places are constants in the code.
@@ -60,24 +60,24 @@ const FEW: usize = 3;
 const MOST_CANDIDATES: f64 = 0.8;
 
 /// The rows that pay.
-pub(super) struct PairBitmap {
+pub struct PairBitmap {
     /// The rows, in ascending order of the share that each lets pass.
     rows: Vec<Row>,
 }
 
 impl PairBitmap {
     /// Returns a filter that rejects nothing.
-    pub(super) fn none() -> Self {
+    pub fn none() -> Self {
         Self { rows: Vec::new() }
     }
 
     /// Returns whether every element is a candidate.
-    pub(super) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Makes a filter that lets all bytes pass that show one of `needles`.
-    pub(super) fn new(target: Target, needles: impl Iterator<Item = Needle> + Clone) -> Self {
+    pub fn new(target: Target, needles: impl Iterator<Item = Needle> + Clone) -> Self {
         let mut rows: Vec<Row> =
             (0..ROWS).filter_map(|first| Row::new(target, first, needles.clone())).collect();
         rows.sort_by(|left, right| left.candidate_share().total_cmp(&right.candidate_share()));
@@ -85,18 +85,18 @@ impl PairBitmap {
     }
 
     /// Estimates the share of random bytes that pass, as if the rows were independent.
-    pub(super) fn candidate_share(&self) -> f64 {
+    pub fn candidate_share(&self) -> f64 {
         self.rows.iter().map(Row::candidate_share).product()
     }
 
     /// Returns the share of random bytes that pass each row, and whether it tests few windows.
-    pub(super) fn rows(&self) -> impl Iterator<Item = (f64, bool)> {
+    pub fn rows(&self) -> impl Iterator<Item = (f64, bool)> {
         self.rows.iter().map(|row| (row.candidate_share(), row.marked.len() <= FEW))
     }
 
     /// Appends [`ROW_WORDS`] words for each row: the number of windows that are tested, the byte at
     /// which each begins, and the bitmap. Returns the number of rows.
-    pub(super) fn write(&self, words: &mut Vec<u32>) -> usize {
+    pub fn write(&self, words: &mut Vec<u32>) -> usize {
         for row in &self.rows {
             let windows = row.windows();
             words.push(windows.len() as u32);
@@ -107,7 +107,7 @@ impl PairBitmap {
     }
 
     /// Calls `each` with the place of every element that may show a needle, in ascending order.
-    pub(super) fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
+    pub fn candidates(&self, batch: &[Bytes], each: EachCandidate) {
         match &self.rows[..] {
             [] => (0..batch.len()).for_each(each),
             [row, others @ ..] => row.candidates(batch, &mut |place| {
@@ -119,7 +119,7 @@ impl PairBitmap {
     }
 
     /// Returns the candidates and their bytes.
-    pub(super) fn copied(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
+    pub fn copied(&self, batch: &[Bytes]) -> (Vec<usize>, Vec<Bytes>) {
         let (mut candidates, mut bytes) = (Vec::new(), Vec::new());
         self.candidates(batch, &mut |candidate| {
             candidates.push(candidate);
@@ -130,7 +130,7 @@ impl PairBitmap {
 }
 
 /// A row of windows three bytes apart.
-struct Row {
+pub struct Row {
     target: Target,
     /// The first byte of the first window.
     first: usize,
@@ -144,7 +144,7 @@ struct Row {
 impl Row {
     /// Makes the row that begins at byte `first`, with all needles marked. `None` if it would let
     /// too many keys pass.
-    fn new(target: Target, first: usize, needles: impl Iterator<Item = Needle>) -> Option<Self> {
+    pub fn new(target: Target, first: usize, needles: impl Iterator<Item = Needle>) -> Option<Self> {
         let mut row =
             Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
         // A needle that may be anywhere shows the same values again four characters later.
@@ -204,7 +204,7 @@ impl Row {
 
     /// Returns the share of random keys that pass. The windows of a row share no bit, so their
     /// chances are independent.
-    fn candidate_share(&self) -> f64 {
+    pub fn candidate_share(&self) -> f64 {
         let windows = if self.marked.len() > FEW { WINDOWS } else { self.marked.len() };
         1.0 - (1.0 - f64::from(self.marks) / VALUES as f64).powi(windows as i32)
     }
@@ -217,7 +217,8 @@ impl Row {
         self.marked.clone()
     }
 
-    fn passes(&self, key: &Bytes) -> bool {
+    /// Returns whether a key passes this row.
+    pub fn passes(&self, key: &Bytes) -> bool {
         let mut passes = false;
         self.candidates(std::slice::from_ref(key), &mut |_| passes = true);
         passes
@@ -274,7 +275,7 @@ fn place(value: u16) -> (usize, u32) {
 
 /// The bits that one character contributes to a window.
 #[derive(PartialEq, Eq, Hash)]
-struct Part {
+pub struct Part {
     /// The values that these bits can have, as a set with one symbol for each.
     values: Symbols,
     /// The number of bits of the window after them.
@@ -283,7 +284,7 @@ struct Part {
 
 impl Part {
     /// Returns the contributions, shifted to their place in the window.
-    fn each(&self) -> impl Iterator<Item = u16> {
+    pub fn each(&self) -> impl Iterator<Item = u16> {
         (0..64).filter(|value| self.values.0 >> value & 1 == 1).map(|value| value << self.below)
     }
 }
@@ -301,7 +302,7 @@ fn start_bit(target: Target, byte: usize) -> usize {
 
 /// Returns the parts of the window at `byte`, high bits first, if each position shows one of its
 /// `symbols`.
-fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
+pub fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> impl Iterator<Item = Part> {
     let start = start_bit(target, byte);
     let end = start + WINDOW_BITS;
     characters(target, byte).map(move |position| {
@@ -312,53 +313,4 @@ fn parts(target: Target, byte: usize, symbols: impl Fn(usize) -> Symbols) -> imp
         let values = values.fold(0, |seen, value| seen | 1 << (value >> dropped & ((1 << held) - 1)));
         Part { values: Symbols(values), below: end - to.min(end) }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use rand_chacha::ChaCha8Rng;
-    use rand_core::{Rng as _, SeedableRng as _};
-
-    use super::*;
-    use crate::syntax::{Kind, Literal, MatchOptions};
-
-    /// Compares the share by which rows are chosen with a count.
-    #[test]
-    fn the_share_that_passes_a_row_is_known() {
-        let mut keys = vec![[0; KEY_LEN]; 200_000];
-        ChaCha8Rng::from_seed([4; 32]).fill_bytes(keys.as_flattened_mut());
-        // In some rows all windows are tested, and in others a few.
-        for kind in [Kind::Anywhere, Kind::Prefix] {
-            let literal = Literal::new("kettl", MatchOptions { kind, ..MatchOptions::default() }).unwrap();
-            let rows: Vec<Row> = (0..ROWS)
-                .filter_map(|first| Row::new(Target::Key, first, std::iter::once(Needle::of(&literal))))
-                .collect();
-            for row in &rows {
-                let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
-                let expected = row.candidate_share() * keys.len() as f64;
-                assert!(
-                    (passing - expected).abs() < 5.0 * expected.sqrt(),
-                    "{passing} instead of {expected}"
-                );
-            }
-            assert_eq!(rows.len(), ROWS);
-        }
-    }
-
-    /// Compares the parts of every window with the bytes of a body.
-    #[test]
-    fn the_parts_of_a_window_are_its_bytes() {
-        for target in [Target::Key, Target::Fingerprint] {
-            for byte in 0..ROWS + 3 * (WINDOWS - 1) {
-                let mut bytes = [0; KEY_LEN];
-                for pattern in [0x0000, 0x1234, 0xa5c3, 0xffff, 0x8001] {
-                    bytes[byte..byte + 2].copy_from_slice(&u16::to_be_bytes(pattern));
-                    let body = target.body(&bytes);
-                    let shown = parts(target, byte, |position| Symbols::of(body[position]));
-                    let joined: Vec<u16> = shown.map(|part| part.each().sum::<u16>()).collect();
-                    assert_eq!(joined.iter().sum::<u16>(), pattern, "byte {byte}");
-                }
-            }
-        }
-    }
 }

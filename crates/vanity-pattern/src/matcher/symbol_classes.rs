@@ -12,10 +12,10 @@ use ed25519_batch::simd::Bytes64;
 const VALUES: usize = 1 << SYMBOL_BITS;
 
 /// The bit that is added to the class of symbols that no literal holds: the highest one.
-pub(super) const UNUSED: u8 = 0x80;
+pub const UNUSED: u8 = 0x80;
 
 /// A partition of the 64 symbols.
-pub(super) struct SymbolClasses {
+pub struct SymbolClasses {
     /// The number of classes.
     count: u8,
     /// The class of each symbol, by its value, with [`UNUSED`] added.
@@ -26,7 +26,7 @@ pub(super) struct SymbolClasses {
 
 impl SymbolClasses {
     /// Makes the finest partition in which each of `sets` lies within one class.
-    pub(super) fn new(sets: impl IntoIterator<Item = Symbols>) -> Self {
+    pub fn new(sets: impl IntoIterator<Item = Symbols>) -> Self {
         let mut classes: Vec<Symbols> = Vec::new();
         for set in sets.into_iter().filter(|set| !set.is_empty()) {
             let mut merged = set;
@@ -52,23 +52,23 @@ impl SymbolClasses {
     }
 
     /// Returns the number of classes, 1 to 64.
-    pub(super) fn count(&self) -> u8 {
+    pub fn count(&self) -> u8 {
         self.count
     }
 
     /// Returns the class of each symbol, by its value, with [`UNUSED`] added.
     #[inline(always)]
-    pub(super) fn of_values(&self) -> &[u8; VALUES] {
+    pub fn of_values(&self) -> &[u8; VALUES] {
         &self.of_values
     }
 
     /// Returns the class of the symbol with this value, with [`UNUSED`] added.
-    pub(super) fn of(&self, value: u8) -> u8 {
+    pub fn of(&self, value: u8) -> u8 {
         self.of_values[usize::from(value)]
     }
 
     /// Returns whether a class has just these symbols.
-    pub(super) fn has(&self, symbols: Symbols) -> bool {
+    pub fn has(&self, symbols: Symbols) -> bool {
         symbols.first().is_some_and(|first| {
             let class = self.of(first);
             (0..VALUES).all(|value| (self.of_values[value] == class) == symbols.has(value as u8))
@@ -76,12 +76,12 @@ impl SymbolClasses {
     }
 
     /// Returns whether some symbols occur in no literal. Their class is the last one.
-    pub(super) fn has_unused(&self) -> bool {
+    pub fn has_unused(&self) -> bool {
         self.of_values.iter().any(|class| class & UNUSED != 0)
     }
 
     /// Returns the share of the 64 symbols that belong to a class.
-    pub(super) fn share(&self, class: u8) -> f64 {
+    pub fn share(&self, class: u8) -> f64 {
         self.shares[usize::from(class & !UNUSED)]
     }
 }
@@ -107,14 +107,15 @@ const NO_SIGN: [u8; LANES] = [0; LANES];
 
 /// A text, and a copy of its last eight characters. In the copy of a key, the sign is set.
 #[derive(Clone, Copy)]
-pub(super) struct ClassText([u8; LANES]);
+pub struct ClassText([u8; LANES]);
 
 impl ClassText {
-    pub(super) const NONE: Self = Self([0; LANES]);
+    /// A text of zeros.
+    pub const NONE: Self = Self([0; LANES]);
 
     /// Folds the text that shows `bytes`. `table` has the class of each symbol, by its value.
     #[inline(always)]
-    pub(super) fn new<S: Bytes64>(simd: S, table: &[u8; LANES], target: Target, bytes: &Bytes) -> Self {
+    pub fn new<S: Bytes64>(simd: S, table: &[u8; LANES], target: Target, bytes: &Bytes) -> Self {
         let mut folded = Self::NONE;
         folded.set(simd, Self::vector(simd, table, target, bytes));
         folded
@@ -122,39 +123,28 @@ impl ClassText {
 
     /// Folds a text as [`Self::new`] does, and leaves it in a vector.
     #[inline(always)]
-    pub(super) fn vector<S: Bytes64>(
-        simd: S,
-        table: &[u8; LANES],
-        target: Target,
-        bytes: &Bytes,
-    ) -> S::Vector64 {
+    pub fn vector<S: Bytes64>(simd: S, table: &[u8; LANES], target: Target, bytes: &Bytes) -> S::Vector64 {
         let sign = if target == Target::Key { &SIGN } else { &NO_SIGN };
         let values = simd.or_bytes(simd.sextets(bytes, target.lead() as u32), simd.load_bytes(sign));
         simd.look_up(table, values)
     }
 
-    /// Makes a text of classes, without a sign.
-    #[cfg(test)]
-    pub(super) fn of_classes(classes: [u8; BODY_LEN]) -> Self {
-        let mut folded = Self::NONE;
-        folded.0[..BODY_LEN].copy_from_slice(&classes);
-        folded
-    }
-
+    /// Writes a folded text.
     #[inline(always)]
-    pub(super) fn set<S: Bytes64>(&mut self, simd: S, vector: S::Vector64) {
+    pub fn set<S: Bytes64>(&mut self, simd: S, vector: S::Vector64) {
         simd.store_bytes(vector, &mut self.0);
     }
 
+    /// Reads the folded text.
     #[inline(always)]
-    pub(super) fn get<S: Bytes64>(&self, simd: S) -> S::Vector64 {
+    pub fn get<S: Bytes64>(&self, simd: S) -> S::Vector64 {
         simd.load_bytes(&self.0)
     }
 
     /// Returns the classes of `count` characters from `start` on, up to 8, as [`window`] packs
     /// them. `sign` selects the sign of a key.
     #[inline(always)]
-    pub(super) fn window(&self, start: usize, count: usize, sign: bool) -> u64 {
+    pub fn window(&self, start: usize, count: usize, sign: bool) -> u64 {
         let bytes = &self.0;
         let mut window = bytes[start..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         if sign && (start..start + 8).contains(&SIGN_POSITION) {
@@ -168,7 +158,7 @@ impl ClassText {
 
 /// Returns the classes of `count` characters of a literal from `from` on, up to 8. The result
 /// equals [`ClassText::window`] of a text that shows the literal.
-pub(super) fn literal_window(literal: &Literal, classes: &SymbolClasses, from: usize, count: usize) -> u64 {
+pub fn literal_window(literal: &Literal, classes: &SymbolClasses, from: usize, count: usize) -> u64 {
     let class = |byte: &u8| classes.of(literal.accepts(*byte).first().unwrap_or_default());
     window(literal.text()[from..from + count].iter().map(class))
 }
@@ -176,31 +166,4 @@ pub(super) fn literal_window(literal: &Literal, classes: &SymbolClasses, from: u
 /// Packs up to 8 classes into a number, the first one lowest.
 fn window(classes: impl DoubleEndedIterator<Item = u8>) -> u64 {
     classes.rev().fold(0, |window, class| window << 8 | u64::from(class))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn set(symbols: &[u8]) -> Symbols {
-        symbols.iter().fold(Symbols::default(), |set, byte| set.or(Symbols::of(*byte)))
-    }
-
-    #[test]
-    fn symbols_that_no_literal_distinguishes_have_one_class() {
-        let classes = SymbolClasses::new([set(b"aA4"), set(b"x"), set(b"iI1"), set(b"lL1"), set(b"4")]);
-        let of = |byte| classes.of(Symbols::of(byte).first().unwrap());
-        assert_eq!(classes.count(), 4);
-        assert!([b'a', b'A', b'4'].into_iter().all(|byte| of(byte) == of(b'a')));
-        assert!([b'i', b'I', b'1', b'l', b'L'].into_iter().all(|byte| of(byte) == of(b'l')));
-        assert!([b'X', b'b', b'+', b'9'].into_iter().all(|byte| of(byte) == of(b'Z')));
-        let apart = [of(b'a'), of(b'x'), of(b'l'), of(b'Z')];
-        assert!((1..4).all(|at| !apart[at..].contains(&apart[at - 1])));
-        let shares: f64 = apart.iter().map(|class| classes.share(*class)).sum();
-        assert_eq!(shares, 1.0);
-        assert_eq!(SymbolClasses::new([]).count(), 1);
-        assert!(classes.has_unused());
-        let of_each = SymbolClasses::new((0..64).map(|value| Symbols(1 << value)));
-        assert!(of_each.count() == 64 && !of_each.has_unused());
-    }
 }

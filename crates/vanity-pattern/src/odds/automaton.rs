@@ -14,24 +14,24 @@ use regex_syntax::hir::Hir;
 use crate::wire::Symbols;
 
 /// The most bytes that the determinizer may take: some thousand states.
-pub(crate) const SIZE_LIMIT: usize = 512 << 10;
+pub const SIZE_LIMIT: usize = 512 << 10;
 
 /// The most bytes that an NFA may take. A body has 43 characters, so an expression that needs more
 /// has useless repetitions.
 const NFA_LIMIT: usize = 256 << 10;
 
 /// The state from which no match can be reached.
-pub(crate) const DEAD: u32 = 0;
+pub const DEAD: u32 = 0;
 
 /// The state in which a match has been seen.
-pub(crate) const MATCHED: u32 = 1;
+pub const MATCHED: u32 = 1;
 
 /// The state before the first character. It is the first state with a row in the table.
-pub(crate) const START: u32 = 2;
+pub const START: u32 = 2;
 
 /// An automaton that recognizes the bodies that a pattern matches.
 #[derive(Clone)]
-pub(crate) struct Automaton {
+pub struct Automaton {
     /// The base64 symbols of each column. Columns of other bytes have none.
     symbols: Vec<Symbols>,
     /// The successor states: one row of columns for each state from [`START`] on.
@@ -43,22 +43,22 @@ pub(crate) struct Automaton {
 /// The error of an automaton that would be larger than [`SIZE_LIMIT`], of an NFA that would be
 /// larger than [`NFA_LIMIT`], and of an expression that automata do not support.
 #[derive(Debug)]
-pub(crate) struct TooComplex;
+pub struct TooComplex;
 
 /// Builds the NFA of an expression, whose match may begin anywhere.
-pub(crate) fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
+pub fn nfa(hir: &Hir) -> Result<NFA, TooComplex> {
     let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(NFA_LIMIT));
     thompson::Compiler::new().configure(config).build_from_hir(hir).map_err(|_| TooComplex)
 }
 
 impl Automaton {
     /// Builds the automaton of an expression.
-    pub(crate) fn of(hir: &Hir) -> Result<Self, TooComplex> {
+    pub fn of(hir: &Hir) -> Result<Self, TooComplex> {
         Self::new(&nfa(hir)?)
     }
 
     /// Builds the automaton of an NFA made by [`nfa`].
-    pub(crate) fn new(nfa: &NFA) -> Result<Self, TooComplex> {
+    pub fn new(nfa: &NFA) -> Result<Self, TooComplex> {
         let config = dense::Config::new()
             .start_kind(StartKind::Unanchored)
             .accelerate(false)
@@ -105,23 +105,23 @@ impl Automaton {
     }
 
     /// Returns the bytes that the automaton takes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of_val(&*self.next) + size_of_val(&*self.accepts_end) + size_of_val(&*self.symbols)
     }
 
     /// Returns the number of states from [`START`] on.
-    pub(crate) fn states(&self) -> u32 {
+    pub fn states(&self) -> u32 {
         self.accepts_end.len() as u32
     }
 
     /// Returns whether the text may end in `state`, which must be [`START`] or later.
-    pub(crate) fn accepts(&self, state: u32) -> bool {
+    pub fn accepts(&self, state: u32) -> bool {
         self.accepts_end[(state - START) as usize]
     }
 
     /// Returns the successor of `state`, which must be [`START`] or later, for the symbol with this
     /// value.
-    pub(crate) fn after(&self, state: u32, value: u8) -> u32 {
+    pub fn after(&self, state: u32, value: u8) -> u32 {
         let row = self.next.chunks_exact(self.symbols.len()).nth((state - START) as usize);
         let column = self.symbols.iter().position(|symbols| symbols.has(value));
         row.zip(column).map_or(DEAD, |(row, column)| row[column])
@@ -133,7 +133,7 @@ impl Automaton {
     /// One pass of dynamic programming computes the probability mass of every state, position by
     /// position. All terms are positive, so the relative rounding error is at most some hundred
     /// units in the last place.
-    pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
+    pub fn chance(&self, positions: &[Symbols]) -> f64 {
         let mut mass = vec![0.0; self.accepts_end.len()];
         let mut next = mass.clone();
         mass[0] = 1.0;
@@ -164,7 +164,7 @@ impl Automaton {
     }
 
     /// Returns whether some string of `len` bytes would match, base64 or not.
-    pub(crate) fn matches_some_bytes(&self, len: usize) -> bool {
+    pub fn matches_some_bytes(&self, len: usize) -> bool {
         let mut reached = vec![false; self.accepts_end.len()];
         reached[0] = true;
         for _ in 0..len {

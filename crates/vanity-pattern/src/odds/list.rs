@@ -11,7 +11,7 @@ use crate::wire::Symbols;
 
 /// The most characters of all literals together for which the chance is computed: 120,000 words, in
 /// 0.36 s with every core busy.
-pub(crate) const MOST_CHARACTERS: usize = 800_000;
+pub const MOST_CHARACTERS: usize = 800_000;
 
 /// The edges of a body, as two symbols after the 64: one is read before the body and one after it.
 const START: u8 = 64;
@@ -23,10 +23,7 @@ const WITH_EDGES: usize = 66;
 ///
 /// `None` if the literals have more than [`MOST_CHARACTERS`], or if two of their characters share
 /// some symbols but not all.
-pub(crate) fn of_any<'a>(
-    shapes: impl Iterator<Item = Shape<'a>> + Clone,
-    positions: &[Symbols],
-) -> Option<f64> {
+pub fn of_any<'a>(shapes: impl Iterator<Item = Shape<'a>> + Clone, positions: &[Symbols]) -> Option<f64> {
     let characters = shapes.clone().try_fold(0, |sum, shape| {
         let sum = sum + shape.symbols.len() + usize::from(shape.place != Place::Anywhere);
         (sum <= MOST_CHARACTERS).then_some(sum)

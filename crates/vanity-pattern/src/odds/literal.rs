@@ -30,18 +30,22 @@ use crate::wire::{self, Symbols};
 /// The shape of a literal, which determines its odds: the symbols of each character, and where it
 /// may be.
 #[derive(Clone, Copy)]
-pub(crate) struct Shape<'a> {
+pub struct Shape<'a> {
     /// The symbols that each character matches. At least one set.
-    pub(crate) symbols: &'a [Symbols],
-    pub(crate) place: Place,
+    pub symbols: &'a [Symbols],
+    /// Where it may be.
+    pub place: Place,
 }
 
 /// The place of a literal in the body. A word may be anywhere, and its delimiters are characters of
 /// its shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub enum Place {
+    /// At any position.
     Anywhere,
+    /// At the first position.
     Start,
+    /// At the last positions.
     End,
 }
 
@@ -51,7 +55,7 @@ pub(crate) enum Place {
 /// `None` if some symbols, but not all, let the literal overlap itself. Examples are "ill" with
 /// leet digits, because 1 matches its first and its last character, and the word "+a", because `+`
 /// is also a delimiter.
-pub(crate) fn of_one(shape: &Shape, positions: &[Symbols]) -> Option<f64> {
+pub fn of_one(shape: &Shape, positions: &[Symbols]) -> Option<f64> {
     let len = shape.symbols.len();
     let Some(last) = positions.len().checked_sub(len) else { return Some(0.0) };
     match shape.place {
@@ -67,7 +71,7 @@ fn at_once(symbols: &[Symbols], positions: &[Symbols]) -> f64 {
 }
 
 /// Returns the chance that a symbol drawn uniformly from `allowed` is in `set`.
-pub(super) fn share(set: Symbols, allowed: Symbols) -> f64 {
+pub fn share(set: Symbols, allowed: Symbols) -> f64 {
     f64::from(set.and(allowed).len()) / f64::from(allowed.len())
 }
 

@@ -8,10 +8,7 @@ mod list;
 mod literal;
 mod probability;
 
-pub(crate) use automaton::{Automaton, DEAD, MATCHED, SIZE_LIMIT, START, TooComplex, nfa};
-pub(crate) use list::{MOST_CHARACTERS, of_any};
-pub(crate) use literal::{Place, Shape, of_one};
+pub use automaton::{Automaton, DEAD, MATCHED, SIZE_LIMIT, START, TooComplex, nfa};
+pub use list::{MOST_CHARACTERS, of_any};
+pub use literal::{Place, Shape, of_one};
 pub use probability::{Bounds, Odds};
-
-#[cfg(test)]
-mod tests;

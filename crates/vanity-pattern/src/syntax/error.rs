@@ -217,24 +217,6 @@ pub fn last_characters() -> String {
 }
 
 /// Returns a character in quotes. Escapes those that a terminal does not show as they are.
-fn quoted(char: char) -> String {
+pub fn quoted(char: char) -> String {
     if matches!(char, '\'' | '\\') { format!("'{char}'") } else { format!("{char:?}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use regex_syntax::hir::{Class, HirKind};
-
-    use super::*;
-
-    /// Characters of these categories can control a terminal.
-    #[test]
-    fn a_quoted_character_cannot_control_a_terminal() {
-        assert_eq!(['ö', '\'', '\\', '"'].map(quoted), ["'ö'", "'''", r"'\'", "'\"'"]);
-        let class = regex_syntax::parse(r"[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]").unwrap();
-        let HirKind::Class(Class::Unicode(class)) = class.kind() else { panic!("{class:?}") };
-        for char in class.iter().flat_map(|range| range.start()..=range.end()) {
-            assert!(quoted(char).starts_with(r"'\"), "{char:?}");
-        }
-    }
 }

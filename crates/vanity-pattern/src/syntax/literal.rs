@@ -10,7 +10,7 @@ use crate::odds::{Automaton, Place, Shape, of_one};
 use crate::wire::{self, BODY_LEN, Bytes, Symbols, Target};
 
 /// The digit that each letter also matches with [`MatchOptions::leet`].
-pub(crate) const LEET: [(u8, u8); 10] = [
+pub const LEET: [(u8, u8); 10] = [
     (b'a', b'4'),
     (b'b', b'8'),
     (b'e', b'3'),
@@ -35,19 +35,19 @@ const HEADER_SIGN: &str = "AAAAC3";
 
 /// A typed text, and its options.
 #[derive(Clone, Copy)]
-pub(crate) struct Literal<'a> {
+pub struct Literal<'a> {
     text: &'a [u8],
     options: MatchOptions,
 }
 
 impl<'a> Literal<'a> {
     /// Makes a literal without any check.
-    pub(crate) fn of(text: &'a str, options: MatchOptions) -> Self {
+    pub fn of(text: &'a str, options: MatchOptions) -> Self {
         Self { text: text.as_bytes(), options }
     }
 
     /// Makes a literal, and checks that some key can show it.
-    pub(crate) fn new(text: &'a str, options: MatchOptions) -> Result<Self, PatternError> {
+    pub fn new(text: &'a str, options: MatchOptions) -> Result<Self, PatternError> {
         let literal = Self::of(text, options);
         if let Some(len) = repeated_header(text, options) {
             return Err(PatternError::new(Reason::Header, 0..len));
@@ -71,27 +71,29 @@ impl<'a> Literal<'a> {
         Ok(literal)
     }
 
-    pub(crate) fn text(&self) -> &'a [u8] {
+    /// Returns the typed text.
+    pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
     /// Returns a number from 0 to 3, one for each way to read a single character.
-    pub(crate) fn reading(&self) -> usize {
+    pub fn reading(&self) -> usize {
         usize::from(self.options.case_sensitive) | usize::from(self.options.leet) << 1
     }
 
     /// Returns the number of characters in the text.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "a literal has a character")]
+    pub fn len(&self) -> usize {
         self.text.len()
     }
 
     /// Returns the symbols that character `at` of the text matches.
-    pub(crate) fn symbols(&self, at: usize) -> Symbols {
+    pub fn symbols(&self, at: usize) -> Symbols {
         self.accepts(self.text[at])
     }
 
     /// Returns the symbols that a typed character matches.
-    pub(crate) fn accepts(&self, typed: u8) -> Symbols {
+    pub fn accepts(&self, typed: u8) -> Symbols {
         let mut symbols = Symbols::of(typed);
         if !self.options.case_sensitive {
             symbols = symbols.or(Symbols::of(typed.to_ascii_lowercase()));
@@ -105,14 +107,14 @@ impl<'a> Literal<'a> {
     }
 
     /// Returns the symbols that may be on both sides of a word. `None` for another kind.
-    pub(crate) fn delimiters(&self) -> Option<Symbols> {
+    pub fn delimiters(&self) -> Option<Symbols> {
         let delimiters =
             || DELIMITERS.iter().fold(Symbols::default(), |all, &byte| all.or(Symbols::of(byte)));
         (self.options.kind == Kind::Word).then(delimiters)
     }
 
     /// Returns whether `bytes` show the literal from character `start` on.
-    pub(crate) fn stands(&self, bytes: &Bytes, start: usize) -> bool {
+    pub fn stands(&self, bytes: &Bytes, start: usize) -> bool {
         let target = self.options.target;
         let end = start + self.text.len();
         let shows = |position: usize, symbols: Symbols| {
@@ -132,13 +134,13 @@ impl<'a> Literal<'a> {
 
     /// Returns the symbols of every character. A word has its delimiters as the first and the last
     /// one.
-    pub(crate) fn characters(&self) -> Vec<Symbols> {
+    pub fn characters(&self) -> Vec<Symbols> {
         let text = self.text.iter().map(|byte| self.accepts(*byte));
         self.delimiters().into_iter().chain(text).chain(self.delimiters()).collect()
     }
 
     /// Returns where [`Self::characters`] may be.
-    pub(crate) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         match self.options.kind {
             Kind::Prefix => Place::Start,
             Kind::Suffix => Place::End,
@@ -148,7 +150,7 @@ impl<'a> Literal<'a> {
 
     /// Returns the exact chance that a text matches, if the symbol at each position is drawn
     /// uniformly from `positions`.
-    pub(crate) fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
+    pub fn chance(&self, positions: &[Symbols]) -> Result<f64, PatternError> {
         let symbols = self.characters();
         if let Some(chance) = of_one(&Shape { symbols: &symbols, place: self.place() }, positions) {
             return Ok(chance);
@@ -159,7 +161,7 @@ impl<'a> Literal<'a> {
     }
 
     /// Returns the pattern as a regular expression.
-    pub(crate) fn hir(&self) -> Hir {
+    pub fn hir(&self) -> Hir {
         let text = Hir::concat((0..self.text.len()).map(|at| one_of(self.symbols(at).bytes())).collect());
         let delimiter = || one_of(DELIMITERS.iter().copied());
         Hir::concat(match self.options.kind {
@@ -171,7 +173,7 @@ impl<'a> Literal<'a> {
     }
 
     /// Returns the first range of the body that shows the text. Compares character by character.
-    pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+    pub fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         let len = self.text.len();
         let is_delimiter =
             |at: Option<usize>| at.and_then(|at| body.get(at)).is_some_and(|b| DELIMITERS.contains(b));
@@ -196,7 +198,7 @@ impl<'a> Literal<'a> {
 
 /// Returns how many characters at the beginning of a text are fixed, and so not searched. `None` if it
 /// does not begin like them.
-pub(crate) fn repeated_header(text: &str, options: MatchOptions) -> Option<usize> {
+pub fn repeated_header(text: &str, options: MatchOptions) -> Option<usize> {
     let (header, sign) = match options.target {
         Target::Fingerprint => (wire::FINGERPRINT_HEADER, wire::FINGERPRINT_HEADER),
         Target::Key if options.kind == Kind::Prefix => (wire::FIXED, HEADER_SIGN),
@@ -210,83 +212,10 @@ pub(crate) fn repeated_header(text: &str, options: MatchOptions) -> Option<usize
     Some(text[..text.len() - rest.len()].chars().count() + alike)
 }
 
-pub(crate) fn is_base64(char: char) -> bool {
+pub fn is_base64(char: char) -> bool {
     u8::try_from(char).is_ok_and(|byte| !Symbols::of(byte).is_empty())
 }
 
 fn one_of(bytes: impl Iterator<Item = u8>) -> Hir {
     Hir::class(Class::Bytes(ClassBytes::new(bytes.map(|byte| ClassBytesRange::new(byte, byte)))))
-}
-
-#[cfg(test)]
-mod tests {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD_NO_PAD;
-    use rand_chacha::ChaCha8Rng;
-    use rand_core::{Rng as _, SeedableRng as _};
-
-    use super::*;
-
-    /// Returns whether a body shows the text at `start`, by the definition of the options.
-    fn is_shown(text: &str, options: MatchOptions, body: &str, start: usize) -> bool {
-        let fits = |(typed, seen): (char, char)| {
-            let as_digit = "a4 b8 e3 g9 i1 l1 o0 s5 t7 z2"
-                .split(' ')
-                .any(|pair| pair.starts_with(typed.to_ascii_lowercase()) && pair.ends_with(seen));
-            let other_case = !options.case_sensitive && typed.eq_ignore_ascii_case(&seen);
-            typed == seen || other_case || options.leet && as_digit
-        };
-        let (before, rest) = body.split_at(start);
-        let Some((shown, after)) = rest.split_at_checked(text.len()) else { return false };
-        let stands = match options.kind {
-            Kind::Prefix => before.is_empty(),
-            Kind::Suffix => after.is_empty(),
-            Kind::Word => before.ends_with(['+', '/']) && after.starts_with(['+', '/']),
-            Kind::Anywhere | Kind::Regex => true,
-        };
-        stands && text.chars().zip(shown.chars()).all(fits)
-    }
-
-    #[test]
-    fn a_text_is_found_at_the_first_place_that_shows_it() {
-        let mut random = ChaCha8Rng::from_seed([4; 32]);
-        let mut below = |end: usize| random.next_u32() as usize % end;
-        let mut shown = 0;
-        for text in ["A", "x", "xA", "ax7", "+x", "s4+"] {
-            for kind in [Kind::Anywhere, Kind::Prefix, Kind::Suffix, Kind::Word] {
-                for reading in 0..4 {
-                    let options = MatchOptions {
-                        kind,
-                        case_sensitive: reading & 1 == 1,
-                        leet: reading & 2 == 2,
-                        ..MatchOptions::default()
-                    };
-                    let literal = Literal::of(text, options);
-                    for _ in 0..100 {
-                        // The bodies have so few different characters that they often show a text,
-                        // at the ends as well.
-                        let body: String = std::iter::once('A')
-                            .chain((1..BODY_LEN).map(|_| char::from(b"xXaAsS457+/"[below(11)])))
-                            .collect();
-                        let blob = STANDARD_NO_PAD.decode([wire::FIXED, &body].concat()).unwrap();
-                        let bytes: &Bytes = blob.last_chunk().unwrap();
-                        let starts: Vec<usize> =
-                            (0..BODY_LEN).filter(|start| is_shown(text, options, &body, *start)).collect();
-                        for start in 0..BODY_LEN {
-                            let expected = starts.contains(&start);
-                            assert_eq!(
-                                literal.stands(bytes, start),
-                                expected,
-                                "{text} {options:?} at {start} of {body}"
-                            );
-                        }
-                        let first = starts.first().map(|start| *start..start + text.len());
-                        assert_eq!(literal.find(body.as_bytes()), first, "{text} {options:?} in {body}");
-                        shown += starts.len();
-                    }
-                }
-            }
-        }
-        assert!(shown > 5000, "{shown}");
-    }
 }

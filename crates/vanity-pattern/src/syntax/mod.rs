@@ -11,11 +11,11 @@ mod pattern;
 mod regex;
 mod spelling;
 
-pub use error::{PatternError, Reason, Remedy, last_characters};
+pub use error::{PatternError, Reason, Remedy, last_characters, quoted};
 pub use identity::Identity;
-pub(crate) use literal::{LEET, Literal};
+pub use literal::{LEET, Literal};
 pub use options::{KINDS, Kind, MatchOptions};
 pub(crate) use pattern::Form;
 pub use pattern::{Pattern, PatternId};
-pub(crate) use regex::Regex;
+pub use regex::Regex;
 pub use spelling::nearest;

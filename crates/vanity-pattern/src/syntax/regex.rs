@@ -16,8 +16,9 @@ use crate::wire::{self, Symbols, Target};
 /// The deepest nesting of groups.
 const NEST_LIMIT: u32 = 50;
 
+/// A compiled expression.
 #[derive(Clone)]
-pub(crate) struct Regex {
+pub struct Regex {
     hir: Hir,
     automaton: Automaton,
     plain: PikeVM,
@@ -25,7 +26,7 @@ pub(crate) struct Regex {
 
 impl Regex {
     /// Compiles an expression. Returns it and the chance that a key matches it, which is not 0.
-    pub(crate) fn new(text: &str, options: MatchOptions) -> Result<(Self, f64), PatternError> {
+    pub fn new(text: &str, options: MatchOptions) -> Result<(Self, f64), PatternError> {
         let rest = text.trim_start_matches('^');
         let start = text.len() - rest.len();
         let kind = if start > 0 { Kind::Prefix } else { Kind::Anywhere };
@@ -55,28 +56,29 @@ impl Regex {
     }
 
     /// Returns the parsed expression.
-    pub(crate) fn hir(&self) -> &Hir {
+    pub fn hir(&self) -> &Hir {
         &self.hir
     }
 
     /// Estimates the bytes that the expression takes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.plain.get_nfa().memory_usage() + self.automaton.bytes()
     }
 
-    pub(crate) fn automaton(&self) -> &Automaton {
+    /// Returns the automaton, by which a matcher searches.
+    pub fn automaton(&self) -> &Automaton {
         &self.automaton
     }
 
     /// Returns the exact chance that a body matches, if the symbol at each position is drawn
     /// uniformly from `positions`.
-    pub(crate) fn chance(&self, positions: &[Symbols]) -> f64 {
+    pub fn chance(&self, positions: &[Symbols]) -> f64 {
         self.automaton.chance(positions)
     }
 
     /// Returns the first range of `body` that matches, by simulating the NFA. This is slow, and
     /// shares with the automaton only the parser and the NFA.
-    pub(crate) fn find(&self, body: &[u8]) -> Option<Range<usize>> {
+    pub fn find(&self, body: &[u8]) -> Option<Range<usize>> {
         self.plain.find(&mut self.plain.create_cache(), Input::new(body)).map(|found| found.range())
     }
 

@@ -9,12 +9,10 @@ use rand_core::SeedableRng as _;
 
 use std::ops::Range;
 
-use super::any_of::any_of;
-use super::odds::Automaton;
-use super::syntax::Regex;
-use super::*;
-use crate::wire::{self, Body, Target};
 use ed25519_batch::simd::InstructionSet;
+use vanity_pattern::internals::{Automaton, Regex};
+use vanity_pattern::wire::{self, Body, Target};
+use vanity_pattern::*;
 
 fn options(kind: Kind, case_sensitive: bool, leet: bool) -> MatchOptions {
     MatchOptions { kind, case_sensitive, leet, target: Target::Key }

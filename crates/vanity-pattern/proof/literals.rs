@@ -6,14 +6,15 @@
 //! all characters that share a four-gram with a short literal. Elsewhere is a symbol of no literal:
 //! it is marked nowhere, so a text does not pass because of it.
 
-use super::super::four_gram_filter::FourGramFilter;
-use super::super::literals::Literals;
-use super::super::needle::{Needle, Positions};
-use super::super::symbol_classes::{ClassText, SymbolClasses, UNUSED};
-use super::*;
-use crate::syntax::Literal;
-use crate::wire::Symbols;
 use ed25519_batch::simd::{InstructionSet, Scalar, with_set};
+use vanity_pattern::internals::Literal;
+use vanity_pattern::internals::four_gram_filter::FourGramFilter;
+use vanity_pattern::internals::literals::Literals;
+use vanity_pattern::internals::needle::{Needle, Positions};
+use vanity_pattern::internals::symbol_classes::{ClassText, SymbolClasses, UNUSED};
+use vanity_pattern::wire::Symbols;
+
+use super::*;
 
 /// Returns the values that a typed character stands for, by the definition of the options.
 fn accepted(typed: u8, options: MatchOptions) -> Vec<u8> {
@@ -48,7 +49,7 @@ fn texts(pattern: &Pattern, fill: u8, others: &[u8]) -> Vec<Shown> {
         Kind::Prefix => 0..=0,
         Kind::Suffix => last..=last,
         Kind::Word => 1..=last - 1,
-        Kind::Anywhere | Kind::Regex => 0..=last,
+        _ => 0..=last,
     };
     let mut all = Vec::new();
     for start in starts {
@@ -100,10 +101,15 @@ impl With for Values {
     }
 }
 
+/// Returns the literal of a pattern.
+fn literal(pattern: &Pattern) -> Literal<'_> {
+    Literal::of(pattern.text(), pattern.options())
+}
+
 /// Checks every stage for a list. Returns the number of texts.
 fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     let target = patterns[0].options().target;
-    let literals = || patterns.iter().map(Pattern::literal);
+    let literals = || patterns.iter().map(literal);
     let sets: Vec<Symbols> = literals().flat_map(|literal| literal.characters()).collect();
     let classes = SymbolClasses::new(sets.iter().copied());
     for set in &sets {
@@ -147,7 +153,7 @@ fn check(patterns: &[Pattern], of: impl Iterator<Item = usize>) -> usize {
     }
     let ids: Vec<usize> = (0..patterns.len()).collect();
     reported.fill(Positions::default());
-    Literals::new(set, target, &ids, Box::new(|id| patterns[id].literal())).texts(
+    Literals::new(set, target, &ids, Box::new(|id| literal(&patterns[id]))).texts(
         &batch,
         &mut |candidates, _, starts| {
             candidates.iter().zip(starts).for_each(|(at, starts)| reported[*at] = *starts);

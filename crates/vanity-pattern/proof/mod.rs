@@ -7,7 +7,7 @@
 //! | `literals` | `symbol_classes` to `literals`, `device_filter` | all texts that show a literal, with all neighbors that count |
 //! | `expressions` | `required_literals`, `dfa_scan`, `device_filter` | inclusion of languages; texts for each edge of an automaton |
 //!
-//! [`Pattern::find`](crate::Pattern::find), which shares no code with the tests, decides
+//! [`Pattern::find`], which shares no code with the tests, decides
 //! what shows a pattern.
 
 mod expressions;
@@ -17,11 +17,13 @@ mod pairs;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
-use super::literals::place_in_sieve;
-use super::lookup::SPREAD;
-use super::pair_bitmap::{ROW_WORDS, WINDOWS};
-use crate::wire::{ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign};
-use crate::{Kind, MatchOptions, Pattern};
+use vanity_pattern::internals::literals::place_in_sieve;
+use vanity_pattern::internals::lookup::SPREAD;
+use vanity_pattern::internals::pair_bitmap::{ROW_WORDS, WINDOWS};
+use vanity_pattern::wire::{
+    ALPHABET, BODY_LEN, Bytes, KEY_LEN, SYMBOL_BITS, Target, with_sign, without_sign,
+};
+use vanity_pattern::{Kind, MatchOptions, Matcher, Pattern};
 
 /// The values of the characters of a text.
 type Values = [u8; BODY_LEN];
@@ -126,7 +128,7 @@ const EXACT: usize = 200;
 
 /// Asserts that a text which shows a pattern passes the whole matcher and a device's filter.
 fn assert_all_found(patterns: &[Pattern], texts: &[Values], target: Target) {
-    let matcher = super::Matcher::new(patterns);
+    let matcher = Matcher::new(patterns);
     let words = matcher.device_filter().words();
     let keys: Vec<Bytes> = texts.iter().map(|values| bytes_of(target, values).unwrap()).collect();
     let batch: Vec<Bytes> = keys.iter().map(|bytes| passed(target, *bytes)).collect();
@@ -159,7 +161,7 @@ fn a_device_lets_few_other_keys_pass() {
             let options = MatchOptions { kind, ..MatchOptions::default() };
             let patterns: Vec<Pattern> =
                 words.iter().map(|word| Pattern::new(word, options).unwrap()).collect();
-            let words = super::Matcher::new(&patterns).device_filter().words();
+            let words = Matcher::new(&patterns).device_filter().words();
             let passes = |key: &&Bytes| device_passes(&words, Target::Key, &without_sign(**key));
             let passing = keys.iter().filter(passes).count();
             assert!(passing < 50, "{passing} of 50,000 keys pass for {count} words, {kind:?}");
@@ -179,7 +181,7 @@ fn a_sieve_rejects_most_keys_or_places() {
         let words: Vec<String> = (0..count).map(|_| (0..6).map(&mut letter).collect()).collect();
         let options = MatchOptions { target, ..MatchOptions::default() };
         let patterns: Vec<Pattern> = words.iter().map(|word| Pattern::new(word, options).unwrap()).collect();
-        let words = super::Matcher::new(&patterns).device_filter().words();
+        let words = Matcher::new(&patterns).device_filter().words();
         (words[2], words[words[3] as usize..][..1024].to_vec())
     };
     for target in TARGETS {

@@ -8,12 +8,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::dfa_scan::DfaScan;
-use super::super::needle::Needle;
-use super::super::required_literals::{literal, needles};
+use vanity_pattern::internals::dfa_scan::DfaScan;
+use vanity_pattern::internals::needle::Needle;
+use vanity_pattern::internals::required_literals::{literal, needles};
+use vanity_pattern::internals::{Automaton, DEAD, MATCHED, Regex, START};
+
 use super::*;
-use crate::odds::{Automaton, DEAD, MATCHED, START};
-use crate::syntax::{Form, Regex};
 
 /// Expressions with needles, and without.
 const EXPRESSIONS: [&str; 34] = [
@@ -61,9 +61,8 @@ fn patterns(target: Target, case_sensitive: bool) -> Vec<Pattern> {
     all.filter_map(|expression| Pattern::new(expression, options).ok()).collect()
 }
 
-fn regex(pattern: &Pattern) -> &Regex {
-    let Form::Regex(regex) = pattern.form() else { unreachable!("its kind is Regex") };
-    regex
+fn regex(pattern: &Pattern) -> Regex {
+    Regex::new(pattern.text(), pattern.options()).unwrap().0
 }
 
 fn after(automaton: &Automaton, state: u32, value: u8) -> u32 {
@@ -117,7 +116,7 @@ fn no_text_matches_without_a_required_needle() {
     {
         for pattern in patterns(target, case_sensitive) {
             let Some(needles) = needles(regex(&pattern).hir()) else { continue };
-            let literal = literal(&pattern, regex(&pattern)).map(|literal| vec![Needle::of(&literal)]);
+            let literal = literal(&pattern, &regex(&pattern)).map(|literal| vec![Needle::of(&literal)]);
             for needles in [needles].into_iter().chain(literal) {
                 let text = text_without_needle(target, regex(&pattern).automaton(), &needles);
                 let text = text
@@ -180,7 +179,8 @@ fn edge_cover(target: Target, automaton: &Automaton) -> Vec<Values> {
 #[test]
 fn the_table_of_a_walk_is_the_automaton() {
     for pattern in patterns(Target::Key, true) {
-        let automaton = regex(&pattern).automaton();
+        let regex = regex(&pattern);
+        let automaton = regex.automaton();
         let mut words = Vec::new();
         DfaScan::new(Target::Key, automaton).write(&mut words);
         let (start, len) = (words[0] / 64, words[1] as usize);

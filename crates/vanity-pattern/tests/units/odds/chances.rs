@@ -4,11 +4,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 use regex_syntax::hir::Hir;
 
-use super::automaton::Automaton;
-use super::list::{MOST_CHARACTERS, of_any};
-use super::literal::{Place, Shape, of_one};
-use crate::syntax::{Kind, Literal, MatchOptions};
-use crate::wire::{self, Symbols, Target};
+use vanity_pattern::internals::{Automaton, Literal, MOST_CHARACTERS, Place, Shape, of_any, of_one};
+use vanity_pattern::wire::{self, Symbols, Target};
+use vanity_pattern::{Kind, MatchOptions};
 
 const KINDS: [(Kind, Place); 4] = [
     (Kind::Anywhere, Place::Anywhere),

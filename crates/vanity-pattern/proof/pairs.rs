@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::super::choice::pairs_of;
-use super::super::needle::Needle;
-use super::super::pair_bitmap::{PairBitmap, ROW_WORDS, WINDOWS};
+use vanity_pattern::internals::Literal;
+use vanity_pattern::internals::choice::pairs_of;
+use vanity_pattern::internals::needle::Needle;
+use vanity_pattern::internals::pair_bitmap::{PairBitmap, ROW_WORDS, WINDOWS};
+use vanity_pattern::wire::Symbols;
+
 use super::*;
-use crate::syntax::Literal;
-use crate::wire::Symbols;
 
 /// Returns what each character adds to the values of the window of 16 bits at `byte`, if each
 /// position shows one of its symbols. A value of the window is a sum, with one part of each

@@ -1,0 +1,2 @@
+mod chances;
+mod probability;

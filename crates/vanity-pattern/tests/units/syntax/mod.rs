@@ -1,0 +1,4 @@
+mod error;
+mod identity;
+mod literal;
+mod spelling;
