@@ -26,8 +26,8 @@ use crate::escape::{quoted_start, shell_word};
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
-use crate::search::{End, Find, Observer, Progress, PublicFind, Quota, Summary};
-use crate::store::{Destination, Kept, NewPair, most_together};
+use crate::search::{End, Find, Observer, Progress, Quota, Summary};
+use crate::store::{Destination, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 use crate::words::counted;
 
@@ -70,20 +70,15 @@ pub(super) struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    pub(super) fn new(
-        search: &'a PreparedSearch,
-        teller: &'a Teller,
-        meter: RateMeter,
-        commands: Option<Arc<ExecQueue>>,
-        encryption: Option<Encryption>,
-    ) -> Self {
-        Self {
+    pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Result<Self, JobError> {
+        let start = |command| ExecQueue::start(command, &search.stop);
+        Ok(Self {
             search,
             teller,
-            meter,
+            meter: RateMeter::new(search.output.json || !search.output.quiet),
             agent: AgentLog::default(),
-            commands,
-            encryption,
+            commands: search.keys.exec.as_deref().map(start).transpose()?,
+            encryption: search.protection.as_ref().map(|_| Encryption::new(search.threads.get())),
             has_waited: false,
             lines: LedgerLines::new(search, teller),
             refused: Places::default(),
@@ -92,7 +87,7 @@ impl<'a> Delivery<'a> {
             error: None,
             given_up: Vec::new(),
             lacks_lines: false,
-        }
+        })
     }
 
     /// Has the rate of this machine told, if it is known.
@@ -104,7 +99,7 @@ impl<'a> Delivery<'a> {
 
     /// Queues the commands of the finds that are written to stdout.
     fn add_written_commands(&self) {
-        self.teller.take_written().iter().for_each(|parcel| self.add_command(&parcel.find, None));
+        self.teller.take_written().iter().for_each(|parcel| self.add_command(parcel));
     }
 
     /// Takes parcels along their route, in groups. After a failure, the others are delivered all the same.
@@ -135,9 +130,9 @@ impl<'a> Delivery<'a> {
     /// Returns the work that makes a parcel of a find. With a passphrase it takes long.
     fn work(&self, find: Find) -> Work {
         let format = self.search.keys.format;
-        let comment = self.search.comment(&find.patterns).to_owned();
+        let comment = self.search.keys.comment(self.search.first_pattern(&find.patterns)).into_owned();
         let protection = self.search.protection.clone();
-        Arc::new(move || Parcel::of(&find, format, &comment, protection.as_deref()))
+        Arc::new(move || Parcel::of(&find, format, comment.clone(), protection.as_deref()))
     }
 
     /// Delivers what was encrypted meanwhile, and waits for the first find for `most` at most.
@@ -338,10 +333,7 @@ impl<'a> Delivery<'a> {
         let search = self.search;
         let Some(lines) = &mut self.lines else { return true };
         let entry = |parcel: &Parcel| match &parcel.place {
-            Place::Files(kept) => {
-                let find = &parcel.find;
-                Some(Entry::of(find, &search.patterns, search.comment(&find.patterns), kept))
-            }
+            Place::Files(kept) => Some(Entry::of(&parcel.find, &search.patterns, &parcel.comment, kept)),
             _ => None,
         };
         match lines.add(parcels.iter().filter_map(entry).collect()) {
@@ -358,10 +350,8 @@ impl<'a> Delivery<'a> {
         let mut unqueued = Vec::new();
         for parcel in parcels {
             match &parcel.place {
-                Place::Files(kept) if !is_entered => unqueued.push(self.name(&parcel.find, Some(kept))),
-                Place::Files(_) | Place::Elsewhere(_) | Place::Agent => {
-                    self.add_command(&parcel.find, parcel.kept());
-                }
+                Place::Files(_) if !is_entered => unqueued.push(self.name(parcel)),
+                Place::Files(_) | Place::Elsewhere(_) | Place::Agent => self.add_command(parcel),
                 // A key in memory is kept when it is written to stdout.
                 Place::Memory | Place::Reported => {}
             }
@@ -451,20 +441,19 @@ impl<'a> Delivery<'a> {
 
     /// Returns the name of a find in messages about its command: the pattern, and with several keys for a
     /// pattern also its file or its fingerprint.
-    fn name(&self, find: &PublicFind, kept: Option<&Kept>) -> String {
-        let pattern = quoted_start(self.search.patterns[find.patterns[0]].text());
-        match kept {
+    fn name(&self, parcel: &Parcel) -> String {
+        let pattern = quoted_start(self.search.first_pattern(&parcel.find.patterns).text());
+        match parcel.kept() {
             _ if self.search.quota == Quota::Each(1) => pattern,
             Some(kept) => format!("{pattern} in {}", shell_word(&kept.private_file)),
-            None => format!("{pattern}, {}", find.public_key.fingerprint()),
+            None => format!("{pattern}, {}", parcel.find.public_key.fingerprint()),
         }
     }
 
-    fn add_command(&self, find: &PublicFind, kept: Option<&Kept>) {
-        let name = self.name(find, kept);
+    fn add_command(&self, parcel: &Parcel) {
         if let Some(commands) = &self.commands {
-            let pattern = self.search.patterns[find.patterns[0]].text();
-            commands.add(name, find, pattern, self.search.comment(&find.patterns), kept);
+            let pattern = self.search.first_pattern(&parcel.find.patterns).text();
+            commands.add(self.name(parcel), parcel, pattern);
         }
     }
 }
@@ -474,12 +463,11 @@ impl PreparedSearch {
     /// pattern.
     fn pair<'a>(&'a self, parcel: &'a Parcel) -> Option<NewPair<'a>> {
         let key = parcel.key()?;
-        let find = &parcel.find;
         Some(NewPair {
             seed: &key.seed,
-            public_key: &find.public_key,
-            label: self.patterns[find.patterns[0]].text(),
-            comment: self.comment(&find.patterns),
+            public_key: &parcel.find.public_key,
+            label: self.first_pattern(&parcel.find.patterns).text(),
+            comment: &parcel.comment,
             format: key.format,
             private_text: &key.text,
         })

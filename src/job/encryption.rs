@@ -133,7 +133,7 @@ mod tests {
         let seed = Seed::new([7; 32]);
         let public_key = seed.public_key();
         let find = PublicFind { public_key, patterns: vec![id], attempts: 1, elapsed: Duration::ZERO };
-        Parcel::new(find, seed, Zeroizing::default(), Format::Openssh)
+        Parcel::new(find, String::new(), seed, Zeroizing::default(), Format::Openssh)
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::JobError;
+use super::parcel::Parcel;
 use super::teller::Teller;
 use crate::key::PublicKey;
 use crate::notice::Notice;
@@ -140,17 +141,10 @@ impl ExecQueue {
         }
     }
 
-    /// Queues the command of a find that is kept, which has this name in messages. `kept` has its files,
-    /// if it went to files.
-    pub(super) fn add(
-        &self,
-        name: String,
-        find: &PublicFind,
-        pattern: &str,
-        comment: &str,
-        kept: Option<&Kept>,
-    ) {
-        self.locked().waiting.push_back((name, variables(find, pattern, comment, kept)));
+    /// Queues the command of a find that is kept, which has this name in messages.
+    pub(super) fn add(&self, name: String, parcel: &Parcel, pattern: &str) {
+        let variables = variables(&parcel.find, pattern, &parcel.comment, parcel.kept());
+        self.locked().waiting.push_back((name, variables));
         self.changed.notify_all();
     }
 

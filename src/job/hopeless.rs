@@ -8,7 +8,7 @@ use super::rate::Rate;
 use crate::engine::Engine;
 use crate::pattern::{Odds, Pattern};
 use crate::plan::OutputOptions;
-use crate::search::{Measure, MeasureError, Quota};
+use crate::search::{Measure, MeasureError, Quota, Remaining};
 
 /// A search is hopeless if its chance is below 50% for longer than ten years.
 const LONGEST: f64 = 10.0 * 365.25 * 24.0 * 3600.0;
@@ -55,20 +55,16 @@ pub(super) fn check(
     let seconds = |odds: Odds, rate: f64| odds.attempts_for(0.50) / rate;
     let hopeless = |rate: f64| -> Vec<&Pattern> {
         let takes_too_long = |pattern: &&Pattern| seconds(pattern.odds(), rate) > LONGEST;
-        match quota {
-            Quota::Each(_) => measure.patterns.iter().filter(takes_too_long).collect(),
-            Quota::Left(left) => {
-                let wanted = measure.patterns.iter().zip(left).filter(|(_, left)| **left > 0);
-                wanted.map(|(pattern, _)| pattern).filter(takes_too_long).collect()
-            }
-            Quota::Any(_) => {
-                // The chance of any pattern is at most this sum.
-                let sum: f64 = measure.patterns.iter().map(|pattern| pattern.odds().probability()).sum();
-                let any = Odds::new(sum.min(1.0));
-                let is_hopeless = any.is_some_and(|any| seconds(any, rate) > LONGEST);
-                measure.patterns.iter().filter(|_| is_hopeless).collect()
-            }
+        if let Quota::Any(_) = quota {
+            // The chance of any pattern is at most this sum.
+            let sum: f64 = measure.patterns.iter().map(|pattern| pattern.odds().probability()).sum();
+            let any = Odds::new(sum.min(1.0));
+            let is_hopeless = any.is_some_and(|any| seconds(any, rate) > LONGEST);
+            return measure.patterns.iter().filter(|_| is_hopeless).collect();
         }
+        let wanted = Remaining::new(quota, measure.patterns.len());
+        let patterns = (0..).zip(measure.patterns).filter(|(id, _)| wanted.wants(*id));
+        patterns.map(|(_, pattern)| pattern).filter(takes_too_long).collect()
     };
     if hopeless(LEAST_RATE).is_empty() {
         return Ok(None);

@@ -21,7 +21,7 @@ pub(super) struct LedgerLines<'a> {
     teller: &'a Teller,
     waiting: Vec<Entry>,
     /// The ledger as it was when the files of finds got their names: open unless another process used it.
-    held: Option<io::Result<Option<HeldLog>>>,
+    held: io::Result<Option<HeldLog>>,
     /// Since when lines wait.
     since: Option<Instant>,
     /// Whether that was said.
@@ -33,18 +33,18 @@ impl<'a> LedgerLines<'a> {
     pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Option<Self> {
         let ledger = search.ledger.as_ref()?;
         let waiting = Vec::new();
-        Some(Self { ledger, search, teller, waiting, held: None, since: None, has_said: false })
+        Some(Self { ledger, search, teller, waiting, held: Ok(None), since: None, has_said: false })
     }
 
     /// Opens the ledger, before the files of finds get their names.
     pub(super) fn hold(&mut self) {
         let patience = if self.waiting.is_empty() { PATIENCE } else { Duration::ZERO };
-        self.held = Some(self.ledger.hold_at_once(patience));
+        self.held = self.ledger.hold_at_once(patience);
     }
 
     /// Writes lines, or has them wait.
     pub(super) fn add(&mut self, entries: Vec<Entry>) -> Result<(), JobError> {
-        let held = self.held.take().unwrap_or(Ok(None));
+        let held = std::mem::replace(&mut self.held, Ok(None));
         if entries.is_empty() {
             return Ok(());
         }

@@ -1,7 +1,5 @@
 //! Opens the destination, the ledger, the passphrase and the engine of a plan.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,8 +38,6 @@ pub struct PreparedSearch {
     pub threads: NonZeroUsize,
     /// Where each key goes, and in which form.
     pub keys: KeyOutput,
-    /// The comments that are neither the user's nor the text of the pattern.
-    comments: HashMap<PatternId, String>,
     /// The agent, if keys go there.
     pub(super) agent: Option<Agent>,
     /// The ledger, if the destination is a directory.
@@ -101,11 +97,6 @@ impl PreparedSearch {
         let passphrase = passphrase.filter(|_| !patterns.is_empty());
         let protection =
             passphrase.map(|input| protection(input, &keys, &patterns, stop)).transpose()?.flatten();
-        let comment = |(id, pattern)| match keys.comment(pattern) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(comment) => Some((id, comment)),
-        };
-        let comments = patterns.iter().enumerate().filter_map(comment).collect();
         Ok(Self {
             patterns,
             notices,
@@ -114,7 +105,6 @@ impl PreparedSearch {
             engine,
             threads,
             keys,
-            comments,
             agent,
             ledger,
             protection,
@@ -123,12 +113,10 @@ impl PreparedSearch {
         })
     }
 
-    /// Returns the comment on a find of these patterns.
+    /// Returns the first pattern of a find. Files have their names from it, and comments.
     #[must_use]
-    pub fn comment(&self, matched: &[PatternId]) -> &str {
-        let first = matched[0];
-        let text = || self.keys.comment.as_deref().unwrap_or_else(|| self.patterns[first].text());
-        self.comments.get(&first).map_or_else(text, String::as_str)
+    pub fn first_pattern(&self, matched: &[PatternId]) -> &Pattern {
+        &self.patterns[matched[0]]
     }
 
     /// Returns the number of threads that the engine uses.

@@ -12,6 +12,8 @@ use crate::store::{FileError, Kept, StoreError};
 /// A find on its route. Each step changes it in place.
 pub struct Parcel {
     pub find: PublicFind,
+    /// The comment on the key.
+    pub comment: String,
     pub place: Place,
     /// Whether the agent took the key, or `None` if it was not asked to.
     pub added: Option<Result<(), AgentError>>,
@@ -37,10 +39,10 @@ pub(super) struct Key {
 impl Parcel {
     /// Returns a find with the text of its private key. If that cannot have the form that the plan asks
     /// for, it has another one. With a protection this takes long.
-    pub(super) fn of(find: &Find, format: Format, comment: &str, protection: Option<&Protection>) -> Self {
+    pub(super) fn of(find: &Find, format: Format, comment: String, protection: Option<&Protection>) -> Self {
         let (find, seed) = (find.public(), Seed::new(*find.seed.bytes()));
-        let error = match seed.private_text(format, comment, protection) {
-            Ok(text) => return Self::new(find, seed, text, format),
+        let error = match seed.private_text(format, &comment, protection) {
+            Ok(text) => return Self::new(find, comment, seed, text, format),
             Err(error) => error,
         };
         let other = [(Format::Openssh, protection), (Format::Pkcs8, protection), (Format::Openssh, None)];
@@ -48,7 +50,7 @@ impl Parcel {
             Some((seed.private_text(format, "", protection).ok()?, format, protection.is_some()))
         });
         let (text, format, is_encrypted) = text.unwrap_or((Zeroizing::default(), Format::Openssh, true));
-        let mut parcel = Self::new(find, seed, text, format);
+        let mut parcel = Self::new(find, comment, seed, text, format);
         parcel.key.iter_mut().for_each(|key| key.is_as_asked = false);
         parcel.is_exposed = protection.is_some() && !is_encrypted;
         let exposed = if parcel.is_exposed { "; the private key is NOT ENCRYPTED" } else { "" };
@@ -58,10 +60,16 @@ impl Parcel {
     }
 
     /// Returns a find whose private text has the form that the plan asks for.
-    pub(crate) fn new(find: PublicFind, seed: Seed, text: Zeroizing<String>, format: Format) -> Self {
+    pub(crate) fn new(
+        find: PublicFind,
+        comment: String,
+        seed: Seed,
+        text: Zeroizing<String>,
+        format: Format,
+    ) -> Self {
         let key = Key { seed, text, format, is_as_asked: true };
         let (place, refusals) = (Place::Memory, Vec::new());
-        Self { find, place, added: None, is_exposed: false, key: Some(key), refusals, hint: None }
+        Self { find, comment, place, added: None, is_exposed: false, key: Some(key), refusals, hint: None }
     }
 
     /// Returns a copy for which the places that are left are tried, because stdout did not take the key.
@@ -69,6 +77,7 @@ impl Parcel {
         let copy = |key: &Key| Key { seed: Seed::new(*key.seed.bytes()), text: key.text.clone(), ..*key };
         Self {
             find: self.find.clone(),
+            comment: self.comment.clone(),
             place: Place::Memory,
             added: None,
             is_exposed: self.is_exposed,

@@ -66,36 +66,32 @@ impl Places {
     /// Returns a hint about these keys.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let several = |keys: usize| format!("the {} that were just found are", counted(keys as u64, "key"));
-        let one = "the key that was just found is";
+        let these = |keys: usize| match keys {
+            1 => "the key that was just found is".to_owned(),
+            keys => format!("the {} that were just found are", counted(keys as u64, "key")),
+        };
         let mut hints = Vec::new();
         match (self.in_files(), &self.file) {
             (_, Some(_)) if self.is_named => {
                 hints.push("the keys that were found are kept in the files named above".to_owned());
             }
-            (1, Some(file)) => hints.push(format!("{one} kept in '{}'", escaped_path(file))),
-            (_, Some(_)) => hints.extend(self.directories.iter().map(|(directory, keys)| {
+            (1, Some(file)) => hints.push(format!("{} kept in '{}'", these(1), escaped_path(file))),
+            (_, _) => hints.extend(self.directories.iter().map(|(directory, keys)| {
                 let directory = if *directory == Path::new("") { Path::new(".") } else { directory };
-                format!("{} kept in '{}'", several(*keys), escaped_path(directory))
+                format!("{} kept in '{}'", these(*keys), escaped_path(directory))
             })),
-            (_, None) => {}
         }
-        match self.in_agent {
-            0 => {}
-            1 => hints.push(format!("{one} in the agent; ssh-add -L prints its public line")),
-            keys => {
-                hints.push(format!("{} in the agent; ssh-add -L prints their public lines", several(keys)))
-            }
+        if self.in_agent > 0 {
+            let lines = if self.in_agent == 1 { "its public line" } else { "their public lines" };
+            hints.push(format!("{} in the agent; ssh-add -L prints {lines}", these(self.in_agent)));
         }
         if self.shown > 0 {
             hints.push(
                 "save the key that is shown above in a file that only you can read (chmod 600)".to_owned(),
             );
         }
-        match self.lost {
-            0 => {}
-            1 => hints.push(format!("{one} lost; {AGAIN}")),
-            keys => hints.push(format!("{} lost; {AGAIN}", several(keys))),
+        if self.lost > 0 {
+            hints.push(format!("{} lost; {AGAIN}", these(self.lost)));
         }
         (!hints.is_empty()).then(|| hints.join("; "))
     }

@@ -87,16 +87,39 @@ mod unix {
             is_stopped: &mut impl FnMut() -> bool,
             signals: &StopSignals,
         ) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-            while !is_ready(&self.file, PollFlags::OUT)? {
-                if is_stopped() {
-                    return Err(io::ErrorKind::Interrupted.into());
+            let mut file = &self.file;
+            let mut is_ready_for = |what| -> io::Result<bool> {
+                while !signals.has_come() {
+                    if is_stopped() {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                    if is_ready(file, what)? {
+                        return Ok(true);
+                    }
                 }
-                if signals.has_come() {
+                Ok(false)
+            };
+            if !is_ready_for(PollFlags::OUT)? {
+                return Ok(None);
+            }
+            file.write_all(prompt.as_bytes())?;
+            // The buffer is never reallocated, so no copy remains.
+            let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
+            let mut len = 0;
+            while len < line.len() && !line[..len].ends_with(b"\n") {
+                if !is_ready_for(PollFlags::IN)? {
                     return Ok(None);
                 }
+                match file.read(&mut line[len..]) {
+                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(read) => len += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
             }
-            (&self.file).write_all(prompt.as_bytes())?;
-            read_line(&self.file, is_stopped, signals)
+            let ending = usize::from(line[..len].ends_with(b"\n"));
+            line.truncate(len - ending);
+            Ok(Some(line))
         }
 
         /// Shows a line.
@@ -107,39 +130,6 @@ mod unix {
         pub fn show(&mut self, line: &str) -> io::Result<()> {
             self.file.write_all(format!("{line}\n").as_bytes())
         }
-    }
-
-    /// Reads a line, without its line ending. Returns `None` if the process must stop first, or was stopped.
-    fn read_line(
-        mut file: &File,
-        is_stopped: &mut impl FnMut() -> bool,
-        signals: &StopSignals,
-    ) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-        // The buffer is never reallocated, so no copy remains.
-        let mut line = Zeroizing::new(vec![0; LONGEST_LINE]);
-        let mut len = 0;
-        while len < line.len() {
-            if is_stopped() {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            if signals.has_come() {
-                return Ok(None);
-            }
-            if !is_ready(file, PollFlags::IN)? {
-                continue;
-            }
-            match file.read(&mut line[len..]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => len += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            if line[len - 1] == b'\n' {
-                line.truncate(len - 1);
-                return Ok(Some(line));
-            }
-        }
-        Ok(Some(line))
     }
 
     /// Waits for input, or for room for output, at most one tick. Returns whether there is some.

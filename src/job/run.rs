@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::delivery::Delivery;
-use super::encryption::Encryption;
 use super::error::JobError;
 use super::exec_queue::ExecQueue;
 use super::last_second::TO_TELL;
 use super::open::PreparedSearch;
 use super::place::Places;
-use super::rate::RateMeter;
 use super::teller::{Close, Event, Reporter, Teller, Told};
 use crate::search::{End, Search, Stop};
 use crate::sys::draw_hash_keys;
@@ -64,7 +62,7 @@ impl PreparedSearch {
             .threads(self.threads)
             .quota(self.quota.clone())
             .stop(&self.stop);
-        let mut delivery = self.delivery(teller)?;
+        let mut delivery = Delivery::new(self, teller)?;
         let searched = search.observe(&mut delivery).map_err(JobError::of_search);
         let searched = delivery.encrypt_last(searched);
         let searched = delivery.enter_last(searched);
@@ -78,14 +76,6 @@ impl PreparedSearch {
             Some(commands) => ending.after(&commands, teller),
             None => ending,
         })
-    }
-
-    fn delivery<'a>(&'a self, teller: &'a Teller) -> Result<Delivery<'a>, JobError> {
-        let encryption = self.protection.as_ref().map(|_| Encryption::new(self.threads.get()));
-        let meter = RateMeter::new(self.output.json || !self.output.quiet);
-        let start = |command| ExecQueue::start(command, &self.stop);
-        let commands = self.keys.exec.as_deref().map(start).transpose()?;
-        Ok(Delivery::new(self, teller, meter, commands, encryption))
     }
 }
 

@@ -95,11 +95,10 @@ struct Queue {
     is_closed: bool,
     /// Whether the reporter is gone.
     is_over: bool,
-    /// Whether a write to stdout has failed. Nothing is written there afterwards.
-    has_failed: bool,
-    error: Option<io::Error>,
-    /// Its text, if there was one.
+    /// The text of the error of a write to stdout. Nothing is written there afterwards.
     failure: Option<String>,
+    /// This error, until it is taken.
+    error: Option<io::Error>,
 }
 
 /// How the telling of all results has ended.
@@ -136,7 +135,7 @@ impl Teller {
     /// Whether further finds can wait.
     pub(super) fn has_room(&self) -> bool {
         let queue = self.locked();
-        queue.untold.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.has_failed
+        queue.untold.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.failure.is_some()
     }
 
     /// Takes the finds whose keys were written to stdout since the last call.
@@ -216,7 +215,7 @@ impl Teller {
                 continue;
             };
             // After a failed write there are no results.
-            let is_told = !(queue.has_failed && event.is_result());
+            let is_told = !(queue.failure.is_some() && event.is_result());
             queue.is_busy = true;
             drop(queue);
             let may_go_on = || !self.is_hurried.load(Relaxed);
@@ -228,7 +227,7 @@ impl Teller {
                 (Ok(()), _) => {}
                 (Err(error), _) => {
                     queue.failure = Some(error.to_string());
-                    (queue.has_failed, queue.error) = (true, Some(error));
+                    queue.error = Some(error);
                 }
             }
             self.changed.notify_all();

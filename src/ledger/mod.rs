@@ -128,7 +128,7 @@ impl Ledger {
     ///
     /// Returns the error of the operating system, or [`io::ErrorKind::WouldBlock`] if the waiting must
     /// end.
-    pub fn hold(&self, waiting: &Waiting) -> io::Result<HeldLog> {
+    fn hold(&self, waiting: &Waiting) -> io::Result<HeldLog> {
         let (began, mut is_said) = (Instant::now(), false);
         loop {
             if let Some(held) = self.log.hold(POLL)? {

@@ -198,7 +198,8 @@ mod tests {
             find.attempts = attempts;
             let private_key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
             let seed = Seed::new(*seed.bytes());
-            let parcel = Parcel::new(find.clone(), seed, private_key.to_owned().into(), Format::Pkcs8);
+            let parcel =
+                Parcel::new(find.clone(), String::new(), seed, private_key.to_owned().into(), Format::Pkcs8);
             let found = found(&patterns, &parcel, &line, false);
             let end =
                 Summary { found: attempts, attempts, elapsed: Duration::MAX, end: End::Complete, threads: 1 };

@@ -166,7 +166,7 @@ impl Report<'_> {
     fn found(&mut self, parcel: &Parcel) -> io::Result<()> {
         let Parcel { find, place, added, .. } = parcel;
         self.forecast.count(&find.patterns, find.attempts);
-        let line = find.public_key.line(self.search.comment(&find.patterns));
+        let line = find.public_key.line(&parcel.comment);
         match place {
             _ if self.search.output.json => {
                 let encrypted = self.search.protection.is_some() && !parcel.is_exposed;
