@@ -166,12 +166,10 @@ fn notices(inventory: &Inventory, ledger: &Ledger, encrypts: bool) -> Vec<Notice
         let (lines, are) = (counted(inventory.broken, "line"), are(inventory.broken));
         notices.push(Notice::note(format!("{lines} of '{ledger}' {are} not valid and {are} ignored")));
     }
-    match inventory.entered {
-        0 => {}
-        1 => notices.push(Notice::note(format!("1 key was missing from '{ledger}' and is now in it"))),
-        keys => {
-            notices.push(Notice::note(format!("{keys} keys were missing from '{ledger}' and are now in it")))
-        }
+    if inventory.entered > 0 {
+        let (keys, are) = (counted(inventory.entered, "key"), are(inventory.entered));
+        let were = if inventory.entered == 1 { "was" } else { "were" };
+        notices.push(Notice::note(format!("{keys} {were} missing from '{ledger}' and {are} now in it")));
     }
     let flawed = inventory.flawed.iter().take(LISTED);
     notices.extend(

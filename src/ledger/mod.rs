@@ -296,32 +296,27 @@ impl Ledger {
             }
         }
         drop(opened);
-        let mut pairs: Vec<_> = (0..keys).map(|_| None).collect();
-        let (mut left, mut looked) = (keys, Instant::now());
-        let mut quiet_until = Some(looked + LONG);
-        while left > 0 {
-            if looked.elapsed() >= POLL {
-                looked = Instant::now();
-                if (waiting.must_end)() {
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "opening its keys takes longer"));
-                }
+        let mut pairs = Vec::with_capacity(keys);
+        let mut quiet_until = Some(Instant::now() + LONG);
+        while pairs.len() < keys {
+            if (waiting.must_end)() {
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, "opening its keys takes longer"));
             }
             match receiver.recv_timeout(POLL) {
-                Ok((number, pair)) => {
-                    pairs[number] = Some(pair);
-                    left -= 1;
-                }
+                Ok(pair) => pairs.push(pair),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::other("the program panicked while it opened a key"));
+                }
             }
             if quiet_until.take_if(|until| *until <= Instant::now()).is_some() {
-                let (keys, open) = (counted(keys as u64, "existing key"), grouped((keys - left) as u64));
+                let (keys, open) = (counted(keys as u64, "existing key"), grouped(pairs.len() as u64));
                 let text = format!("opening {keys}: {open} after 1 s; Ctrl-C ends it");
                 (waiting.tell)(Notice::info(text));
             }
         }
-        let panicked = || io::Error::other("the program panicked while it opened a key");
-        pairs.into_iter().map(|pair| pair.ok_or_else(panicked)).collect()
+        pairs.sort_unstable_by_key(|(number, _)| *number);
+        Ok(pairs.into_iter().map(|(_, pair)| pair).collect())
     }
 }
 
