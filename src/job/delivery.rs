@@ -63,10 +63,6 @@ pub(super) struct Delivery<'a> {
     failure: Option<String>,
     /// The error that was not returned yet.
     error: Option<JobError>,
-    /// The first pattern of each key that was given up.
-    given_up: Vec<PatternId>,
-    /// Whether lines are still missing in the ledger, because another process used it to the end.
-    lacks_lines: bool,
 }
 
 impl<'a> Delivery<'a> {
@@ -85,8 +81,6 @@ impl<'a> Delivery<'a> {
             is_abandoned: false,
             failure: None,
             error: None,
-            given_up: Vec::new(),
-            lacks_lines: false,
         })
     }
 
@@ -146,9 +140,42 @@ impl<'a> Delivery<'a> {
         self.encryption.as_ref().map_or(Vec::new(), Encryption::unfinished)
     }
 
-    /// Delivers the keys that are still being encrypted, when the search is over. Those that are not
-    /// encrypted soon after a request to stop are given up. Returns how the search has ended without them.
-    pub(super) fn encrypt_last(&mut self, searched: Result<Summary, JobError>) -> Result<Summary, JobError> {
+    /// Does what is left when the search is over: delivers the keys that are still being encrypted, writes the
+    /// lines that wait for the ledger, and has it told how the search has ended. Returns the end of the job,
+    /// and the request to stop that came until the lines were written.
+    pub(super) fn end(
+        &mut self,
+        searched: Result<Summary, JobError>,
+    ) -> (Result<End, JobError>, Option<End>) {
+        let (searched, given_up) = self.encrypt_last(searched);
+        let has_lines = self.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
+        let stopped = self.search.stop.requested();
+        let searched = searched.and_then(|summary| Ok((summary, has_lines?)));
+        if !matches!(&searched, Ok((summary, _)) if summary.end == End::Complete) {
+            self.teller.hurry();
+        }
+        let outcome = searched.and_then(|(summary, has_lines)| {
+            let rate = self.meter.so_far(&summary.progress());
+            self.tell_rate(rate);
+            let end = summary.end;
+            self.teller.tell(Event::Summary { summary, given_up });
+            match (end, self.agent.not_added) {
+                (End::Signal(_), _) => Ok(end),
+                // The ledger was in use to the end.
+                _ if !has_lines => Ok(stopped.unwrap_or(end)),
+                (_, 0) => Ok(end),
+                (_, not_added) => Err(JobError::NotAdded(not_added)),
+            }
+        });
+        (outcome, stopped)
+    }
+
+    /// Delivers the keys that are still being encrypted. Those that are not encrypted soon after a request to
+    /// stop are given up. Returns how the search has ended without them, and the first pattern of each.
+    fn encrypt_last(
+        &mut self,
+        searched: Result<Summary, JobError>,
+    ) -> (Result<Summary, JobError>, Vec<PatternId>) {
         let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
         let (began, mut outcome) = (Instant::now(), Ok(()));
         while !self.unencrypted().is_empty() {
@@ -162,53 +189,24 @@ impl<'a> Delivery<'a> {
             let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
             self.teller.tell(Event::Progress { progress, is_encrypting: true });
         }
-        self.given_up = self.unencrypted();
-        self.given_up.sort_unstable();
-        for same in self.given_up.chunk_by(|a, b| a == b) {
+        let mut given_up = self.unencrypted();
+        given_up.sort_unstable();
+        for same in given_up.chunk_by(|a, b| a == b) {
             self.teller.failure(format!(
                 "gave up {} for '{}': the encryption did not finish in time; run the same command again",
                 counted(same.len() as u64, "key"),
                 self.search.patterns[same[0]].text()
             ));
         }
-        let mut summary = searched?;
-        outcome?;
-        summary.found -= self.given_up.len() as u64;
-        if let (End::Complete, false) = (summary.end, self.given_up.is_empty()) {
-            summary.end = self.search.stop.requested().unwrap_or(summary.end);
-        }
-        Ok(summary)
-    }
-
-    /// Writes the lines that wait for the ledger, when the search is over.
-    pub(super) fn enter_last(&mut self, searched: Result<Summary, JobError>) -> Result<Summary, JobError> {
-        let entered = self.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
-        let summary = searched?;
-        self.lacks_lines = !entered?;
-        Ok(summary)
-    }
-
-    /// Has it told how the search has ended. Returns the end of the job. `stopped` is the request to stop
-    /// that came until now.
-    pub(super) fn tell_summary(
-        &mut self,
-        searched: Result<Summary, JobError>,
-        stopped: Option<End>,
-    ) -> Result<End, JobError> {
-        if !matches!(&searched, Ok(summary) if summary.end == End::Complete) {
-            self.teller.hurry();
-        }
-        let summary = searched?;
-        let rate = self.meter.so_far(&summary.progress());
-        self.tell_rate(rate);
-        let end = summary.end;
-        self.teller.tell(Event::Summary { summary, given_up: std::mem::take(&mut self.given_up) });
-        match (end, self.agent.not_added) {
-            (End::Signal(_), _) => Ok(end),
-            _ if self.lacks_lines => Ok(stopped.unwrap_or(end)),
-            (end, 0) => Ok(end),
-            (_, not_added) => Err(JobError::NotAdded(not_added)),
-        }
+        let searched = searched.and_then(|mut summary| {
+            outcome?;
+            summary.found -= given_up.len() as u64;
+            if summary.end == End::Complete && !given_up.is_empty() {
+                summary.end = self.search.stop.requested().unwrap_or(summary.end);
+            }
+            Ok(summary)
+        });
+        (searched, given_up)
     }
 
     /// Keeps parcels in durable files: at their destination, or else elsewhere.

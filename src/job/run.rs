@@ -64,10 +64,8 @@ impl PreparedSearch {
             .stop(&self.stop);
         let mut delivery = Delivery::new(self, teller)?;
         let searched = search.observe(&mut delivery).map_err(JobError::of_search);
-        let searched = delivery.encrypt_last(searched);
-        let searched = delivery.enter_last(searched);
-        let stopped = self.stop.requested();
-        let mut ending = Ending::new(delivery.tell_summary(searched, stopped), stopped);
+        let (outcome, stopped) = delivery.end(searched);
+        let mut ending = Ending::new(outcome, stopped);
         ending.tell(teller, &self.stop);
         delivery.rescue(&ending.told);
         ending.outcome = delivery.outcome(ending.outcome);
