@@ -110,10 +110,10 @@ fn every_value_of_some_window_is_marked_for_each_run_and_place() {
         {
             let needles = TEXTS.map(|text| Needle::of(&Literal::of(text, options(kind, reading, target))));
             for needle in &needles {
-                let filter = PairBitmap::new(target, std::iter::once(needle.clone()));
+                let filter = PairBitmap::new(target, std::slice::from_ref(needle));
                 decided += check(target, &filter, std::slice::from_ref(needle));
             }
-            let filter = PairBitmap::new(target, needles.iter().cloned());
+            let filter = PairBitmap::new(target, &needles);
             decided += check(target, &filter, &needles);
             if number % 8 == 1 {
                 equals_its_words(&filter);
@@ -130,7 +130,7 @@ fn runs_in_any_range_of_places_pass() {
         for first in 0..=BODY_LEN - len {
             let symbols = vec![Symbols::of(b'k').or(Symbols::of(b'K')); len];
             let needle = Needle { symbols, starts: first..=(first + first % 3).min(BODY_LEN - len) };
-            let filter = PairBitmap::new(target, std::iter::once(needle.clone()));
+            let filter = PairBitmap::new(target, std::slice::from_ref(&needle));
             check(target, &filter, std::slice::from_ref(&needle));
             if len == 5 && first % 14 == 0 {
                 equals_its_words(&filter);

@@ -2,6 +2,8 @@
 //!
 //! Every variant is a [`Pattern`] of its own, so its odds are as exact as those of any other.
 
+use std::cmp::Ordering;
+
 use super::odds::Odds;
 use super::syntax::{Kind, LEET, MatchOptions, Pattern};
 
@@ -105,7 +107,7 @@ pub fn likelier(pattern: &Pattern) -> Vec<Variant> {
     }
     let least = LIKELIER * pattern.odds().probability();
     variants.retain(|variant| variant.odds().probability() >= least);
-    sort(&mut variants);
+    sort(&mut variants, likeliest_first);
     variants.truncate(MOST);
     variants
 }
@@ -129,9 +131,9 @@ pub fn fitting(pattern: &Pattern, fits: impl Fn(Odds) -> bool) -> Vec<Variant> {
         most = better.iter().map(|variant| variant.kept).fold(most, usize::max);
         others.extend(better);
     }
-    others.sort_by_key(|variant| (std::cmp::Reverse(variant.kept), variant.changes.len()));
+    sort(&mut others, |a, b| (b.kept, a.changes.len()).cmp(&(a.kept, b.changes.len())));
     others.truncate(MOST - 1);
-    sort(&mut others);
+    sort(&mut others, likeliest_first);
     beginning.into_iter().chain(others).collect()
 }
 
@@ -142,8 +144,13 @@ fn subsets(number: usize) -> Vec<Vec<Change>> {
     sets.map(|set| changes(set).collect()).collect()
 }
 
-fn sort(variants: &mut [Variant]) {
-    variants.sort_by(|a, b| b.odds().probability().total_cmp(&a.odds().probability()));
+/// Sorts in one of the orders. The compiler makes one sort for all of them.
+fn sort(variants: &mut [Variant], order: fn(&Variant, &Variant) -> Ordering) {
+    variants.sort_by(order);
+}
+
+fn likeliest_first(a: &Variant, b: &Variant) -> Ordering {
+    b.odds().probability().total_cmp(&a.odds().probability())
 }
 
 /// Returns the usual digit of a letter.

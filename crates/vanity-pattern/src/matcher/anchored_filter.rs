@@ -40,6 +40,11 @@ impl AnchoredFilter {
         Self { target, window, bloom: Bloom::new(literals), starts: Positions::default(), literals }
     }
 
+    /// Returns the window of its literals.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
     /// Adds a literal, whose window must be the window of this filter.
     pub fn mark(&mut self, classes: &SymbolClasses, literal: &Literal) {
         let (at_end, count) = self.window;

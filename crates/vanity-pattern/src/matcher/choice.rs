@@ -81,11 +81,7 @@ pub fn of_literals<'a>(
 
 /// Returns the pair bitmap of a number of expressions that have these needles. `None` if it does not
 /// pay.
-pub fn of_expressions(
-    target: Target,
-    needles: impl Iterator<Item = Needle> + Clone,
-    expressions: usize,
-) -> Option<PairBitmap> {
+pub fn of_expressions(target: Target, needles: &[Needle], expressions: usize) -> Option<PairBitmap> {
     let pairs = PairBitmap::new(target, needles);
     (expressions > 0 && pairs.candidate_share() < MOST_CANDIDATES).then_some(pairs)
 }
@@ -94,7 +90,8 @@ pub fn of_expressions(
 /// in common at each end. Such a list with a literal that may be anywhere gets no rows.
 pub fn pairs_of<'a>(target: Target, literals: impl Iterator<Item = Literal<'a>> + Clone) -> PairBitmap {
     if literals.clone().nth(MOST_LITERALS).is_none() {
-        return PairBitmap::new(target, literals.map(|literal| Needle::of(&literal)));
+        let needles: Vec<Needle> = literals.map(|literal| Needle::of(&literal)).collect();
+        return PairBitmap::new(target, &needles);
     }
     let mut common: [Option<Needle>; 2] = [None, None];
     for literal in literals {
@@ -108,7 +105,8 @@ pub fn pairs_of<'a>(target: Target, literals: impl Iterator<Item = Literal<'a>> 
             None => common[end] = Some(Needle::of(&literal)),
         }
     }
-    PairBitmap::new(target, common.into_iter().flatten())
+    let common: Vec<Needle> = common.into_iter().flatten().collect();
+    PairBitmap::new(target, &common)
 }
 
 fn cost_of_pairs(pairs: &PairBitmap) -> f64 {

@@ -56,19 +56,19 @@ impl<'a> Expressions<'a> {
             }
         }
         let by_literal = literals.len();
-        let (mut with_needles, mut without) = (Vec::new(), Vec::new());
+        let (mut all_needles, mut without) = (Vec::new(), Vec::new());
         for (id, regex) in others {
             match needles(regex.hir()) {
-                Some(needles) => {
-                    with_needles.push(needles);
+                Some(mut needles) => {
+                    all_needles.append(&mut needles);
                     all.push((id, regex));
                 }
                 None => without.push((id, regex)),
             }
         }
+        let count = all.len() - by_literal;
         all.append(&mut without);
-        let count = with_needles.len();
-        let pairs = of_expressions(target, with_needles.iter().flatten().cloned(), count);
+        let pairs = of_expressions(target, &all_needles, count);
         let pairs = pairs.map(|pairs| (pairs, count));
         let covered = by_literal + pairs.as_ref().map_or(0, |(_, count)| *count);
         // If the memory becomes short, the others have room for automata of their own.

@@ -14,9 +14,8 @@
 //! numbers of its four-grams. That leaves 23 look-ups for a key with both signs. Four-grams with a
 //! symbol that no literal holds are skipped, usually more than half.
 
-use std::collections::BTreeMap;
-
 use super::anchored_filter::{AnchoredFilter, GROUP};
+use super::lookup::MOST_COUNT;
 use super::needle::{Needle, Positions};
 use super::symbol_classes::{ClassText, SymbolClasses, UNUSED};
 use crate::odds::Place;
@@ -344,19 +343,21 @@ fn anchored<'a>(
     most: usize,
     literals: impl Iterator<Item = Literal<'a>> + Clone,
 ) -> Vec<AnchoredFilter> {
-    let mut groups = BTreeMap::<_, usize>::new();
-    for window in literals.clone().filter_map(|literal| AnchoredFilter::window_of(&literal, most)) {
-        *groups.entry(window).or_default() += 1;
+    let mut numbers = [[0; MOST_COUNT + 1]; 2];
+    for (at_end, count) in literals.clone().filter_map(|literal| AnchoredFilter::window_of(&literal, most)) {
+        numbers[usize::from(at_end)][count] += 1;
     }
-    let mut groups: BTreeMap<_, _> = groups
-        .into_iter()
-        .map(|(window, count)| (window, AnchoredFilter::new(target, window, count)))
-        .collect();
-    for literal in literals {
-        let group = AnchoredFilter::window_of(&literal, most).and_then(|window| groups.get_mut(&window));
-        if let Some(group) = group {
-            group.mark(classes, &literal);
+    let mut filters = Vec::new();
+    for (at_end, numbers) in [false, true].into_iter().zip(numbers) {
+        for (count, number) in numbers.into_iter().enumerate().filter(|(_, number)| *number > 0) {
+            filters.push(AnchoredFilter::new(target, (at_end, count), number));
         }
     }
-    groups.into_values().collect()
+    for literal in literals {
+        let window = AnchoredFilter::window_of(&literal, most);
+        if let Some(filter) = filters.iter_mut().find(|filter| Some(filter.window()) == window) {
+            filter.mark(classes, &literal);
+        }
+    }
+    filters
 }

@@ -77,10 +77,9 @@ impl PairBitmap {
     }
 
     /// Makes a filter that lets all bytes pass that show one of `needles`.
-    pub fn new(target: Target, needles: impl Iterator<Item = Needle> + Clone) -> Self {
-        let mut rows: Vec<Row> =
-            (0..ROWS).filter_map(|first| Row::new(target, first, needles.clone())).collect();
-        rows.sort_by(|left, right| left.candidate_share().total_cmp(&right.candidate_share()));
+    pub fn new(target: Target, needles: &[Needle]) -> Self {
+        let mut rows: Vec<Row> = (0..ROWS).filter_map(|first| Row::new(target, first, needles)).collect();
+        rows.sort_unstable_by(|left, right| left.candidate_share().total_cmp(&right.candidate_share()));
         Self { rows }
     }
 
@@ -144,14 +143,14 @@ pub struct Row {
 impl Row {
     /// Makes the row that begins at byte `first`, with all needles marked. `None` if it would let
     /// too many keys pass.
-    pub fn new(target: Target, first: usize, needles: impl Iterator<Item = Needle>) -> Option<Self> {
+    pub fn new(target: Target, first: usize, needles: &[Needle]) -> Option<Self> {
         let mut row =
             Self { target, first, marked: Vec::new(), bitmap: Box::new([0; VALUES / 64]), marks: 0 };
         // A needle that may be anywhere shows the same values again four characters later.
         let mut seen = HashSet::new();
         for needle in needles {
             for start in needle.starts.clone() {
-                row.mark(&needle, start, &mut seen)?;
+                row.mark(needle, start, &mut seen)?;
                 if row.candidate_share() > MOST_CANDIDATES {
                     return None;
                 }

@@ -109,7 +109,8 @@ fn letters(char: char) -> Option<Piece> {
         _ if char == lower => (*usual).to_owned(),
         _ => capitalized(usual),
     });
-    let bare: String = [char].into_iter().nfkd().filter(|char| !is_combining_mark(*char)).collect();
+    let bare: String =
+        char.encode_utf8(&mut [0; 4]).nfkd().filter(|char| !is_combining_mark(*char)).collect();
     let bare = Some(bare).filter(|bare| !bare.is_empty() && bare.chars().all(is_base64));
     let usual = usual.or_else(|| bare.clone())?;
     Some(Piece::Letters(usual.clone(), bare.unwrap_or(usual)))
@@ -163,12 +164,15 @@ fn at_ends(text: &str, options: MatchOptions) -> Vec<String> {
 /// Returns the characters that look like this one: in the other case, its digit, or the letters of
 /// a digit.
 fn alike(typed: u8) -> Vec<u8> {
-    let lower = typed.to_ascii_lowercase();
-    let other_case = typed ^ if typed.is_ascii_alphabetic() { 0x20 } else { 0 };
-    let digits = LEET.iter().filter(|(letter, _)| *letter == lower).map(|(_, digit)| *digit);
-    let letters = LEET
-        .iter()
-        .filter(|(_, digit)| *digit == typed)
-        .flat_map(|(letter, _)| [letter.to_ascii_uppercase(), *letter]);
-    [other_case].into_iter().chain(digits).chain(letters).filter(|other| *other != typed).collect()
+    let mut others = vec![typed ^ if typed.is_ascii_alphabetic() { 0x20 } else { 0 }];
+    for (letter, digit) in LEET {
+        if letter == typed.to_ascii_lowercase() {
+            others.push(digit);
+        }
+        if digit == typed {
+            others.extend([letter.to_ascii_uppercase(), letter]);
+        }
+    }
+    others.retain(|other| *other != typed);
+    others
 }

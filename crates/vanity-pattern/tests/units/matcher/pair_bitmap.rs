@@ -15,9 +15,8 @@ fn the_share_that_passes_a_row_is_known() {
     // In some rows all windows are tested, and in others a few.
     for kind in [Kind::Anywhere, Kind::Prefix] {
         let literal = Literal::new("kettl", MatchOptions { kind, ..MatchOptions::default() }).unwrap();
-        let rows: Vec<Row> = (0..ROWS)
-            .filter_map(|first| Row::new(Target::Key, first, std::iter::once(Needle::of(&literal))))
-            .collect();
+        let rows: Vec<Row> =
+            (0..ROWS).filter_map(|first| Row::new(Target::Key, first, &[Needle::of(&literal)])).collect();
         for row in &rows {
             let passing = keys.iter().filter(|key| row.passes(key)).count() as f64;
             let expected = row.candidate_share() * keys.len() as f64;
