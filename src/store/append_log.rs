@@ -12,8 +12,7 @@ use std::time::Duration;
 use super::error::FileError;
 use super::lock::lock_in_time;
 use super::name::parent;
-use super::new_file::within_size_limit;
-use super::sync::sync;
+use super::new_file::{sync, within_size_limit};
 use super::trial::{remove, unusual_name};
 
 /// The bytes of the name of a trial, which is no longer than those of most key files.

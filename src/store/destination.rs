@@ -9,10 +9,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::directory::create_directory;
 use super::error::{FileError, StoreError};
 use super::group::{Kept, NewPair, keep_together};
 use super::name::{file_name, is_ordinary_name, is_windows_name, parent, public_file};
+use super::new_file::Directory;
 use super::temporary::remove_leftovers;
 use super::trial::{try_directory, try_names};
 use crate::key::Format;
@@ -191,6 +191,24 @@ fn create_missing(path: &Path) -> Result<(), StoreError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         result => result.map_err(|source| StoreError::Unusable(path.to_owned(), source.into())),
     }
+}
+
+/// Creates a directory that only its owner can enter (mode 0700, or its access list), and syncs its
+/// parent.
+pub(super) fn create_directory(path: &Path) -> io::Result<()> {
+    let outer = Directory::open(parent(path), false)?;
+    #[cfg(unix)]
+    {
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)?;
+        // The umask may have taken the owner's own permissions.
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .or_else(|_| fs::metadata(path).map(drop))?;
+    }
+    #[cfg(windows)]
+    crate::sys::windows::create_private_directory(path)?;
+    outer.sync()
 }
 
 fn check_directory(path: &Path) -> Result<(), StoreError> {

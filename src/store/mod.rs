@@ -6,16 +6,13 @@
 
 mod append_log;
 mod destination;
-mod directory;
 mod error;
 mod group;
 mod lock;
 mod name;
 mod new_file;
 mod patience;
-mod read;
 mod stored_pair;
-mod sync;
 mod temporary;
 mod trial;
 

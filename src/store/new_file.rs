@@ -45,7 +45,6 @@ use tempfile::NamedTempFile;
 use super::error::{Exposed, FileError};
 use super::name::parent;
 use super::patience::patiently;
-use super::sync::sync;
 use super::temporary::{create, temporary};
 use crate::sys::ForeignAccess;
 
@@ -266,6 +265,31 @@ fn write_under_last_name(path: &Path, access: Access, content: &[u8]) -> io::Res
     }
 }
 
+/// Makes the content of a file, or the names in a directory, durable.
+///
+/// On macOS `fsync` leaves the content in the drive's own cache, where a power cut loses it
+/// (fsync(2)). The standard library asks the drive to empty its cache (`F_FULLFSYNC`). Not every
+/// file system there can do that: a share of Windows or Samba answers `ENOTSUP`, and others answer
+/// `ENOTTY` or `EINVAL`. For these the plain `fsync` is the strongest call that exists, and their
+/// server or driver decides what it means. SQLite, libuv and Go do the same (golang/go#64215).
+pub(super) fn sync(file: &File) -> io::Result<()> {
+    let synced = file.sync_all();
+    #[cfg(target_vendor = "apple")]
+    if synced.as_ref().is_err_and(has_no_full_sync) {
+        return Ok(rustix::fs::fsync(file)?);
+    }
+    synced
+}
+
+/// Whether an error says that the file system has no `F_FULLFSYNC`.
+#[cfg(unix)]
+#[cfg(any(test, target_vendor = "apple"))]
+fn has_no_full_sync(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let missing = [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL];
+    Errno::from_io_error(error).is_some_and(|error| missing.contains(&error))
+}
+
 /// Syncs many files at the same time. Returns the result for each file, in their order.
 pub(super) fn sync_together(files: &[&TempKeyFile]) -> Vec<io::Result<()>> {
     let sync = |file: &&TempKeyFile| file.sync();
@@ -379,9 +403,10 @@ mod tests {
     use std::os::unix::fs::{MetadataExt as _, symlink};
     use std::process::Command;
 
+    use rustix::io::Errno;
     use tempfile::TempDir;
 
-    use super::super::directory::create_directory;
+    use super::super::destination::create_directory;
     use super::super::tests::names;
     use super::*;
 
@@ -564,5 +589,23 @@ mod tests {
         assert!(matches!(error, FileError::Write(..)), "{error}");
         assert!(error.to_string().starts_with(&format!("cannot write '{}'", path.display())), "{error}");
         assert_eq!(names(directory.path()), [""; 0]);
+    }
+
+    #[test]
+    fn only_a_missing_full_sync_is_replaced() {
+        for missing in [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL] {
+            assert!(has_no_full_sync(&missing.into()), "{missing}");
+        }
+        for failure in [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::BADF, Errno::INTR, Errno::ROFS] {
+            assert!(!has_no_full_sync(&failure.into()), "{failure}");
+        }
+        assert!(!has_no_full_sync(&io::Error::other("no number")));
+    }
+
+    #[test]
+    fn files_and_directories_are_synced() {
+        let directory = TempDir::new().unwrap();
+        sync(&File::create(directory.path().join("file")).unwrap()).unwrap();
+        sync(&File::open(directory.path()).unwrap()).unwrap();
     }
 }

@@ -7,17 +7,21 @@
 //! If a process was killed, only the public file of a pair can be missing, because it gets its name
 //! second.
 
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::{fs, io};
 
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 use super::error::FileError;
 use super::name::{file_name, is_name_of, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
-use super::read::{KeyFile, read_key_file};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
-use crate::sys::ForeignAccess;
+use crate::sys::{ForeignAccess, SecretFile};
+
+/// The size of the largest key file, in bytes. A comment cannot be longer than an argument.
+const LARGEST: u64 = 1 << 20;
 
 /// A key pair in a directory. Its private file was opened, and its public file, if it exists,
 /// belongs to that.
@@ -96,11 +100,10 @@ impl StoredPair {
         allow_exposed: bool,
     ) -> Result<Self, Flaw> {
         let private_file = directory.join(name);
-        let KeyFile { content, others } =
-            read_key_file(&private_file).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Flaw::Dangling,
-                _ => Flaw::Unreadable(error),
-            })?;
+        let (content, others) = read_key_file(&private_file).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Flaw::Dangling,
+            _ => Flaw::Unreadable(error),
+        })?;
         if content.is_empty() {
             return Err(Flaw::Empty);
         }
@@ -113,7 +116,7 @@ impl StoredPair {
             DecodeError::TooCostly => Flaw::TooCostly,
         })?;
         let line = match read_key_file(&public_file(&private_file)) {
-            Ok(file) => Some(String::from_utf8_lossy(&file.content).trim_end().to_owned()),
+            Ok((content, _)) => Some(String::from_utf8_lossy(&content).trim_end().to_owned()),
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && !is_link(&public_file(&private_file)) =>
             {
@@ -171,9 +174,32 @@ impl StoredPair {
 
 /// Returns the line in a public file, if it is that of this key.
 pub(super) fn public_line_in(path: &Path, public_key: &PublicKey) -> Option<String> {
-    let file = read_key_file(path).ok()?;
-    let line = String::from_utf8_lossy(&file.content).trim_end().to_owned();
+    let (content, _) = read_key_file(path).ok()?;
+    let line = String::from_utf8_lossy(&content).trim_end().to_owned();
     (PublicKey::of_line(&line)? == *public_key).then_some(line)
+}
+
+/// Reads a key file. Also returns the other users who can access it, if there are any. A directory of keys can contain other things with such a name. So this
+/// function does not wait for a pipe, and does not read a device or a file that is too large.
+///
+/// # Errors
+///
+/// Returns the error of the operating system, or [`io::ErrorKind::InvalidData`] with the reason why
+/// it is not a key file.
+fn read_key_file(path: &Path) -> io::Result<(Zeroizing<Vec<u8>>, Option<ForeignAccess>)> {
+    let SecretFile { file, metadata, others } = SecretFile::open(path, false)?;
+    let other = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    let Some(found) = metadata else { return other("it is not a regular file") };
+    match () {
+        () if found.is_dir() => return other("it is a directory"),
+        () if !found.is_file() => return other("it is not a regular file"),
+        () if found.len() > LARGEST => return other("it is too large for a key"),
+        () => {}
+    }
+    // The extra byte keeps the read from growing the buffer, which would leave a copy elsewhere.
+    let mut content = Zeroizing::new(Vec::with_capacity(found.len() as usize + 1));
+    file.take(found.len()).read_to_end(&mut content)?;
+    Ok((content, others))
 }
 
 fn is_link(path: &Path) -> bool {
@@ -185,7 +211,6 @@ mod tests {
     use std::num::NonZeroU32;
 
     use tempfile::TempDir;
-    use zeroize::Zeroizing;
 
     use super::super::destination::Destination;
     use super::super::group::NewPair;
@@ -331,5 +356,31 @@ mod tests {
         let dangling =
             |_: &TempDir, path: &Path| replace(&public_file(path), &|path| symlink("x", path).unwrap());
         assert!(flaw(1, openssh, dangling).starts_with("its public file does not contain"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn files_that_hold_no_key_are_not_read() {
+        use std::os::unix::fs::symlink;
+        use std::process::Command;
+        let directory = TempDir::new().unwrap();
+        let path = |name| directory.path().join(name);
+        fs::write(path("key"), "secret").unwrap();
+        fs::write(path("empty"), "").unwrap();
+        symlink("key", path("link")).unwrap();
+        let read = |name| read_key_file(&path(name)).unwrap().0;
+        assert_eq!(**read("key"), *b"secret");
+        assert_eq!(**read("link"), *b"secret");
+        assert_eq!(**read("empty"), *b"");
+
+        fs::File::create(path("largest")).unwrap().set_len(LARGEST).unwrap();
+        assert_eq!(read("largest").len() as u64, LARGEST);
+
+        fs::File::create(path("large")).unwrap().set_len(LARGEST + 1).unwrap();
+        symlink("/dev/zero", path("endless")).unwrap();
+        assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        for name in ["large", "endless", "pipe", ".", "gone"] {
+            assert!(read_key_file(&path(name)).is_err(), "{name}");
+        }
     }
 }
