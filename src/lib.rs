@@ -12,7 +12,7 @@
 //! | 1 | `agent` | gives keys to the running ssh-agent |
 //! | 1 | `store` | durable private files (`store/new_file.rs`), their names, locks, groups |
 //! | 0 | `sys` | core dumps, signals, access lists, streams |
-//! | 0 | `escape`, `words` | escapes foreign text; numbers in sentences |
+//! | 0 | `escape`, `words` | escapes foreign text; words of sentences |
 
 #![allow(missing_docs, rustdoc::private_intra_doc_links, reason = "nobody outside uses it")]
 

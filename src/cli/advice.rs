@@ -8,6 +8,7 @@ use crate::wire::{self, Target};
 
 use super::option_values::{TARGETS, name_of};
 use super::usage::hint;
+use crate::words::listed;
 
 /// Where a pattern comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,10 +24,11 @@ pub(super) enum Origin {
 /// none.
 pub(super) fn spellings(text: &str, options: MatchOptions) -> Option<String> {
     let spellings: Vec<String> = nearest(text, options).iter().map(|text| format!("`{text}`")).collect();
-    match &spellings[..] {
-        [] => None,
-        [one] => Some(format!("the nearest spelling is {one}")),
-        [others @ .., last] => Some(format!("the nearest spellings are {} and {last}", others.join(", "))),
+    let listed = listed(&spellings, "and");
+    match spellings.len() {
+        0 => None,
+        1 => Some(format!("the nearest spelling is {listed}")),
+        _ => Some(format!("the nearest spellings are {listed}")),
     }
 }
 

@@ -61,9 +61,7 @@ pub(super) struct Args {
     #[command(flatten)]
     pub look: Look,
     #[command(flatten)]
-    pub goal: Goal,
-    #[command(flatten)]
-    pub means: Means,
+    pub search: SearchOptions,
     #[command(flatten)]
     pub keys: Keys,
     #[command(flatten)]
@@ -140,7 +138,7 @@ pub(super) struct Look {
 
 #[derive(clap::Args)]
 #[command(next_help_heading = "How to search")]
-pub(super) struct Goal {
+pub(super) struct SearchOptions {
     /// Keys for each pattern [default: 1]
     #[arg(short = 'n', long, value_name = "N", allow_hyphen_values = true)]
     #[arg(value_parser = whole(1..=u64::MAX), conflicts_with = "bench")]
@@ -166,11 +164,7 @@ pub(super) struct Goal {
     /// years on this machine: it will not be found.
     #[arg(long, conflicts_with = "bench")]
     pub however_long: bool,
-}
 
-#[derive(clap::Args)]
-#[command(next_help_heading = "How to search")]
-pub(super) struct Means {
     /// Worker threads [default: all available]
     ///
     /// N is at most 1024, and at most 32 threads for each CPU are used. In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that the scheduler

@@ -5,6 +5,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use super::args::{self, EXAMPLES, NAME};
+use crate::words::broken;
 
 /// The scripts of the shells for which clap_complete offers options, but no values.
 const ELVISH: &str = include_str!("completions.elv");
@@ -84,21 +85,7 @@ pub(super) fn manual() -> Vec<u8> {
 fn folded(roff: &str) -> String {
     let roff = roff.replace("\n\n", "\n.IP\n").replace(". ", ".\n");
     let roff = roff.replace('^', "\\(ha").replace('~', "\\(ti").replace('`', "\\(ga");
-    let mut folded = String::new();
-    for line in roff.lines() {
-        let mut len = 0;
-        for word in line.split_inclusive(' ') {
-            if len + word.trim_end().len() > ROFF_LINE && !line.starts_with('.') {
-                folded.truncate(folded.trim_end().len());
-                folded.push('\n');
-                len = 0;
-            }
-            folded += word;
-            len += word.len();
-        }
-        folded.push('\n');
-    }
-    folded
+    broken(&roff, Some(ROFF_LINE))
 }
 
 #[cfg(test)]

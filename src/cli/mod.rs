@@ -65,19 +65,19 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
         Ok(args) => args,
         Err(error) => return unread(&error, &typed),
     };
-    args.goal.timeout.into_iter().for_each(|limit| tell(Early::Limit(limit)));
+    args.search.timeout.into_iter().for_each(|limit| tell(Early::Limit(limit)));
     if args.about.man {
         return Ok(Plan::Print(generated::manual()));
     }
     if let Some(shell) = args.about.completions {
         return Ok(Plan::Print(generated::completions(shell)));
     }
-    if args.means.gpu_device == Some(GpuDevices::List) {
+    if args.search.gpu_device == Some(GpuDevices::List) {
         return Ok(Plan::ListDevices);
     }
 
     let (threads, of_scheduler) =
-        args.means.threads.map_or_else(option_values::default_threads, |threads| (threads, None));
+        args.search.threads.map_or_else(option_values::default_threads, |threads| (threads, None));
     let (keys, of_keys) = keys::keys(&args)?;
     let engine = engine(&args)?;
     let Patterns { patterns, mut notices } = read_patterns(&args, threads, tell)?;
@@ -93,15 +93,15 @@ pub fn plan(typed: impl Iterator<Item = OsString>, tell: &dyn Fn(Early)) -> Resu
         return Ok(Plan::Bench(BenchPlan { patterns, notices, engine, threads, time, output }));
     }
     notices.extend(of_keys);
-    let count = args.goal.count.unwrap_or(1);
+    let count = args.search.count.unwrap_or(1);
     let plan = SearchPlan {
         patterns,
         notices,
-        quota: if args.goal.any { Quota::Any(count) } else { Quota::Each(count) },
+        quota: if args.search.any { Quota::Any(count) } else { Quota::Each(count) },
         engine,
         threads,
-        timeout: args.goal.timeout,
-        however_long: args.goal.however_long,
+        timeout: args.search.timeout,
+        however_long: args.search.however_long,
         keys,
         output,
     };
@@ -128,19 +128,19 @@ fn unread(error: &clap::Error, typed: &[OsString]) -> Result<Plan, PlanError> {
 
 /// Returns the engine that is asked for. A user who names a device wants to use it.
 fn engine(args: &Args) -> Result<EngineChoice, PlanError> {
-    let (devices, usual) = match args.means.gpu_device {
+    let (devices, usual) = match args.search.gpu_device {
         Some(GpuDevices::Use(devices)) if devices != Devices::ALL => (devices, engine::GPU),
         _ => (Devices::ALL, engine::AUTO),
     };
-    let name = args.means.engine.clone().unwrap_or_else(|| usual.to_owned());
+    let name = args.search.engine.clone().unwrap_or_else(|| usual.to_owned());
     if name != engine::AUTO {
         engine::named(&name)?.check()?;
     }
-    if args.means.gpu_load.is_some() {
+    if args.search.gpu_load.is_some() {
         engine::named(engine::GPU)?.check()?;
     }
-    let device_load = args.means.gpu_load.unwrap_or(100);
-    Ok(EngineChoice::Named { name, table_memory: args.means.table_memory, devices, device_load })
+    let device_load = args.search.gpu_load.unwrap_or(100);
+    Ok(EngineChoice::Named { name, table_memory: args.search.table_memory, devices, device_load })
 }
 
 fn read_patterns(args: &Args, threads: NonZeroUsize, tell: &dyn Fn(Early)) -> Result<Patterns, PlanError> {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 
 use crate::escape::{escaped, escaped_os, shell_argument};
 use crate::plan::Diagnostic;
+use crate::words::listed;
 use clap::Arg;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -170,7 +171,7 @@ impl Said<'_> {
         }
         let (option, value) = (self.option(ContextKind::InvalidArg)?, self.text(ContextKind::InvalidValue)?);
         let names = self.texts(ContextKind::ValidValue);
-        let one_of = names.split_last().map(|(last, others)| format!("{} or {last}", others.join(", ")));
+        let one_of = (!names.is_empty()).then(|| listed(names, "or"));
         if value.is_empty() && source.is_none() {
             let usage = self.text(ContextKind::InvalidArg)?.replace(['<', '>'], "");
             let usage = one_of.map_or(usage, |one_of| format!("{option} {one_of}"));

@@ -12,7 +12,7 @@ use crate::escape::{escaped, shell_argument};
 use crate::job::{Estimate, Rate};
 use crate::pattern::{Bounds, Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
 use crate::plan::Arguments;
-use crate::words::{counted, grouped};
+use crate::words::{broken, counted, grouped};
 use console::Term;
 use serde_json::{Value, json};
 
@@ -36,13 +36,9 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     if output.json {
         let object = |pattern| {
             let mut object = json::estimate(pattern, &mut forecast, *rate);
-            if let Some(within) = within {
-                object["within_seconds"] = within.as_secs_f64().into();
-                object["fits"] = fits(pattern.odds(), *rate, *within).into();
-            }
-            if let Some(suggestions) = &suggestions {
-                object["suggestions"] = suggestions.objects();
-            }
+            json::add(&mut object, "within_seconds", within.map(|within| within.as_secs_f64()));
+            json::add(&mut object, "fits", within.map(|within| fits(pattern.odds(), *rate, within)));
+            json::add(&mut object, "suggestions", suggestions.as_ref().map(Suggestions::objects));
             json::line(&object)
         };
         return print(patterns.iter().map(object).collect::<String>().as_bytes());
@@ -57,7 +53,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     {
         lines.extend(suggestions.lines(width, paint));
     }
-    print((printing::broken(&lines.join("\n"), width) + "\n").as_bytes())
+    print((broken(&lines.join("\n"), width) + "\n").as_bytes())
 }
 
 /// Returns the table of several patterns, the likeliest first. With a time, a line follows that

@@ -18,6 +18,13 @@ pub(super) fn line(object: &Value) -> String {
     escaped_json(&object.to_string()).into_owned() + "\n"
 }
 
+/// Adds a value to an object, if there is one.
+pub(super) fn add(object: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        object[name] = value.into();
+    }
+}
+
 /// Returns the estimate for a pattern of a search.
 pub(super) fn estimate(pattern: &Pattern, forecast: &mut Forecast, rate: Rate) -> Value {
     let odds = pattern.odds();
@@ -32,18 +39,19 @@ pub(super) fn estimate(pattern: &Pattern, forecast: &mut Forecast, rate: Rate) -
         "keys_per_second": rate.keys_per_second,
         "settled": rate.is_settled,
     });
-    if let Some(tuning) = rate.tuning {
-        estimate["tuning"] = self::tuning(tuning);
-    }
-    if let Some((2.., any)) = forecast.any() {
-        estimate["any_probability_min"] = any.at_least.probability().into();
-        estimate["any_probability_max"] = any.at_most.probability().into();
-    }
-    if let Some((_, [half, most])) = forecast.all() {
-        estimate["all_seconds_50_max"] = (half / rate.keys_per_second).into();
-        estimate["all_seconds_95_max"] = (most / rate.keys_per_second).into();
-    }
+    add(&mut estimate, "tuning", rate.tuning.map(tuning));
+    let any = forecast.any().filter(|(patterns, _)| *patterns > 1);
+    add(&mut estimate, "any_probability_min", any.map(|(_, any)| any.at_least.probability()));
+    add(&mut estimate, "any_probability_max", any.map(|(_, any)| any.at_most.probability()));
+    let [half, most] = of_both(forecast.all().map(|(_, attempts)| attempts));
+    add(&mut estimate, "all_seconds_50_max", half.map(|half| half / rate.keys_per_second));
+    add(&mut estimate, "all_seconds_95_max", most.map(|most| most / rate.keys_per_second));
     estimate
+}
+
+/// Returns the figures for both chances, if there are any.
+fn of_both(figures: Option<[f64; 2]>) -> [Option<f64>; 2] {
+    figures.map_or([None; 2], |figures| figures.map(Some))
 }
 
 /// Returns the object for the settings of an engine.
@@ -79,9 +87,7 @@ pub(super) fn found(patterns: &[Pattern], parcel: &Parcel, line: &str, encrypted
         Place::Memory => found["private_key"] = parcel.private_text().into(),
         Place::Agent | Place::Reported => {}
     }
-    if let Some(added) = &parcel.added {
-        found["agent"] = added.is_ok().into();
-    }
+    add(&mut found, "agent", parcel.added.as_ref().map(Result::is_ok));
     found
 }
 
@@ -95,21 +101,14 @@ pub(super) fn progress(status: &Status, devices: &[(String, Duration)]) -> Value
         "found": exact(status.found),
         "wanted": exact(status.wanted),
     });
-    if let Some(chance) = status.chance {
-        progress["chance"] = chance.at_least.into();
-        progress["chance_exact"] = chance.is_exact.into();
-    }
-    if let Some([half, most]) = status.next {
-        progress["next_seconds_50"] = half.into();
-        progress["next_seconds_95"] = most.into();
-    }
-    if let Some(chance) = status.chance_of_last {
-        progress["last_chance_max"] = chance.into();
-    }
-    if let Some([half, most]) = status.last {
-        progress["last_seconds_50"] = half.into();
-        progress["last_seconds_95"] = most.into();
-    }
+    add(&mut progress, "chance", status.chance.map(|chance| chance.at_least));
+    add(&mut progress, "chance_exact", status.chance.map(|chance| chance.is_exact));
+    let [next, last] = [status.next, status.last].map(of_both);
+    add(&mut progress, "next_seconds_50", next[0]);
+    add(&mut progress, "next_seconds_95", next[1]);
+    add(&mut progress, "last_chance_max", status.chance_of_last);
+    add(&mut progress, "last_seconds_50", last[0]);
+    add(&mut progress, "last_seconds_95", last[1]);
     progress["devices"] = self::devices(devices);
     progress
 }
@@ -162,12 +161,8 @@ pub(super) fn bench(measured: &Measured) -> Value {
         "ratio_max": measured.ratio.max,
         "settled": measured.is_settled,
     });
-    if let Some(alone) = measured.one_thread {
-        bench["keys_per_second_one_thread"] = alone.median.into();
-    }
-    if let Some(tuning) = measured.tuning {
-        bench["tuning"] = self::tuning(tuning);
-    }
+    add(&mut bench, "keys_per_second_one_thread", measured.one_thread.map(|alone| alone.median));
+    add(&mut bench, "tuning", measured.tuning.map(tuning));
     bench
 }
 

@@ -10,7 +10,7 @@ use crate::store::Kept;
 use serde_json::Value;
 
 use super::number::limit;
-use super::printing;
+use crate::words::broken;
 use console::measure_text_width;
 
 /// The page of GitHub that takes a public line.
@@ -44,7 +44,7 @@ impl Step {
             return vec![line];
         }
         let room = if *is_command { None } else { width.map(|width| width.saturating_sub(4)) };
-        let rows = printing::broken(text, room);
+        let rows = broken(text, room);
         std::iter::once(format!("  {label}:")).chain(rows.lines().map(|row| format!("    {row}"))).collect()
     }
 }

@@ -9,9 +9,9 @@ use crate::escape::escaped;
 use crate::notice::{Notice, Severity};
 use crate::plan::{ColorChoice, OutputOptions};
 use crate::sys::{Patient, write_stdout};
-use crate::wire;
+use crate::words::broken;
 use anstyle::{AnsiColor, Style};
-use console::{Term, measure_text_width};
+use console::Term;
 
 /// How long a last message waits for its reader.
 const MOMENT: Duration = Duration::from_millis(100);
@@ -36,33 +36,6 @@ pub(super) fn line(line: impl Display) {
 /// Prints lines to stderr as they are.
 pub(super) fn raw(text: &str) {
     let _ = Patient(io::stderr().lock()).write_all(text.as_bytes());
-}
-
-/// The fewest columns for which lines are broken.
-const LEAST_WIDTH: usize = 40;
-
-/// Returns text whose lines are broken between words, so that none is wider than `width` if its words
-/// allow it. Lines that people copy stay whole: indented ones, and the text of keys.
-pub(super) fn broken(text: &str, width: Option<usize>) -> String {
-    let is_whole = |line: &str| line.starts_with([' ', '-']) || line.starts_with(wire::ALGORITHM);
-    let break_line = |line: &str| match width {
-        Some(width) if width >= LEAST_WIDTH && !is_whole(line) && measure_text_width(line) > width => {
-            let mut rows: Vec<String> = Vec::new();
-            for word in line.split(' ') {
-                match rows.last_mut() {
-                    Some(row) if measure_text_width(row) + 1 + measure_text_width(word) <= width => {
-                        *row += " ";
-                        *row += word;
-                    }
-                    _ => rows.push(word.to_owned()),
-                }
-            }
-            rows.join("\n")
-        }
-        _ => line.to_owned(),
-    };
-    let lines: Vec<String> = text.split('\n').map(break_line).collect();
-    lines.join("\n")
 }
 
 /// Writes a result to stdout.
@@ -181,25 +154,5 @@ mod tests {
         assert_eq!(Paint::PLAIN.highlight("xabcx", 1..4), "xabcx");
         let painted = Paint { enabled: true }.highlight("xabcx", 1..4);
         assert!(painted.starts_with("x\u{1b}[") && painted.ends_with("\u{1b}[0mx"), "{painted:?}");
-    }
-    #[test]
-    fn lines_are_broken_between_words() {
-        let bold = format!("{}: {}", Paint { enabled: true }.bold("abc"), "a ".repeat(17));
-        let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 a b c d e f g";
-        for (text, width, expected) in [
-            (
-                "hint: use fewer threads, or a smaller table\nab\n",
-                Some(40),
-                "hint: use fewer threads, or a smaller\ntable\nab\n",
-            ),
-            (&format!("{} b", "a".repeat(50)), Some(40), &format!("{}\nb", "a".repeat(50))),
-            (&format!("  {} b", "a".repeat(50)), Some(40), &format!("  {} b", "a".repeat(50))),
-            (key, Some(40), key),
-            ("a b c", Some(2), "a b c"),
-            ("a b c", None, "a b c"),
-            (&bold, Some(40), &bold),
-        ] {
-            assert_eq!(broken(text, width), expected);
-        }
     }
 }

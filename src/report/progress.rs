@@ -15,7 +15,7 @@ use super::printing::is_dumb;
 use crate::escape::escaped;
 use crate::search::{Progress, Summary};
 use crate::sys::is_in_background;
-use crate::words::grouped;
+use crate::words::{grouped, listed};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
@@ -111,7 +111,7 @@ impl Status {
         let names = named.iter().map(|pattern| escaped(pattern.text()).into_owned());
         let names = names.chain(more.map(|more| format!("{} more", grouped(more as u64))));
         Self {
-            missing: (listed(&names.collect::<Vec<_>>()), number),
+            missing: (listed(&names.collect::<Vec<_>>(), "and"), number),
             is_encrypting: false,
             elapsed,
             attempts,
@@ -196,15 +196,6 @@ impl Status {
 
 /// The most missing patterns that are named.
 const NAMED: usize = 3;
-
-/// Returns a list in words: `ann, bob and eve`.
-pub(super) fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
-}
 
 /// Formats a chance: as `37%` if it is exact, or else as `at least 37%`. Returns `None` if it is not
 /// known.
@@ -417,15 +408,6 @@ mod tests {
         ] {
             assert_eq!(chance_text(chance).as_deref(), shown);
         }
-    }
-
-    #[test]
-    fn names_are_listed_in_words() {
-        let names = ["ann", "bob", "eve"].map(str::to_owned);
-        assert_eq!(
-            [0, 1, 2, 3].map(|number| listed(&names[..number])),
-            ["", "ann", "ann and bob", "ann, bob and eve"]
-        );
     }
 
     #[test]

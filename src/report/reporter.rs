@@ -14,7 +14,7 @@ use super::json;
 use super::next_steps::{self, Step};
 use super::number::{clock, rough};
 use super::printing::{self, Paint, print};
-use super::progress::{ProgressLine, Recent, Status, listed, whole};
+use super::progress::{ProgressLine, Recent, Status, whole};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
@@ -24,7 +24,7 @@ use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Destination, Kept, file_label};
 use crate::wire::{self, Target};
-use crate::words::{counted, grouped};
+use crate::words::{counted, grouped, listed};
 use console::Term;
 
 /// The most patterns that are listed by name.
@@ -418,7 +418,8 @@ impl<'a> Report<'a> {
     fn searchers(&self) -> Option<String> {
         let named = |(name, since): &(String, Duration)| format!("{} since {}", escaped(name), clock(*since));
         let devices: Vec<String> = self.devices().iter().map(named).collect();
-        (!devices.is_empty()).then(|| format!("{} with {}", self.search.engine.name(), listed(&devices)))
+        (!devices.is_empty())
+            .then(|| format!("{} with {}", self.search.engine.name(), listed(&devices, "and")))
     }
 
     /// Prints what to do with the keys.
