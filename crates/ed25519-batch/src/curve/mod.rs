@@ -10,8 +10,6 @@
 
 mod addition;
 mod batch;
-#[cfg(test)]
-mod edwards;
 mod field;
 mod last_addition;
 mod pass;
@@ -23,8 +21,13 @@ pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, fetch};
 
 #[cfg(test)]
+#[path = "../../proof/curve/edwards.rs"]
+mod edwards;
+#[cfg(test)]
+#[path = "../../proof/curve/formulas/mod.rs"]
 mod formulas;
 #[cfg(test)]
+#[path = "../../proof/curve/ranges.rs"]
 mod ranges;
 #[cfg(test)]
 mod tests;

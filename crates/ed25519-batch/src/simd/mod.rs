@@ -60,6 +60,7 @@ macro_rules! unroll {
 pub use crate::unroll;
 
 #[cfg(test)]
+#[path = "../../proof/model/mod.rs"]
 pub(crate) mod model;
 #[cfg(test)]
 pub(crate) mod tests;

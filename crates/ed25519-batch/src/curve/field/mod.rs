@@ -29,8 +29,10 @@ pub use invert::invert;
 pub use portable::Portable;
 
 #[cfg(test)]
+#[path = "../../../proof/field/algebra.rs"]
 mod algebra;
 #[cfg(test)]
+#[path = "../../../proof/field/ranges/mod.rs"]
 mod ranges;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Words that are not numbers, for checks by a machine: the algorithms above this module run over
+//! Words that are not numbers, for checks by a machine: the algorithms of this package run over
 //! them unchanged, because they are generic in the instruction set.
 //!
 //! | file | words |

@@ -202,7 +202,7 @@ impl Real {
     /// Returns the numbers l and h of [`Doubles::accumulate`](crate::simd::Doubles::accumulate).
     ///
     /// As ranges, a b and h = a b + `high`, rounded, would lose what they have in common. So this
-    /// states the theorem of the split, which Gappa proves for the largest ranges (tests/split.g):
+    /// states the theorem of the split, which Gappa proves for the largest ranges (`proof/field/ranges/split.g`):
     /// h is a b + `high`, rounded in one binade, by at most half its step; the other two operations
     /// are exact; so l is `both` - `high` and at most half a step.
     #[inline(never)]

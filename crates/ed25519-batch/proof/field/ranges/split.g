@@ -1,6 +1,6 @@
 # The split of a product by two fused multiply-adds, for Gappa (https://gappa.gitlabpages.inria.fr).
 #
-# A test fills in the words with a dollar sign (src/curve/field/ranges/split.rs): the constants of
+# A test fills in the words with a dollar sign (proof/field/ranges/split.rs): the constants of
 # src/curve/field/fma.rs, the largest factors that the ranges of its types allow, and the logarithm of
 # the largest error.
 #
