@@ -8,7 +8,7 @@ use crate::engine;
 use crate::job::{self, JobError, Places, PreparedSearch};
 use crate::report::{self, BenchProgress, Report};
 use crate::search::{End, check_randomness};
-use crate::sys::{forbid_core_dumps, stop_on_signals};
+use crate::sys::{forbid_core_dumps, stop_on_signals, write_stdout};
 
 // What the tests, the benches and the fuzzers use.
 pub use crate::cli::patterns::read as read_patterns;
@@ -50,12 +50,12 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
         Early::Notice(notice) => report::text(&format!("{notice}\n")),
     };
     let printed = match plan(&tell)? {
-        Plan::Print(text) => report::print(&text),
+        Plan::Print(text) => write_stdout(&text),
         Plan::Help(text, color) => {
             let painted = Paint::new(color, &io::stdout()).enabled();
-            report::print(if painted { text.painted } else { text.plain }.as_bytes())
+            write_stdout(if painted { text.painted } else { text.plain }.as_bytes())
         }
-        Plan::ListDevices => report::print(job::list_devices()?.as_bytes()),
+        Plan::ListDevices => write_stdout(job::list_devices()?.as_bytes()),
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
         Plan::Bench(plan) => {
             let mut progress = BenchProgress::new(plan.output);

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::json;
 use super::number::{limit, rough};
-use super::printing::{self, Paint, print};
+use super::printing::{self, Paint};
 use super::progress::{Part, ProgressLine};
 use crate::engine::BASELINE;
 use crate::job::{BenchStep, Benchmark};
 use crate::notice::Notice;
 use crate::plan::{OutputOptions, ProgressForm};
 use crate::search::{Measured, ROUNDS};
+use crate::sys::write_stdout;
 use crate::words::counted;
 
 /// Shows what is being measured.
@@ -81,11 +82,11 @@ pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
         printing::notice(&Notice::warning(text), *output);
     }
     if output.json {
-        return figures.iter().try_for_each(|one| print(json::line(&json::bench(one)).as_bytes()));
+        return figures.iter().try_for_each(|one| write_stdout(json::line(&json::bench(one)).as_bytes()));
     }
     let paint = Paint::new(output.color, &io::stdout());
     let lines = rates(figures).into_iter().chain(fastest(figures).map(|line| paint.bold(line)));
-    print(lines.map(|line| line + "\n").collect::<String>().as_bytes())
+    write_stdout(lines.map(|line| line + "\n").collect::<String>().as_bytes())
 }
 
 /// Returns the table: the rate of each engine, and how many times as fast as the baseline it is.

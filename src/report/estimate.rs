@@ -7,11 +7,12 @@ use std::time::Duration;
 use super::forecast::{Forecast, seconds_for};
 use super::json;
 use super::number::{limit, one_in, rough, table, time};
-use super::printing::{self, Paint, print};
+use super::printing::{self, Paint};
 use crate::escape::{escaped, shell_argument};
 use crate::job::{Estimate, Rate};
 use crate::pattern::{Bounds, Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
 use crate::plan::Arguments;
+use crate::sys::write_stdout;
 use crate::words::{broken, counted, grouped};
 use console::Term;
 use serde_json::{Value, json};
@@ -41,7 +42,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
             json::add(&mut object, "suggestions", suggestions.as_ref().map(Suggestions::objects));
             json::line(&object)
         };
-        return print(patterns.iter().map(object).collect::<String>().as_bytes());
+        return write_stdout(patterns.iter().map(object).collect::<String>().as_bytes());
     }
     let width = printing::width(&Term::stdout());
     let mut lines = if suggestions.is_some() { Vec::new() } else { list(patterns, *rate, *within, width) };
@@ -53,7 +54,7 @@ pub fn estimate(estimate: &Estimate) -> io::Result<()> {
     {
         lines.extend(suggestions.lines(width, paint));
     }
-    print((broken(&lines.join("\n"), width) + "\n").as_bytes())
+    write_stdout((broken(&lines.join("\n"), width) + "\n").as_bytes())
 }
 
 /// Returns the table of several patterns, the likeliest first. With a time, a line follows that

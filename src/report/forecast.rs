@@ -96,8 +96,7 @@ impl<'a> Forecast<'a> {
         while self.order.pop_if(|id| !self.remaining.wants(*id)).is_some() {}
         // The bounds are computed again now and then, so that they stay narrow.
         if self.next.is_some() && (self.remaining.take_due() || self.remaining.is_complete()) {
-            let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
-            self.next = any_of(missing.map(|(_, pattern)| pattern));
+            self.next = any_of(self.wanting().map(|(_, pattern)| pattern));
             self.is_all_old = true;
         }
     }
@@ -126,9 +125,13 @@ impl<'a> Forecast<'a> {
         if self.patterns.len() < 2 {
             return (Vec::new(), 0);
         }
-        let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
         let named = if self.remaining.is_of_each() { most } else { 0 };
-        (missing.take(named).map(|(_, pattern)| pattern).collect(), self.remaining.patterns())
+        (self.wanting().take(named).map(|(_, pattern)| pattern).collect(), self.remaining.patterns())
+    }
+
+    /// Returns the patterns that still want a key.
+    fn wanting(&self) -> impl Iterator<Item = (PatternId, &'a Pattern)> + Clone {
+        (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id))
     }
 
     /// Returns the number of patterns of which the next find can be, and the chance that a key is one, if it
@@ -170,21 +173,16 @@ impl<'a> Forecast<'a> {
             return None;
         }
         if std::mem::take(&mut self.is_all_old) {
-            let wanted = self.missing()?;
-            self.all = Some(CHANCES.map(|chance| self.last_find as f64 + attempts_for_all(&wanted, chance)));
+            let attempts = if self.remaining.is_of_each() {
+                attempts_for_all(
+                    self.wanting().map(|(id, pattern)| (pattern.odds(), self.remaining.left(id))),
+                )
+            } else {
+                attempts_for_all(std::iter::once((self.next?.at_least, self.remaining.total())))
+            };
+            self.all = Some(attempts.map(|attempts| self.last_find as f64 + attempts));
         }
         self.all
-    }
-
-    fn missing(&self) -> Option<MissingKeys> {
-        let mut wanted = MissingKeys::default();
-        if self.remaining.is_of_each() {
-            let missing = (0..).zip(self.patterns).filter(|(id, _)| self.remaining.wants(*id));
-            missing.for_each(|(id, pattern)| wanted.add(pattern.odds(), self.remaining.left(id)));
-        } else {
-            wanted.add(self.next?.at_least, self.remaining.total());
-        }
-        Some(wanted)
     }
 
     /// Returns the chance that the least likely of several missing patterns would have been found
@@ -209,43 +207,35 @@ fn without(several: Bounds, one: Odds) -> Option<Bounds> {
     Some(Bounds::between(at_least, several.at_most))
 }
 
-/// The keys that patterns want. Patterns with the same odds that want the same number are counted
-/// together, because a long list has many of them.
-#[derive(Default)]
-struct MissingKeys(BTreeMap<(u64, u64), f64>);
-
-impl MissingKeys {
-    fn add(&mut self, odds: Odds, keys: u64) {
-        *self.0.entry((odds.probability().to_bits(), keys)).or_default() += 1.0;
-    }
-}
-
-/// Returns an upper bound on the keys to try until the chance that every pattern has its keys is
-/// `chance`.
+/// Returns the keys to try until the chance that every pattern has as many keys as it wants reaches each of
+/// [`CHANCES`], as upper bounds.
 ///
-/// The union bound gives it: the chance that some pattern is missing keys is at most the sum of the
+/// The union bound gives them: the chance that some pattern is missing keys is at most the sum of the
 /// chances of each, even if the patterns depend on each other. The number of keys that match one
 /// pattern is taken as a Poisson variable. For one key for each pattern this is exact, and for more
 /// it is right to about the chance per key.
-fn attempts_for_all(wanted: &MissingKeys, chance: f64) -> f64 {
-    let patterns: Vec<(f64, u64, f64)> = wanted
-        .0
-        .iter()
-        .map(|((bits, keys), number)| (-(-f64::from_bits(*bits)).ln_1p(), *keys, *number))
-        .collect();
+fn attempts_for_all(wanted: impl Iterator<Item = (Odds, u64)>) -> [f64; 2] {
+    // Patterns with the same odds that want the same number are counted together: a long list has many.
+    let mut alike = BTreeMap::<(u64, u64), f64>::new();
+    wanted.for_each(|(odds, keys)| *alike.entry((odds.probability().to_bits(), keys)).or_default() += 1.0);
+    let share = |bits: &u64| -(-f64::from_bits(*bits)).ln_1p();
+    let patterns: Vec<(f64, u64, f64)> =
+        alike.iter().map(|((bits, keys), number)| (share(bits), *keys, *number)).collect();
     let missing = |attempts: f64| -> f64 {
         patterns.iter().map(|(share, keys, number)| number * fewer_than(*keys, attempts * share)).sum()
     };
-    let (mut low, mut high) = (1.0, 2.0);
-    while missing(high) > 1.0 - chance {
-        (low, high) = (high, 2.0 * high);
-    }
-    // The result is shown with three digits.
-    while high > 1.000_1 * low {
-        let middle = f64::midpoint(low, high);
-        if missing(middle) > 1.0 - chance { low = middle } else { high = middle }
-    }
-    high
+    CHANCES.map(|chance| {
+        let (mut low, mut high) = (1.0, 2.0);
+        while missing(high) > 1.0 - chance {
+            (low, high) = (high, 2.0 * high);
+        }
+        // The result is shown with three digits.
+        while high > 1.000_1 * low {
+            let middle = f64::midpoint(low, high);
+            if missing(middle) > 1.0 - chance { low = middle } else { high = middle }
+        }
+        high
+    })
 }
 
 /// Returns the seconds until the chance of a match reaches each of [`CHANCES`].
@@ -364,21 +354,19 @@ mod tests {
     #[test]
     fn all_patterns_are_found_by_the_printed_bound() {
         // One pattern: the bound is exact.
-        let attempts_for_all = |patterns: &[Pattern], chance| {
-            let mut wanted = MissingKeys::default();
-            patterns.iter().for_each(|pattern| wanted.add(pattern.odds(), 1));
-            super::attempts_for_all(&wanted, chance)
+        let attempts_for_all = |patterns: &[Pattern]| {
+            super::attempts_for_all(patterns.iter().map(|pattern| (pattern.odds(), 1)))
         };
         let one = patterns(&["abc"], Kind::Prefix);
         let exact = one[0].odds().attempts_for(0.95);
-        assert!((attempts_for_all(&one, 0.95) / exact - 1.0).abs() < 1e-3);
+        assert!((attempts_for_all(&one)[1] / exact - 1.0).abs() < 1e-3);
         // Two patterns need a little more than the rarer one alone.
         let two = patterns(&["abc", "abcd"], Kind::Prefix);
         let rarer = two[1].odds().attempts_for(0.5);
-        assert!((1.0..1.001).contains(&(attempts_for_all(&two, 0.5) / rarer)));
+        assert!((1.0..1.001).contains(&(attempts_for_all(&two)[0] / rarer)));
         let alike = patterns(&["abc", "abd", "abe", "abf"], Kind::Prefix);
         let each = alike[0].odds().attempts_for(1.0 - 0.05 / 4.0);
-        assert!((attempts_for_all(&alike, 0.95) / each - 1.0).abs() < 1e-3);
+        assert!((attempts_for_all(&alike)[1] / each - 1.0).abs() < 1e-3);
     }
 
     #[test]

@@ -17,5 +17,5 @@ mod reporter;
 pub use bench::{BenchProgress, bench};
 pub use estimate::estimate;
 pub use failure::{failure, plan_error, status, unread};
-pub use printing::{Paint, notice, print, text, text_if_read};
+pub use printing::{Paint, notice, text, text_if_read};
 pub use reporter::Report;

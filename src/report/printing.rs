@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::escape::escaped;
 use crate::notice::{Notice, Severity};
 use crate::plan::{ColorChoice, OutputOptions};
-use crate::sys::{Patient, write_stdout};
+use crate::sys::Patient;
 use crate::words::broken;
 use anstyle::{AnsiColor, Style};
 use console::Term;
@@ -36,11 +36,6 @@ pub(super) fn line(line: impl Display) {
 /// Prints lines to stderr as they are.
 pub(super) fn raw(text: &str) {
     let _ = Patient(io::stderr().lock()).write_all(text.as_bytes());
-}
-
-/// Writes a result to stdout.
-pub fn print(bytes: &[u8]) -> io::Result<()> {
-    write_stdout(bytes)
 }
 
 /// Prints text to stderr, but waits for a reader who does not read only for a moment.

@@ -13,7 +13,7 @@ use super::forecast::Forecast;
 use super::json;
 use super::next_steps::{self, Step};
 use super::number::{clock, rough};
-use super::printing::{self, Paint, print};
+use super::printing::{self, Paint};
 use super::progress::{ProgressLine, Recent, Status, whole};
 use crate::escape::{escaped, shell_argument, shell_word};
 use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
@@ -23,6 +23,7 @@ use crate::pattern::PatternId;
 use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Destination, Kept, file_label};
+use crate::sys::write_stdout;
 use crate::wire::{self, Target};
 use crate::words::{counted, grouped, listed};
 use console::Term;
@@ -483,8 +484,8 @@ impl<'a> Report<'a> {
     /// Prints a result to stdout, above the progress line.
     fn print(&self, text: &str) -> io::Result<()> {
         match &self.progress_line {
-            Some(progress_line) => progress_line.above(|| print(text.as_bytes())),
-            None => print(text.as_bytes()),
+            Some(progress_line) => progress_line.above(|| write_stdout(text.as_bytes())),
+            None => write_stdout(text.as_bytes()),
         }
     }
 

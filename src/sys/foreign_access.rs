@@ -1,14 +1,18 @@
 //! Whether other users can access a file.
 
 use std::fs::File;
-use std::{fmt, io};
+use std::io;
+
+use thiserror::Error;
 
 /// Other users who can access a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ForeignAccess {
     /// The file belongs to this user.
+    #[error("it belongs to user {0}")]
     Owner(u32),
     /// Users other than the owner can access the file, by this mode or entry of its access list.
+    #[error("{0}")]
     Others(String),
 }
 
@@ -49,15 +53,6 @@ impl ForeignAccess {
             Self::Owner(_) => "if nobody else has read it, make it yours with chown",
             Self::Others(_) if cfg!(unix) => "run chmod 600 on it",
             Self::Others(_) => "leave only yourself in its access list (icacls)",
-        }
-    }
-}
-
-impl fmt::Display for ForeignAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Owner(user) => write!(f, "it belongs to user {user}"),
-            Self::Others(how) => f.write_str(how),
         }
     }
 }
