@@ -1,7 +1,6 @@
 //! Words of sentences: numbers, lists, and lines that are broken between words.
 
 use console::measure_text_width;
-use indicatif::HumanCount;
 
 use crate::wire;
 
@@ -20,7 +19,15 @@ pub fn are(number: u64) -> &'static str {
 /// Returns a whole number with commas between groups of three digits.
 #[must_use]
 pub fn grouped(number: u64) -> String {
-    HumanCount(number).to_string()
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// Returns a list in words: `ann, bob and eve`. `last` is the word before the last one.

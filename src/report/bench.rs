@@ -42,7 +42,7 @@ impl BenchProgress {
                 };
             }
             BenchStep::Measure(step) => {
-                let Some(line) = &self.line else { return };
+                let Some(line) = &mut self.line else { return };
                 let engine = step.engine;
                 let parts = match step.round {
                     None => vec![format!("{engine} finds its fastest table")],
@@ -57,7 +57,7 @@ impl BenchProgress {
     /// Removes the progress.
     pub fn end(self) {
         if let Some(line) = self.line {
-            line.end();
+            line.clear();
         }
     }
 }

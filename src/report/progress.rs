@@ -5,8 +5,6 @@
 //! several rows, all of them below the cursor: so everything from there on is the line, and is cleared.
 
 use std::collections::VecDeque;
-use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::forecast::{Chance, Forecast};
@@ -17,7 +15,6 @@ use crate::search::{Progress, Summary};
 use crate::sys::is_in_background;
 use crate::words::{grouped, listed};
 use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
 /// The number of ticks of progress over which the shown rate is the mean.
 const RATE_TICKS: usize = 30;
@@ -211,38 +208,51 @@ pub(super) fn chance_text(chance: Chance) -> Option<String> {
     }
 }
 
-/// A progress line on stderr.
-pub(super) struct ProgressLine(ProgressBar);
+/// A progress line on stderr. In the background, it is not shown: the shell's prompt is there.
+pub(super) struct ProgressLine {
+    term: Term,
+    /// Whether the cursor stays behind the line, so that what another process writes does not overwrite it.
+    has_writers: bool,
+    /// The text of the line, or nothing before it is shown.
+    text: String,
+}
 
 impl ProgressLine {
     /// Returns a progress line, or `None` if stderr is not a terminal that can move its cursor.
     /// `has_writers` is whether other processes write there, too.
     pub(super) fn new(has_writers: bool) -> Option<Self> {
         let term = Term::stderr();
-        if !term.is_term() || is_dumb() {
-            return None;
-        }
-        let style = ProgressStyle::with_template("{msg}").ok()?;
-        let target = ProgressDrawTarget::term_like_with_hz(
-            Box::new(Narrower { term, has_writers, has_moved: AtomicBool::new(false) }),
-            10,
-        );
-        Some(Self(ProgressBar::with_draw_target(None, target).with_style(style)))
+        (term.is_term() && !is_dumb()).then(|| Self { term, has_writers, text: String::new() })
     }
 
     /// Shows as many of the parts as fit, and a bar of `chance` if there is room for it beside them.
-    pub(super) fn show(&self, parts: &[Part], chance: Option<f64>) {
-        self.0.set_message(with_bar(parts, chance, Term::stderr().size().1));
+    pub(super) fn show(&mut self, parts: &[Part], chance: Option<f64>) {
+        self.clear();
+        self.text = with_bar(parts, chance, self.term.size().1);
+        self.draw();
     }
 
     /// Removes the line while `write` writes.
     pub(super) fn above<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.0.suspend(write)
+        self.clear();
+        let written = write();
+        self.draw();
+        written
     }
 
-    /// Removes the line for good.
-    pub(super) fn end(self) {
-        self.0.finish_and_clear();
+    /// Removes the line.
+    pub(super) fn clear(&self) {
+        if !self.text.is_empty() && !is_in_background() {
+            // What a person types has moved the cursor.
+            let _ = self.term.write_str("\r").and_then(|()| self.term.clear_to_end_of_screen());
+        }
+    }
+
+    fn draw(&self) {
+        if !self.text.is_empty() && !is_in_background() {
+            let back = if self.has_writers { "" } else { "\r" };
+            let _ = self.term.write_str(&format!("{}{back}", self.text));
+        }
     }
 }
 
@@ -288,71 +298,6 @@ fn fitting(parts: &[Part], width: usize) -> String {
         }
     }
     shown.iter().map(|(_, text)| *text).collect::<Vec<_>>().join(BETWEEN)
-}
-
-/// A terminal without its last columns, whose cursor goes back to the beginning of the line after each
-/// write. In the background, nothing is written to it: the shell's prompt is there.
-#[derive(Debug)]
-struct Narrower {
-    term: Term,
-    /// Whether the cursor stays behind the line, so that what another process writes does not overwrite it.
-    has_writers: bool,
-    /// Whether the cursor is not at the beginning of the line.
-    has_moved: AtomicBool,
-}
-
-impl TermLike for Narrower {
-    fn width(&self) -> u16 {
-        self.term.size().1.saturating_sub(MARGIN)
-    }
-
-    fn height(&self) -> u16 {
-        self.term.size().0
-    }
-
-    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
-        self.term.move_cursor_up(lines)
-    }
-
-    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
-        self.term.move_cursor_down(lines)
-    }
-
-    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
-        self.term.move_cursor_right(columns)
-    }
-
-    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
-        self.term.move_cursor_left(columns)
-    }
-
-    fn write_line(&self, line: &str) -> io::Result<()> {
-        if is_in_background() { Ok(()) } else { self.term.write_line(line) }
-    }
-
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        if text.is_empty() || is_in_background() {
-            return Ok(());
-        }
-        self.has_moved.store(true, Relaxed);
-        self.term.write_str(text)
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        if is_in_background() {
-            return Ok(());
-        }
-        // What a person types has moved the cursor.
-        self.term.write_str("\r")?;
-        self.term.clear_to_end_of_screen()
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        if self.has_moved.swap(false, Relaxed) && !self.has_writers {
-            self.term.write_str("\r")?;
-        }
-        self.term.flush()
-    }
 }
 
 #[cfg(test)]

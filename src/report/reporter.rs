@@ -235,7 +235,7 @@ impl Report<'_> {
         }
         let mut parts = status.parts();
         parts.extend(self.searchers().map(|searchers| vec![searchers]));
-        if let Some(progress_line) = &self.progress_line {
+        if let Some(progress_line) = &mut self.progress_line {
             let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
             progress_line.show(&parts, known.map(|chance| chance.at_least));
         } else {
@@ -254,7 +254,7 @@ impl Report<'_> {
 
     fn summary(&mut self, summary: &Summary, given_up: &[PatternId]) -> io::Result<()> {
         if let Some(progress_line) = self.progress_line.take() {
-            progress_line.end();
+            progress_line.clear();
         }
         if self.search.output.json {
             let (patterns, engine) = (&self.search.patterns, self.search.engine.name());
