@@ -68,7 +68,9 @@ fn corners() -> Vec<u64> {
 }
 
 /// Calls `check` with the operands of every lane: all pairs of corners, then random words.
-fn for_all_operands(lanes: usize, mut check: impl FnMut(&[[u64; 8]; 3])) {
+///
+/// It takes no generic function, because it would be compiled for every instruction set.
+fn for_all_operands(lanes: usize, check: &mut dyn FnMut(&[[u64; 8]; 3])) {
     let corners = corners();
     let few = if cfg!(miri) { 3 } else { corners.len() };
     let mut random = ChaCha20Rng::from_seed([23; 32]);
@@ -128,7 +130,7 @@ macro_rules! shifts_by {
 
 fn check_words<S: Words>(simd: S) {
     let mut round = 0;
-    for_all_operands(S::LANES, |all| {
+    for_all_operands(S::LANES, &mut |all| {
         let [a, b, c] = all.map(|operand| simd.load(&operand));
         let simple = [
             ("add", simd.add(a, b)),
@@ -164,7 +166,7 @@ fn check_words<S: Words>(simd: S) {
 }
 
 fn check_madd52<S: Madd52>(simd: S) {
-    for_all_operands(S::LANES, |all| {
+    for_all_operands(S::LANES, &mut |all| {
         let [a, b, c] = all.map(|operand| simd.load(&operand));
         same(simd, "madd52lo", simd.madd52lo(a, b, c), all, |operands| words_of("madd52lo", operands));
         same(simd, "madd52hi", simd.madd52hi(a, b, c), all, |operands| words_of("madd52hi", operands));
@@ -175,7 +177,7 @@ fn check_madd52<S: Madd52>(simd: S) {
 }
 
 fn check_wide<S: Wide<Word = u64>>(simd: S) {
-    for_all_operands(1, |[[a, ..], [b, ..], [c, ..]]| {
+    for_all_operands(1, &mut |[[a, ..], [b, ..], [c, ..]]| {
         let product = u128::from(*a) * u128::from(*b);
         assert_eq!(simd.times(a >> 5, 19), (a >> 5) * 19);
         let wide = simd.wide_product(*a, *b);
@@ -202,7 +204,7 @@ fn double_of(word: u64) -> f64 {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn check_doubles<S: Doubles>(simd: S) {
-    for_all_operands(S::LANES, |all| {
+    for_all_operands(S::LANES, &mut |all| {
         let numbers = all.map(|operand| operand.map(|word| double_of(word).to_bits()));
         let [a, b, c] = numbers.map(|operand| simd.double(simd.load(&operand)));
         let of = f64::from_bits;
@@ -263,7 +265,7 @@ fn around(word: u64, random: &mut ChaCha20Rng) -> Interval {
 #[test]
 fn ranges_have_what_the_model_gives() {
     let mut random = ChaCha20Rng::from_seed([24; 32]);
-    for_all_operands(1, |all| {
+    for_all_operands(1, &mut |all| {
         let words = all.map(|operand| operand[0]);
         let ranges = words.map(|word| around(word, &mut random));
         let ([a, b, c], [x, y, z]) = (ranges, words);

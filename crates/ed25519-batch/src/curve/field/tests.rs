@@ -40,13 +40,15 @@ pub(super) trait Probe: Field {
     fn get_sum(self, a: &Self::Sum) -> Limbs;
 }
 
+/// Makes a vector of each limb, in code that is compiled once for each instruction set.
 #[inline(never)]
-fn vectors<S: Words>(simd: S, limbs: &Limbs, word: impl Fn(usize, i64) -> u64) -> [S::Word; 5] {
+fn vectors<S: Words>(simd: S, limbs: &Limbs, word: &dyn Fn(usize, i64) -> u64) -> [S::Word; 5] {
     std::array::from_fn(|at| simd.load(&limbs[at].map(|limb| word(at, limb))))
 }
 
+/// Takes the limbs out of vectors, in code that is compiled once for each instruction set.
 #[inline(never)]
-fn lanes<S: Words>(simd: S, vectors: &[S::Word; 5], limb: impl Fn(usize, u64) -> i64) -> Limbs {
+fn lanes<S: Words>(simd: S, vectors: &[S::Word; 5], limb: &dyn Fn(usize, u64) -> i64) -> Limbs {
     std::array::from_fn(|at| {
         let mut words = [0; LANES];
         simd.store(vectors[at], &mut words);
@@ -63,11 +65,11 @@ impl<S: Wide> Probe for Portable<S> {
     }
 
     fn put_tight(self, limbs: &Limbs) -> Self::Tight {
-        portable::Tight51(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+        portable::Tight51(vectors(self.0, limbs, &|_, limb| limb.cast_unsigned()))
     }
 
     fn put_loose(self, limbs: &Limbs) -> Self::Loose {
-        portable::Loose51(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+        portable::Loose51(vectors(self.0, limbs, &|_, limb| limb.cast_unsigned()))
     }
 
     fn put_product(self, limbs: &Limbs) -> Self::Product {
@@ -79,11 +81,11 @@ impl<S: Wide> Probe for Portable<S> {
     }
 
     fn get_tight(self, a: &Self::Tight) -> Limbs {
-        lanes(self.0, &a.0, |_, word| word.cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.cast_signed())
     }
 
     fn get_loose(self, a: &Self::Loose) -> Limbs {
-        lanes(self.0, &a.0, |_, word| word.cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.cast_signed())
     }
 
     fn get_product(self, a: &Self::Product) -> Limbs {
@@ -91,7 +93,7 @@ impl<S: Wide> Probe for Portable<S> {
     }
 
     fn get_sum(self, a: &Self::Sum) -> Limbs {
-        lanes(self.0, &a.0, |_, word| word.cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.cast_signed())
     }
 }
 
@@ -105,12 +107,12 @@ impl<S: Doubles> Probe for Fma<S> {
     }
 
     fn put_tight(self, limbs: &Limbs) -> Self::Tight {
-        let words = vectors(self.0, limbs, |_, limb| (fma::UNIT + limb as f64).to_bits());
+        let words = vectors(self.0, limbs, &|_, limb| (fma::UNIT + limb as f64).to_bits());
         fma::Tight(words.map(|word| self.0.double(word)))
     }
 
     fn put_loose(self, limbs: &Limbs) -> Self::Loose {
-        let words = vectors(self.0, limbs, |_, limb| (limb as f64).to_bits());
+        let words = vectors(self.0, limbs, &|_, limb| (limb as f64).to_bits());
         fma::Loose(words.map(|word| self.0.double(word)))
     }
 
@@ -120,15 +122,17 @@ impl<S: Doubles> Probe for Fma<S> {
 
     fn put_sum(self, limbs: &Limbs) -> Self::Sum {
         let two_units = fma::UNIT.to_bits().wrapping_mul(2);
-        fma::Sum(vectors(self.0, limbs, |_, limb| two_units.wrapping_add_signed(limb)))
+        fma::Sum(vectors(self.0, limbs, &|_, limb| two_units.wrapping_add_signed(limb)))
     }
 
     fn get_tight(self, a: &Self::Tight) -> Limbs {
-        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), |_, word| (f64::from_bits(word) - fma::UNIT) as i64)
+        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), &|_, word| {
+            (f64::from_bits(word) - fma::UNIT) as i64
+        })
     }
 
     fn get_loose(self, a: &Self::Loose) -> Limbs {
-        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), |_, word| {
+        lanes(self.0, &a.0.map(|limb| self.0.bits(limb)), &|_, word| {
             let number = f64::from_bits(word);
             assert_eq!(number.fract(), 0.0);
             number as i64
@@ -141,7 +145,7 @@ impl<S: Doubles> Probe for Fma<S> {
 
     fn get_sum(self, a: &Self::Sum) -> Limbs {
         let two_units = fma::UNIT.to_bits().wrapping_mul(2);
-        lanes(self.0, &a.0, |_, word| word.wrapping_sub(two_units).cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.wrapping_sub(two_units).cast_signed())
     }
 }
 
@@ -164,13 +168,13 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 
     fn put_tight(self, limbs: &Limbs) -> Self::Tight {
-        ifma::Tight(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+        ifma::Tight(vectors(self.0, limbs, &|_, limb| limb.cast_unsigned()))
     }
 
     fn put_loose(self, limbs: &Limbs) -> Self::Loose {
         let with_bits_above =
             |at, limb: i64| limb.cast_unsigned() | if at < 4 { bits_above(limb) } else { 0 };
-        ifma::Loose(vectors(self.0, limbs, with_bits_above))
+        ifma::Loose(vectors(self.0, limbs, &with_bits_above))
     }
 
     fn put_product(self, limbs: &Limbs) -> Self::Product {
@@ -178,15 +182,15 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 
     fn put_sum(self, limbs: &Limbs) -> Self::Sum {
-        ifma::Sum(vectors(self.0, limbs, |_, limb| limb.cast_unsigned()))
+        ifma::Sum(vectors(self.0, limbs, &|_, limb| limb.cast_unsigned()))
     }
 
     fn get_tight(self, a: &Self::Tight) -> Limbs {
-        lanes(self.0, &a.0, |_, word| word.cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.cast_signed())
     }
 
     fn get_loose(self, a: &Self::Loose) -> Limbs {
-        lanes(self.0, &a.0, |at, word| (if at < 4 { word & ifma::LIMB } else { word }).cast_signed())
+        lanes(self.0, &a.0, &|at, word| (if at < 4 { word & ifma::LIMB } else { word }).cast_signed())
     }
 
     fn get_product(self, a: &Self::Product) -> Limbs {
@@ -194,7 +198,7 @@ impl<S: Madd52> Probe for Ifma<S> {
     }
 
     fn get_sum(self, a: &Self::Sum) -> Limbs {
-        lanes(self.0, &a.0, |_, word| word.cast_signed())
+        lanes(self.0, &a.0, &|_, word| word.cast_signed())
     }
 }
 
@@ -228,10 +232,9 @@ fn value(limbs: &Limbs, radix: u32, lane: usize) -> BigInt {
 }
 
 /// Returns random limbs, many of them at or near the ends of their ranges.
-fn limbs(random: &mut ChaCha20Rng, ranges: impl Fn(usize) -> RangeInclusive<i64>) -> Limbs {
+fn limbs(random: &mut ChaCha20Rng, ranges: fn(usize) -> [RangeInclusive<i64>; 4], kind: usize) -> Limbs {
     std::array::from_fn(|at| {
-        let range = ranges(at);
-        let (low, high) = range.into_inner();
+        let (low, high) = ranges(at)[kind].clone().into_inner();
         std::array::from_fn(|_| {
             let any = random.next_u64();
             match any % 8 {
@@ -259,11 +262,15 @@ struct Case {
     converted: [[[u64; LANES]; 4]; 2],
 }
 
+/// Returns two tight elements, a loose one, a product and a sum.
+fn five_arguments(random: &mut ChaCha20Rng, ranges: fn(usize) -> [RangeInclusive<i64>; 4]) -> [Limbs; 5] {
+    [0, 0, 1, 2, 3].map(|kind| limbs(random, ranges, kind))
+}
+
 fn check<F: Probe>(field: F) {
     let mut random = ChaCha20Rng::from_seed([5; 32]);
     for _ in 0..cases().div_ceil(<F::Simd as Words>::LANES) {
-        let of = |random: &mut _, kind: usize| limbs(random, |at| F::ranges(at)[kind].clone());
-        let given @ [a, b, loose, product, sum] = [0, 0, 1, 2, 3].map(|kind| of(&mut random, kind));
+        let given @ [a, b, loose, product, sum] = five_arguments(&mut random, F::ranges);
         let (va, vb) = (field.put_tight(&a), field.put_tight(&b));
         let (vl, vp, vs) = (field.put_loose(&loose), field.put_product(&product), field.put_sum(&sum));
         let results = [
@@ -341,12 +348,12 @@ fn from_words(words: [u64; 4]) -> BigUint {
     words.iter().rev().fold(BigUint::default(), |sum, word| (sum << 64) + *word)
 }
 
-/// Checks three things: words survive the conversion to elements and back, an element times its
-/// inverse is 1, and with a 0 in a lane all inverses are 0.
-fn round_trips<F: Field>(field: F) {
-    let top = u64::MAX >> 1;
-    let p = [u64::MAX - 18, u64::MAX, u64::MAX, top];
-    // Every lane has a different element.
+/// The words of p.
+const P: [u64; 4] = [u64::MAX - 18, u64::MAX, u64::MAX, u64::MAX >> 1];
+
+/// Returns the words of a different element in every lane.
+fn different_elements() -> [[u64; LANES]; 4] {
+    let (p, top) = (P, u64::MAX >> 1);
     let elements: [[u64; 4]; LANES] = [
         [1, 0, 0, 0],
         [p[0] - 1, p[1], p[2], p[3]],
@@ -357,7 +364,18 @@ fn round_trips<F: Field>(field: F) {
         [9, 0, 0, 0],
         [0x0123_4567_89ab_cdef; 4].map(|word: u64| word >> 1),
     ];
-    let columns: [[u64; LANES]; 4] = std::array::from_fn(|at| elements.map(|element| element[at]));
+    std::array::from_fn(|at| elements.map(|element| element[at]))
+}
+
+/// Returns the element in one lane.
+fn in_lane(words: &[[u64; LANES]; 4], lane: usize) -> [u64; 4] {
+    words.map(|word| word[lane])
+}
+
+/// Checks three things: words survive the conversion to elements and back, an element times its
+/// inverse is 1, and with a 0 in a lane all inverses are 0.
+fn round_trips<F: Field>(field: F) {
+    let columns = different_elements();
     let product = product_of(field, &columns);
     let lanes = <F::Simd as Words>::LANES;
     for (word, column) in words_of(field, &product).iter().zip(&columns) {
@@ -365,16 +383,16 @@ fn round_trips<F: Field>(field: F) {
     }
     let inverse = inverse_of(field, &product);
     let one = words_of(field, &field.mul(&product, &inverse.into()));
-    assert!((0..lanes).all(|lane| one.map(|word| word[lane]) == [1, 0, 0, 0]));
+    assert!((0..lanes).all(|lane| in_lane(&one, lane) == [1, 0, 0, 0]));
 
-    for zero in [[0; 4], p] {
+    for zero in [[0; 4], P] {
         for lane in 0..lanes {
             let mut columns = columns;
             columns.iter_mut().zip(zero).for_each(|(column, word)| column[lane] = word);
             let product = product_of(field, &columns);
-            assert_eq!(words_of(field, &product).map(|word| word[lane]), [0; 4]);
+            assert_eq!(in_lane(&words_of(field, &product), lane), [0; 4]);
             let inverse = words_of(field, &inverse_of(field, &product));
-            assert!((0..lanes).all(|lane| inverse.map(|word| word[lane]) == [0; 4]));
+            assert!((0..lanes).all(|lane| in_lane(&inverse, lane) == [0; 4]));
         }
     }
 }
