@@ -109,8 +109,7 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
 pub(super) fn lifetime(typed: &str) -> Result<NonZeroU32, String> {
     let duration = parsed(typed).filter(|duration| duration.subsec_nanos() == 0);
     let seconds = duration.and_then(|duration| u32::try_from(duration.as_secs()).ok());
-    let (least, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
-    let must = || format!("a duration of whole seconds from {least}s to {most}s");
+    let must = || format!("a duration of whole seconds from 1s to {}s", u32::MAX);
     seconds.and_then(NonZeroU32::new).ok_or_else(must)
 }
 

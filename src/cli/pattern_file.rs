@@ -41,8 +41,6 @@ pub(super) struct Line<'a> {
     written: &'a str,
     /// The part of the line that is the pattern; the line ends with it.
     pattern: &'a str,
-    /// Whether the line names its kind itself.
-    names_kind: bool,
     pub options: MatchOptions,
 }
 
@@ -55,13 +53,11 @@ impl<'a> Line<'a> {
         if text.is_empty() || text.starts_with('#') {
             return None;
         }
-        Some(match kind(text) {
-            Some((kind, rest)) => {
-                let options = MatchOptions { kind, ..options };
-                Self { number, written, pattern: rest.trim_start(), names_kind: true, options }
-            }
-            None => Self { number, written, pattern: text, names_kind: false, options },
-        })
+        let (options, pattern) = match kind(text) {
+            Some((kind, rest)) => (MatchOptions { kind, ..options }, rest.trim_start()),
+            None => (options, text),
+        };
+        Some(Self { number, written, pattern, options })
     }
 
     /// Refuses a line that is longer than [`LONGEST`].
@@ -91,7 +87,8 @@ impl<'a> Line<'a> {
             Reason::Syntax { message, .. } => format!("malformed regular expression: {message}"),
             _ => error.to_string(),
         };
-        let origin = if self.names_kind { Origin::LineWithKind } else { Origin::Line };
+        let names_kind = kind(self.written.trim_start()).is_some();
+        let origin = if names_kind { Origin::LineWithKind } else { Origin::Line };
         Diagnostic::new(format!("{file}:{}:{}: {problem}", self.number, at.start + 1))
             .place(self.written, at)
             .hint(advice(error, origin, self.pattern, self.options))

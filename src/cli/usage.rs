@@ -77,7 +77,8 @@ pub(super) fn check_words(typed: &[OsString]) -> Result<(), Diagnostic> {
     }
     for (before, word) in pairs() {
         if word == "="
-            && let Some(value) = value_of(before)
+            && let Some(option) = option(before).filter(|option| option.get_action().takes_values())
+            && let Some([value, ..]) = option.get_value_names()
         {
             let problem = format!("there is a space between {before} and =");
             return Err(Diagnostic::new(problem).hint(format!("write {before} {value}")));
@@ -97,12 +98,6 @@ pub(super) fn check_words(typed: &[OsString]) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
-}
-
-/// Returns the name of the value of an option, if it takes one.
-fn value_of(name: &str) -> Option<String> {
-    let option = option(name).filter(|option| option.get_action().takes_values())?;
-    option.get_value_names()?.first().map(ToString::to_string)
 }
 
 /// Returns a hint about an option that was typed with one hyphen, if it is one with two.
