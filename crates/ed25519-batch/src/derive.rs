@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::batch::{Batches, Fill, Look, Shared, shared};
+use crate::batch::{AnyDeriver, AnyWorker, Fill, Look, any_deriver};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::curve::Fma;
 #[cfg(target_arch = "x86_64")]
@@ -154,10 +154,10 @@ impl Work for Lanes {
 }
 
 impl Work for Sizing {
-    type Output = Option<(Box<dyn Shared>, InstructionSet)>;
+    type Output = Option<(Box<dyn AnyDeriver>, InstructionSet)>;
 
     fn run<F: Field<Simd: Halves>>(self, field: F, set: InstructionSet) -> Self::Output {
-        Some((shared(field, self)?, set))
+        Some((any_deriver(field, self)?, set))
     }
 }
 
@@ -223,7 +223,7 @@ impl Tuning {
 
 /// Derives public keys. All threads share it.
 pub struct Deriver {
-    shared: Box<dyn Shared>,
+    any: Box<dyn AnyDeriver>,
     set: InstructionSet,
 }
 
@@ -235,14 +235,14 @@ impl Deriver {
     ///
     /// Returns an error if this processor cannot run the back end, or if a key is wrong.
     pub fn new(back_end: BackEnd, sizing: Sizing) -> Result<Self, Unavailable> {
-        let (shared, set) = back_end.with(sizing)?.ok_or(Unavailable::SelfTest)?;
-        Ok(Self { shared, set })
+        let (any, set) = back_end.with(sizing)?.ok_or(Unavailable::SelfTest)?;
+        Ok(Self { any, set })
     }
 
     /// Returns the part of one thread, with its buffers.
     #[must_use]
     pub fn worker(&self) -> Worker<'_> {
-        Worker(self.shared.worker())
+        Worker(self.any.worker())
     }
 
     /// Returns the vectors of bytes that belong to the back end, and nothing above them.
@@ -254,25 +254,25 @@ impl Deriver {
     /// Returns whether the fastest table was found. Before, the rate can rise.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.shared.is_settled()
+        self.any.is_settled()
     }
 
     /// Returns what is the fastest so far.
     #[must_use]
     pub fn tuning(&self) -> Tuning {
-        self.shared.tuning()
+        self.any.tuning()
     }
 
     /// Returns whether a larger table derived a wrong key of RFC 8032 since the last call. Such a
     /// table is not used.
     #[must_use]
     pub fn take_wrong_table(&self) -> bool {
-        self.shared.take_wrong_table()
+        self.any.take_wrong_table()
     }
 }
 
 /// One thread's part of a [`Deriver`].
-pub struct Worker<'a>(Box<dyn Batches + 'a>);
+pub struct Worker<'a>(Box<dyn AnyWorker + 'a>);
 
 impl Worker<'_> {
     /// Derives one batch, and returns the number of its keys: up to some thousands, which take some

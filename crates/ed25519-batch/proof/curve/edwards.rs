@@ -19,11 +19,11 @@ pub(super) fn elements() -> [Element; 3] {
 /// modulo 8).
 fn root(square: Element) -> Element {
     // The exponents are (p + 3) / 8 = 2^252 - 2 and (p - 1) / 4 = 2^253 - 5.
-    let candidate = pow(square, [-2i64 as u64, u64::MAX, u64::MAX, (1 << 60) - 1]);
-    if candidate * candidate == square {
-        return candidate;
+    let power = pow(square, [-2i64 as u64, u64::MAX, u64::MAX, (1 << 60) - 1]);
+    if power * power == square {
+        return power;
     }
-    candidate * pow(Element::new(2), [-5i64 as u64, u64::MAX, u64::MAX, (1 << 61) - 1])
+    power * pow(Element::new(2), [-5i64 as u64, u64::MAX, u64::MAX, (1 << 61) - 1])
 }
 
 /// Returns `base` to the power of `exponent`, four little-endian words.

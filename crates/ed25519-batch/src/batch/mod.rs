@@ -18,17 +18,16 @@ use crate::rfc8032_vectors;
 use crate::simd::{Halves, Words};
 use crate::{Sizing, Tuning, without_sign};
 
-/// What the workers of one back end share: a [`Deriver`](crate::Deriver) without the types of its
-/// lanes.
-pub(crate) trait Shared: Send + Sync {
-    fn worker(&self) -> Box<dyn Batches + '_>;
+/// A [`Deriver`](crate::Deriver) of any field.
+pub(crate) trait AnyDeriver: Send + Sync {
+    fn worker(&self) -> Box<dyn AnyWorker + '_>;
     fn is_settled(&self) -> bool;
     fn tuning(&self) -> Tuning;
     fn take_wrong_table(&self) -> bool;
 }
 
-/// One thread's batches: a [`Worker`](crate::Worker) without the types of its lanes.
-pub(crate) trait Batches {
+/// A [`Worker`](crate::Worker) of any field.
+pub(crate) trait AnyWorker {
     fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize;
 }
 
@@ -38,8 +37,8 @@ pub type Fill<'a> = &'a mut dyn FnMut(&mut [[u8; 32]]);
 /// Takes the seeds of a batch and their public keys.
 pub type Look<'a> = &'a mut dyn FnMut(&[[u8; 32]], &[[u8; 32]]);
 
-/// What the workers of one back end share.
-struct BackEnd<F> {
+/// What the workers of one field share.
+struct FieldDeriver<F> {
     field: F,
     tables: Tables<F>,
     /// The number of keys in a batch.
@@ -49,16 +48,16 @@ struct BackEnd<F> {
 /// The number of keys in the first batch of each worker, which takes less than a millisecond.
 const FIRST_KEYS: usize = 512;
 
-/// Returns what workers with this back end share, or `None` if it computes wrong keys.
-pub(crate) fn shared<F: Field<Simd: Halves>>(field: F, sizing: Sizing) -> Option<Box<dyn Shared>> {
-    let back_end = BackEnd::new(field, sizing, reproduces_known_vectors);
-    let (_, table) = back_end.tables.current();
-    reproduces_known_vectors(field, &table).then(|| Box::new(back_end) as Box<dyn Shared>)
+/// Returns what workers with this field share, or `None` if it computes wrong keys.
+pub(crate) fn any_deriver<F: Field<Simd: Halves>>(field: F, sizing: Sizing) -> Option<Box<dyn AnyDeriver>> {
+    let deriver = FieldDeriver::new(field, sizing, reproduces_known_vectors);
+    let (_, table) = deriver.tables.current();
+    reproduces_known_vectors(field, &table).then(|| Box::new(deriver) as Box<dyn AnyDeriver>)
 }
 
-impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
-    fn worker(&self) -> Box<dyn Batches + '_> {
-        Box::new(self.batch_worker())
+impl<F: Field<Simd: Halves>> AnyDeriver for FieldDeriver<F> {
+    fn worker(&self) -> Box<dyn AnyWorker + '_> {
+        Box::new(self.field_worker())
     }
 
     fn is_settled(&self) -> bool {
@@ -76,21 +75,21 @@ impl<F: Field<Simd: Halves>> Shared for BackEnd<F> {
     }
 }
 
-impl<F: Field<Simd: Halves>> BackEnd<F> {
+impl<F: Field<Simd: Halves>> FieldDeriver<F> {
     fn new(field: F, sizing: Sizing, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
         let tables = Tables::new(field, sizes::windows(sizing), is_right);
         Self { field, tables, keys: sizes::batch_keys() }
     }
 
-    fn batch_worker(&self) -> BatchWorker<'_, F> {
+    fn field_worker(&self) -> FieldWorker<'_, F> {
         let (_, table) = self.tables.current();
         let buffers = Buffers::new(self.field, table, FIRST_KEYS);
-        BatchWorker { back_end: self, is_first: true, turn: u64::MAX, buffers }
+        FieldWorker { deriver: self, is_first: true, turn: u64::MAX, buffers }
     }
 }
 
-struct BatchWorker<'a, F: Field> {
-    back_end: &'a BackEnd<F>,
+struct FieldWorker<'a, F: Field> {
+    deriver: &'a FieldDeriver<F>,
     /// Whether the next batch is the first one.
     is_first: bool,
     /// The number of the turn that the buffers are for, after the first batch.
@@ -174,9 +173,9 @@ fn reproduces_known_vectors<F: Field<Simd: Halves>>(field: F, table: &Arc<Table>
     buffers.keys.iter().zip(pairs.iter().cycle()).all(|(key, (_, known))| *key == without_sign(*known))
 }
 
-impl<F: Field<Simd: Halves>> Batches for BatchWorker<'_, F> {
+impl<F: Field<Simd: Halves>> AnyWorker for FieldWorker<'_, F> {
     fn batch(&mut self, fill: Fill<'_>, look: Look<'_>) -> usize {
-        let Self { back_end: BackEnd { tables, keys, .. }, turn, buffers, .. } = self;
+        let Self { deriver: FieldDeriver { tables, keys, .. }, turn, buffers, .. } = self;
         // The first batch waits for nothing.
         let is_first = std::mem::replace(&mut self.is_first, false);
         if !is_first && *turn != tables.turn() {
@@ -218,14 +217,14 @@ mod tests {
     fn after_its_first_batch_a_worker_uses_the_table_of_the_turn() {
         let field = Portable(Scalar::plain());
         let sizing = Sizing { table_memory: Some(2 << 20), ..Sizing::for_keys(1e18) };
-        let back_end = BackEnd::new(field, sizing, |_, _| true);
-        let mut worker = back_end.batch_worker();
+        let deriver = FieldDeriver::new(field, sizing, |_, _| true);
+        let mut worker = deriver.field_worker();
         let mut batch = || worker.batch(&mut |_| {}, &mut |_, _| {});
-        assert_eq!([batch(), batch()], [FIRST_KEYS, back_end.keys]);
-        while back_end.tables.best() == 28 {
+        assert_eq!([batch(), batch()], [FIRST_KEYS, deriver.keys]);
+        while deriver.tables.best() == 28 {
             batch();
         }
-        let (turn, table) = back_end.tables.current();
+        let (turn, table) = deriver.tables.current();
         batch();
         assert_eq!((worker.turn, table.layout().len()), (turn, 24));
         assert_eq!(Arc::strong_count(&table), 3, "the worker holds it, too");
@@ -235,10 +234,10 @@ mod tests {
     fn a_wrong_table_is_reported() {
         let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_keys(1e18) };
         let is_first = |_, table: &Arc<Table>| table.layout().len() >= 28;
-        let back_end = BackEnd::new(Portable(Scalar::detect()), sizing, is_first);
-        assert!(!back_end.is_settled() && !back_end.take_wrong_table());
-        let mut worker = back_end.batch_worker();
-        while !back_end.take_wrong_table() {
+        let deriver = FieldDeriver::new(Portable(Scalar::detect()), sizing, is_first);
+        assert!(!deriver.is_settled() && !deriver.take_wrong_table());
+        let mut worker = deriver.field_worker();
+        while !deriver.take_wrong_table() {
             worker.batch(&mut |_| {}, &mut |_, _| {});
         }
     }

@@ -64,7 +64,7 @@ pub fn needles(hir: &Hir) -> Option<Vec<Needle>> {
     let mut from = 0;
     while from < items.len() {
         let mut to = from + 1;
-        let candidate = match &items[from] {
+        let these = match &items[from] {
             Item::One(_) => {
                 while matches!(items.get(to), Some(Item::One(_))) {
                     to += 1;
@@ -74,10 +74,9 @@ pub fn needles(hir: &Hir) -> Option<Vec<Needle>> {
             Item::Choice(branches, _) => choice(branches, starts(&items, from..=from)),
             Item::Gap(_) | Item::Start | Item::End => None,
         };
-        let rarer =
-            |candidate: &Vec<Needle>| best.as_ref().is_none_or(|best| frequency(candidate) < frequency(best));
-        if let Some(candidate) = candidate.filter(rarer) {
-            best = Some(candidate);
+        let rarer = |these: &Vec<Needle>| best.as_ref().is_none_or(|best| frequency(these) < frequency(best));
+        if let Some(these) = these.filter(rarer) {
+            best = Some(these);
         }
         from = to;
     }

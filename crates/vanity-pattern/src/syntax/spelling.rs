@@ -43,17 +43,17 @@ const OF_EXPRESSIONS: &str = "^$*?[](){}|\\<>\":";
 /// list is empty if there are none, and for a regular expression.
 pub fn nearest(text: &str, options: MatchOptions) -> Vec<String> {
     let error = Pattern::new(text, options).err().filter(|_| options.kind != Kind::Regex);
-    let candidates = match error.as_ref().map(PatternError::reason) {
+    let words = match error.as_ref().map(PatternError::reason) {
         Some(Reason::NotBase64(_)) => spellings(text),
         Some(Reason::FirstCharacter(_) | Reason::LastCharacter(_)) => vec![text.to_owned()],
         _ => Vec::new(),
     };
     let mut nearest: Vec<String> = Vec::new();
     let same = |a: &str, b: &str| Identity::new(a, options) == Identity::new(b, options);
-    for candidate in candidates.iter().flat_map(|candidate| at_ends(candidate, options)) {
-        let is_new = candidate != text && !nearest.iter().any(|other| same(other, &candidate));
+    for spelling in words.iter().flat_map(|word| at_ends(word, options)) {
+        let is_new = spelling != text && !nearest.iter().any(|other| same(other, &spelling));
         if is_new && nearest.len() < MOST {
-            nearest.push(candidate);
+            nearest.push(spelling);
         }
     }
     nearest
