@@ -86,7 +86,7 @@ pub fn of_expressions(target: Target, needles: &[Needle], expressions: usize) ->
     (expressions > 0 && pairs.candidate_share() < MOST_CANDIDATES).then_some(pairs)
 }
 
-/// Returns the pair bitmap of literals. Of more than [`MOST_LITERALS`] it marks only what they have
+/// Returns the pair bitmap of literals. Of more than `MOST_LITERALS` it marks only what they have
 /// in common at each end. Such a list with a literal that may be anywhere gets no rows.
 pub fn pairs_of<'a>(target: Target, literals: impl Iterator<Item = Literal<'a>> + Clone) -> PairBitmap {
     if literals.clone().nth(MOST_LITERALS).is_none() {

@@ -141,7 +141,7 @@ impl ClassText {
         simd.load_bytes(&self.0)
     }
 
-    /// Returns the classes of `count` characters from `start` on, up to 8, as [`window`] packs
+    /// Returns the classes of `count` characters from `start` on, up to 8, as `window` packs
     /// them. `sign` selects the sign of a key.
     #[inline(always)]
     pub fn window(&self, start: usize, count: usize, sign: bool) -> u64 {

@@ -57,7 +57,7 @@ impl Automaton {
         Self::new(&nfa(hir)?)
     }
 
-    /// Builds the automaton of an NFA made by [`nfa`].
+    /// Builds the automaton of an NFA made by `nfa`.
     pub fn new(nfa: &NFA) -> Result<Self, TooComplex> {
         let config = dense::Config::new()
             .start_kind(StartKind::Unanchored)
