@@ -21,7 +21,7 @@ use super::parcel::Parcel;
 use super::place::{Place, Places};
 use super::rate::{Rate, RateMeter};
 use super::rescue::{Attempt, Screen, last_attempts};
-use super::teller::{Event, Teller, Told};
+use super::teller::{Event, Teller};
 use crate::escape::{quoted_start, shell_word};
 use crate::ledger::Entry;
 use crate::notice::Notice;
@@ -368,13 +368,13 @@ impl<'a> Delivery<'a> {
         self.teller.tell(Event::Found(Arc::new(parcel)));
     }
 
-    /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `told` is how the telling
-    /// has ended.
-    pub(super) fn rescue(&mut self, told: &Told) {
+    /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `is_read` is whether
+    /// everything else was told.
+    pub(super) fn rescue(&mut self, is_read: bool) {
         let _stack = WipeStack;
         let _signals = self.search.stop.hold_off();
         self.add_written_commands();
-        self.is_abandoned = matches!(told, Told::NotInTime(_));
+        self.is_abandoned = !is_read;
         let why = self.teller.why_unwritten();
         let unwritten = self.teller.take_unwritten();
         let mut parcels: Vec<Parcel> = unwritten.iter().map(|parcel| parcel.not_written(&why)).collect();

@@ -59,9 +59,9 @@ impl PreparedSearch {
     pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
         let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, however_long, keys, output } =
             plan;
-        let encryption =
+        let for_encryption =
             if keys.encryption.is_some() { STACK as u64 + encryption_memory(keys.format) } else { 0 };
-        let threads = usable_threads(threads, &patterns, encryption, &mut notices)?;
+        let threads = usable_threads(threads, &patterns, for_encryption, &mut notices)?;
         let (mut passphrase, note) = keys.encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
         notices.extend(note.flatten());
         let demands = demands(&patterns, &keys)?;
@@ -94,9 +94,14 @@ impl PreparedSearch {
             new_directory.into_iter().for_each(|directory| drop(std::fs::remove_dir(directory)));
             return Err(JobError::Hopeless(Box::new(hopeless)));
         }
-        let passphrase = passphrase.filter(|_| !patterns.is_empty());
-        let protection =
-            passphrase.map(|input| protection(input, &keys, &patterns, stop)).transpose()?.flatten();
+        let protection = match (&keys.encryption, passphrase) {
+            (Some(encryption), Some(passphrase)) if !patterns.is_empty() => {
+                let protection = passphrase.protection(encryption, stop)?;
+                encryption::try_it(keys.format, longest_comment(&patterns, &keys), &protection)?;
+                Some(Arc::new(protection))
+            }
+            _ => None,
+        };
         Ok(Self {
             patterns,
             notices,
@@ -169,19 +174,6 @@ fn demands(patterns: &[Pattern], keys: &KeyOutput) -> Result<Demands, Diagnostic
         name: longest_name(patterns.iter().map(Pattern::text), keys.format),
         allow_exposed: keys.allow_exposed,
     })
-}
-
-/// Returns the protection of the keys, after a trial. Asks for the passphrase if it is not known yet.
-fn protection(
-    input: PassphraseInput,
-    keys: &KeyOutput,
-    patterns: &[Pattern],
-    stop: &Stop,
-) -> Result<Option<Arc<Protection>>, JobError> {
-    let Some(encryption) = &keys.encryption else { return Ok(None) };
-    let protection = input.protection(encryption, stop)?;
-    encryption::try_it(keys.format, longest_comment(patterns, keys), &protection)?;
-    Ok(Some(Arc::new(protection)))
 }
 
 /// Returns the directory of a destination if it does not exist yet.

@@ -8,7 +8,7 @@ use super::exec_queue::ExecQueue;
 use super::last_second::TO_TELL;
 use super::open::PreparedSearch;
 use super::place::Places;
-use super::teller::{Close, Event, Reporter, Teller, Told};
+use super::teller::{Close, Event, Reporter, Teller};
 use crate::search::{End, Search, Stop};
 use crate::sys::draw_hash_keys;
 
@@ -38,8 +38,9 @@ impl PreparedSearch {
             let _close = Close(&teller);
             let mut ending = self.search(&teller)?;
             ending.tell(&teller, &self.stop);
-            if let Told::NotInTime(later) = ending.told {
-                abandon(&cut_short(ending.outcome, ending.stopped.or(later)), &ending.untold);
+            if !ending.is_told {
+                ending.cut_short(&self.stop);
+                abandon(&ending.outcome, &ending.untold);
             }
             // Everything is kept and told.
             self.stop.finish();
@@ -67,11 +68,11 @@ impl PreparedSearch {
         let (outcome, stopped) = delivery.end(searched);
         let mut ending = Ending::new(outcome, stopped);
         ending.tell(teller, &self.stop);
-        delivery.rescue(&ending.told);
+        delivery.rescue(ending.is_told);
         ending.outcome = delivery.outcome(ending.outcome);
         ending.untold = delivery.untold();
         Ok(match delivery.commands {
-            Some(commands) => ending.after(&commands, teller),
+            Some(commands) => ending.after(&commands, teller, &self.stop),
             None => ending,
         })
     }
@@ -82,40 +83,42 @@ struct Ending {
     outcome: Result<End, JobError>,
     /// The request to stop that came during the search, even if the search is complete.
     stopped: Option<End>,
-    /// How the telling of the results has ended.
-    told: Told,
+    /// Whether the results are told. Otherwise nobody read them in time.
+    is_told: bool,
     /// Where the keys are whose finds were not told.
     untold: Places,
 }
 
 impl Ending {
     fn new(outcome: Result<End, JobError>, stopped: Option<End>) -> Self {
-        Self { outcome, stopped, told: Told::All, untold: Places::default() }
+        Self { outcome, stopped, is_told: true, untold: Places::default() }
+    }
+
+    /// Whether a request to stop has ended the search, or came during it.
+    fn is_stopped(&self) -> bool {
+        self.stopped.is_some() || matches!(self.outcome, Ok(End::Timeout | End::Signal(_)))
     }
 
     /// Waits until the results are told, unless they were not told in time before. After a request to stop
     /// they have little time.
     fn tell(&mut self, teller: &Teller, stop: &Stop) {
-        if let Told::All = self.told {
-            let is_over = matches!(self.outcome, Ok(End::Timeout | End::Signal(_))) || self.stopped.is_some();
-            self.told = teller.wait(stop, is_over.then_some(TO_TELL));
-        }
+        self.is_told = self.is_told && teller.wait(stop, self.is_stopped().then_some(TO_TELL));
     }
 
     /// Waits for the commands. Gives them up if a request to stop came while nobody read the results.
-    fn after(self, commands: &ExecQueue, teller: &Teller) -> Self {
-        let outcome = match self.told {
-            Told::NotInTime(Some(later)) => {
-                commands.give_up(teller);
-                cut_short(self.outcome, Some(later))
-            }
-            _ => commands.finish(teller, self.outcome),
-        };
-        Self { outcome, told: Told::All, ..self }
+    fn after(mut self, commands: &ExecQueue, teller: &Teller, stop: &Stop) -> Self {
+        if self.is_told || self.is_stopped() {
+            return Self { outcome: commands.finish(teller, self.outcome), is_told: true, ..self };
+        }
+        commands.give_up(teller);
+        self.cut_short(stop);
+        Self { is_told: true, ..self }
     }
-}
 
-/// Returns the outcome of a job whose results a request to stop has cut short.
-fn cut_short(outcome: Result<End, JobError>, stopped: Option<End>) -> Result<End, JobError> {
-    outcome.map(|end| stopped.unwrap_or(end))
+    /// Makes the request to stop the end of a job whose results it has cut short.
+    fn cut_short(&mut self, stop: &Stop) {
+        if let (Ok(end), Some(requested)) = (&mut self.outcome, stop.requested()) {
+            *end = requested;
+        }
+    }
 }

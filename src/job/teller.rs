@@ -19,7 +19,7 @@ use super::rate::Rate;
 use super::rescue::Screen;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
-use crate::search::{End, MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
+use crate::search::{MAX_FINDS_AT_ONCE, Progress, Stop, Summary};
 
 /// How often a request to stop is looked for while results are told.
 const POLL: Duration = Duration::from_millis(50);
@@ -101,14 +101,6 @@ struct Queue {
     error: Option<io::Error>,
 }
 
-/// How the telling of all results has ended.
-pub(super) enum Told {
-    /// Everything is told, or cannot be.
-    All,
-    /// The reader did not read in time. The request to stop came meanwhile.
-    NotInTime(Option<End>),
-}
-
 impl Teller {
     pub(super) fn notice(&self, notice: Notice) {
         self.tell(Event::Notice(notice));
@@ -181,24 +173,23 @@ impl Teller {
     }
 
     /// Waits until everything is told, for `most` at most. Without it, a request to stop shortens the
-    /// waiting. While a key is in memory alone, a second one does not end the process.
-    pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> Told {
+    /// waiting. While a key is in memory alone, a second one does not end the process. Returns false if the
+    /// reader did not read in time.
+    pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> bool {
         let mut until = most.map(|most| Instant::now() + most);
-        let mut stopped = None;
         let mut queue = self.locked();
         let has_keys = queue.untold.iter().any(|parcel| parcel.is_in_memory());
         let _signals = has_keys.then(|| stop.hold_off());
         while !queue.is_told() {
-            if most.is_none() && stopped.is_none() {
-                stopped = stop.requested();
-                until = stopped.map(|_| Instant::now() + TO_TELL);
+            if until.is_none() && stop.requested().is_some() {
+                until = Some(Instant::now() + TO_TELL);
             }
             if until.is_some_and(|until| until <= Instant::now()) {
-                return Told::NotInTime(stopped);
+                return false;
             }
             queue = self.changed.wait_timeout(queue, POLL).unwrap_or_else(PoisonError::into_inner).0;
         }
-        Told::All
+        true
     }
 
     /// Tells `reporter` everything, until the queue is closed.
@@ -341,8 +332,8 @@ mod tests {
                 await_beginning();
                 let told = teller.wait(&Stop::new(), Some(Duration::ZERO));
                 has_read.store(true, Relaxed);
-                assert!(matches!(told, Told::NotInTime(None)));
-                assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
+                assert!(!told);
+                assert!(teller.wait(&Stop::new(), None));
             });
         }
     }
@@ -360,7 +351,7 @@ mod tests {
             teller.notice(Notice::info("text"));
             await_beginning();
             stop.request(crate::search::Signal::INTERRUPT);
-            assert!(matches!(teller.wait(&stop, None), Told::All));
+            assert!(teller.wait(&stop, None));
         });
     }
 
@@ -369,7 +360,7 @@ mod tests {
         let results = with_reader(&|| {}, |teller, _| {
             teller.tell(Event::NothingMissing);
             teller.tell(Event::NothingMissing);
-            assert!(matches!(teller.wait(&Stop::new(), None), Told::All));
+            assert!(teller.wait(&Stop::new(), None));
             assert!(teller.take_error(|_| true).is_some() && teller.take_error(|_| true).is_none());
         });
         assert_eq!(results, 1);
@@ -382,6 +373,6 @@ mod tests {
         teller.notice(Notice::info("text"));
         std::thread::scope(|scope| scope.spawn(|| teller.listen(&mut report)).join().unwrap_err());
         teller.notice(Notice::info("more"));
-        assert!(matches!(teller.wait(&Stop::new(), Some(Duration::ZERO)), Told::All));
+        assert!(teller.wait(&Stop::new(), Some(Duration::ZERO)));
     }
 }
