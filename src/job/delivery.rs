@@ -68,13 +68,14 @@ pub(super) struct Delivery<'a> {
 impl<'a> Delivery<'a> {
     pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Result<Self, JobError> {
         let start = |command| ExecQueue::start(command, &search.stop);
+        let encryption = search.protection.as_ref().map(|_| Encryption::start(search.threads.get()));
         Ok(Self {
             search,
             teller,
             meter: RateMeter::new(search.output.json || !search.output.quiet),
             agent: AgentLog::default(),
             commands: search.keys.exec.as_deref().map(start).transpose()?,
-            encryption: search.protection.as_ref().map(|_| Encryption::new(search.threads.get())),
+            encryption: encryption.transpose().map_err(JobError::Thread)?,
             has_waited: false,
             lines: LedgerLines::new(search, teller),
             refused: Places::default(),
@@ -126,7 +127,7 @@ impl<'a> Delivery<'a> {
         let format = self.search.keys.format;
         let comment = self.search.keys.comment(self.search.first_pattern(&find.patterns)).into_owned();
         let protection = self.search.protection.clone();
-        Arc::new(move || Parcel::of(&find, format, comment.clone(), protection.as_deref()))
+        Box::new(move || Parcel::of(find, format, comment, protection.as_deref()))
     }
 
     /// Delivers what was encrypted meanwhile, and waits for the first find for `most` at most.
@@ -136,8 +137,8 @@ impl<'a> Delivery<'a> {
     }
 
     /// Returns the first pattern of each find that is not yet encrypted.
-    fn unencrypted(&self) -> Vec<PatternId> {
-        self.encryption.as_ref().map_or(Vec::new(), Encryption::unfinished)
+    fn unencrypted(&self) -> &[PatternId] {
+        self.encryption.as_ref().map_or(&[], Encryption::unfinished)
     }
 
     /// Does what is left when the search is over: delivers the keys that are still being encrypted, writes the
@@ -189,7 +190,7 @@ impl<'a> Delivery<'a> {
             let progress = Progress { elapsed: progress.elapsed + began.elapsed(), ..progress };
             self.teller.tell(Event::Progress { progress, is_encrypting: true });
         }
-        let mut given_up = self.unencrypted();
+        let mut given_up = self.unencrypted().to_vec();
         given_up.sort_unstable();
         for same in given_up.chunk_by(|a, b| a == b) {
             self.teller.failure(format!(
@@ -487,8 +488,8 @@ impl Observer for Delivery<'_> {
         self.tell_rate(rate);
         let work: Vec<_> = finds.into_iter().map(|find| (find.patterns[0], self.work(find))).collect();
         match &mut self.encryption {
-            Some(encryption) => encryption.add(work),
-            None => self.deliver(work.iter().map(|(_, work)| work()).collect())?,
+            Some(encryption) => work.into_iter().for_each(|(first, work)| encryption.add(first, work)),
+            None => self.deliver(work.into_iter().map(|(_, work)| work()).collect())?,
         }
         self.check_stdout()
     }

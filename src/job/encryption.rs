@@ -3,11 +3,16 @@
 //! A key derivation cannot be interrupted, and with 10,000 rounds of bcrypt it takes about a minute. So
 //! it never runs on the thread that hears signals. A key that is not encrypted in time when the job must
 //! end is given up. Its thread finishes its work, wipes it, and ends, unless the process ends first.
+//!
+//! The threads stay, because each keeps the memory of its key derivation for the next key. A thread for each
+//! key takes more memory than a limit may leave.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use super::error::{JobError, diagnostic};
 use super::parcel::Parcel;
@@ -17,9 +22,6 @@ use crate::sys::WipeStack;
 
 /// The bytes of the whole stack of a thread, whatever `RUST_MIN_STACK` is.
 pub(super) const STACK: usize = 2 << 20;
-
-/// How often threads are looked at that encrypt.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// Encrypts a key that is thrown away, on a thread like those that encrypt finds.
 ///
@@ -42,49 +44,70 @@ pub(super) fn try_it(format: Format, comment: &str, protection: &Protection) -> 
 }
 
 /// Makes a parcel of a find.
-pub(super) type Work = Arc<dyn Fn() -> Parcel + Send + Sync>;
+pub(super) type Work = Box<dyn FnOnce() -> Parcel + Send>;
 
-/// The finds that are being encrypted, each with its first pattern.
+/// The finds that are being encrypted.
 pub(super) struct Encryption {
-    /// The finds that have a thread.
-    running: Vec<(PatternId, JoinHandle<Parcel>)>,
-    /// The finds for which no thread was free.
-    waiting: VecDeque<(PatternId, Work)>,
+    work: Sender<Work>,
+    next: Arc<Mutex<Receiver<Work>>>,
+    done: Sender<thread::Result<Parcel>>,
+    parcels: Receiver<thread::Result<Parcel>>,
+    threads: usize,
     most_threads: usize,
+    /// The finds for which no thread was free.
+    waiting: VecDeque<Work>,
+    /// The first pattern of each find that is not yet encrypted.
+    unfinished: Vec<PatternId>,
 }
 
 impl Encryption {
-    /// Returns an encryption by `most_threads` at most, if the system lets them start.
-    pub(super) fn new(most_threads: usize) -> Self {
-        Self { running: Vec::new(), waiting: VecDeque::new(), most_threads }
+    /// Starts the first thread. Others start when they are needed, `most_threads` at most, if the system
+    /// lets them start.
+    pub(super) fn start(most_threads: usize) -> io::Result<Self> {
+        let (work, next) = channel();
+        let (done, parcels) = channel();
+        let next = Arc::new(Mutex::new(next));
+        let (waiting, unfinished) = (VecDeque::new(), Vec::new());
+        let mut started = Self { work, next, done, parcels, threads: 0, most_threads, waiting, unfinished };
+        started.start_thread()?;
+        Ok(started)
     }
 
-    /// Takes finds. [`Self::take`] starts their threads.
-    pub(super) fn add(&mut self, finds: impl IntoIterator<Item = (PatternId, Work)>) {
-        self.waiting.extend(finds);
-    }
-
-    /// Starts threads for finds that wait. Returns those that were encrypted here, because not even one
-    /// thread started.
-    fn start(&mut self) -> Option<Parcel> {
-        while self.running.len() < self.most_threads
-            && let Some((first, work)) = self.waiting.pop_front()
-        {
-            let own = Arc::clone(&work);
-            let encrypt = move || {
+    fn start_thread(&mut self) -> io::Result<()> {
+        let (next, done) = (Arc::clone(&self.next), self.done.clone());
+        let encrypt = move || {
+            let take = || next.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            while let Ok(work) = take() {
                 let _stack = WipeStack;
-                own()
-            };
-            match thread::Builder::new().name("encryption".into()).stack_size(STACK).spawn(encrypt) {
-                Ok(thread) => self.running.push((first, thread)),
-                Err(_) if self.running.is_empty() => return Some(work()),
-                Err(_) => {
-                    self.waiting.push_front((first, work));
-                    return None;
+                let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+                if done.send(made).is_err() {
+                    return;
                 }
             }
+        };
+        thread::Builder::new().name("encryption".into()).stack_size(STACK).spawn(encrypt)?;
+        self.threads += 1;
+        Ok(())
+    }
+
+    /// Takes a find whose first pattern is `first`.
+    pub(super) fn add(&mut self, first: PatternId, work: Work) {
+        self.unfinished.push(first);
+        self.waiting.push_back(work);
+        self.pass_on();
+    }
+
+    /// Gives each free thread a find that waits.
+    fn pass_on(&mut self) {
+        while !self.waiting.is_empty() {
+            let busy = self.unfinished.len() - self.waiting.len();
+            if busy == self.threads && (busy == self.most_threads || self.start_thread().is_err()) {
+                return;
+            }
+            let next = self.waiting.pop_front();
+            // The other end lives as long as this one.
+            next.into_iter().for_each(|next| drop(self.work.send(next)));
         }
-        None
     }
 
     /// Returns the finds that were encrypted meanwhile. Waits for the first one for `most` at most.
@@ -93,30 +116,28 @@ impl Encryption {
     ///
     /// Panics if an encryption has panicked.
     pub(super) fn take(&mut self, most: Duration) -> Vec<Parcel> {
-        let until = Instant::now() + most;
-        loop {
-            let ended = self.running.extract_if(.., |(_, thread)| thread.is_finished());
-            let join = |thread: JoinHandle<Parcel>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            let mut parcels: Vec<Parcel> = ended.map(|(_, thread)| join(thread)).collect();
-            parcels.extend(self.start());
-            if !parcels.is_empty() || self.running.is_empty() || until <= Instant::now() {
-                return parcels;
+        let first = if self.unfinished.is_empty() { None } else { self.parcels.recv_timeout(most).ok() };
+        let made = first.into_iter().chain(self.parcels.try_iter());
+        let parcels: Vec<Parcel> =
+            made.map(|made| made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect();
+        for parcel in &parcels {
+            let first = parcel.find.patterns[0];
+            if let Some(place) = self.unfinished.iter().position(|one| *one == first) {
+                self.unfinished.swap_remove(place);
             }
-            thread::sleep(PAUSE);
         }
+        self.pass_on();
+        parcels
     }
 
     /// Returns how many finds can be encrypted at once beside the present ones.
     pub(super) fn room(&self) -> usize {
-        self.most_threads.saturating_sub(self.running.len() + self.waiting.len())
+        self.most_threads.saturating_sub(self.unfinished.len())
     }
 
     /// Returns the first pattern of each find that is not yet encrypted.
-    pub(super) fn unfinished(&self) -> Vec<PatternId> {
-        let running = self.running.iter().map(|(first, _)| *first);
-        running.chain(self.waiting.iter().map(|(first, _)| *first)).collect()
+    pub(super) fn unfinished(&self) -> &[PatternId] {
+        &self.unfinished
     }
 }
 
@@ -138,18 +159,20 @@ mod tests {
 
     #[test]
     fn finds_are_encrypted_beside_each_other_and_all_are_returned() {
-        let mut encryption = Encryption::new(3);
+        let mut encryption = Encryption::start(3).unwrap();
         let met = Arc::new(std::sync::Barrier::new(4));
         for id in 0..5 {
             let met = Arc::clone(&met);
-            let work = move || {
-                assert_eq!(thread::current().name(), Some("encryption"));
-                if id < 3 {
-                    met.wait();
-                }
-                parcel(id)
-            };
-            encryption.add([(id, Arc::new(work) as Work)]);
+            encryption.add(
+                id,
+                Box::new(move || {
+                    assert_eq!(thread::current().name(), Some("encryption"));
+                    if id < 3 {
+                        met.wait();
+                    }
+                    parcel(id)
+                }),
+            );
         }
         assert_eq!((encryption.room(), encryption.unfinished().len()), (0, 5));
         assert!(encryption.take(Duration::from_millis(1)).is_empty());
@@ -165,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_passed_on() {
-        let mut encryption = Encryption::new(1);
-        encryption.add([(0, Arc::new(|| -> Parcel { panic!("on purpose") }) as Work)]);
+        let mut encryption = Encryption::start(1).unwrap();
+        encryption.add(0, Box::new(|| panic!("on purpose")));
         let take = std::panic::AssertUnwindSafe(|| drop(encryption.take(Duration::from_secs(60))));
         assert!(std::panic::catch_unwind(take).is_err());
     }

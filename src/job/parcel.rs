@@ -39,8 +39,8 @@ pub(super) struct Key {
 impl Parcel {
     /// Returns a find with the text of its private key. If that cannot have the form that the plan asks
     /// for, it has another one. With a protection this takes long.
-    pub(super) fn of(find: &Find, format: Format, comment: String, protection: Option<&Protection>) -> Self {
-        let (find, seed) = (find.public(), Seed::new(*find.seed.bytes()));
+    pub(super) fn of(find: Find, format: Format, comment: String, protection: Option<&Protection>) -> Self {
+        let (find, seed) = (find.public(), find.seed);
         let error = match seed.private_text(format, &comment, protection) {
             Ok(text) => return Self::new(find, comment, seed, text, format),
             Err(error) => error,
