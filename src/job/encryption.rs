@@ -7,7 +7,6 @@
 //! The threads stay, because each keeps the memory of its key derivation for the next key. A thread for each
 //! key takes more memory than a limit may leave.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,8 +53,6 @@ pub(super) struct Encryption {
     parcels: Receiver<thread::Result<Parcel>>,
     threads: usize,
     most_threads: usize,
-    /// The finds for which no thread was free.
-    waiting: VecDeque<Work>,
     /// The first pattern of each find that is not yet encrypted.
     unfinished: Vec<PatternId>,
 }
@@ -67,8 +64,8 @@ impl Encryption {
         let (work, next) = channel();
         let (done, parcels) = channel();
         let next = Arc::new(Mutex::new(next));
-        let (waiting, unfinished) = (VecDeque::new(), Vec::new());
-        let mut started = Self { work, next, done, parcels, threads: 0, most_threads, waiting, unfinished };
+        let unfinished = Vec::new();
+        let mut started = Self { work, next, done, parcels, threads: 0, most_threads, unfinished };
         started.start_thread()?;
         Ok(started)
     }
@@ -90,24 +87,15 @@ impl Encryption {
         Ok(())
     }
 
-    /// Takes a find whose first pattern is `first`.
+    /// Takes a find whose first pattern is `first`. Starts another thread for it if none is free.
     pub(super) fn add(&mut self, first: PatternId, work: Work) {
         self.unfinished.push(first);
-        self.waiting.push_back(work);
-        self.pass_on();
-    }
-
-    /// Gives each free thread a find that waits.
-    fn pass_on(&mut self) {
-        while !self.waiting.is_empty() {
-            let busy = self.unfinished.len() - self.waiting.len();
-            if busy == self.threads && (busy == self.most_threads || self.start_thread().is_err()) {
-                return;
-            }
-            let next = self.waiting.pop_front();
-            // The other end lives as long as this one.
-            next.into_iter().for_each(|next| drop(self.work.send(next)));
+        if self.threads < self.unfinished.len().min(self.most_threads) {
+            // Without it, the find waits for another thread.
+            let _ = self.start_thread();
         }
+        // The other end lives as long as this one.
+        let _ = self.work.send(work);
     }
 
     /// Returns the finds that were encrypted meanwhile. Waits for the first one for `most` at most.
@@ -126,7 +114,6 @@ impl Encryption {
                 self.unfinished.swap_remove(place);
             }
         }
-        self.pass_on();
         parcels
     }
 
