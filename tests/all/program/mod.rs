@@ -57,17 +57,18 @@ pub fn command(name: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 /// Lets processes begin with the usual action of signals. A script may start the tests so that they
-/// ignore SIGINT (in the background) or SIGHUP (under `nohup`), and processes would inherit that. They do
-/// not inherit handlers.
+/// ignore SIGINT and SIGQUIT (in the background) or SIGHUP (under `nohup`), `perf` ignores SIGUSR2, and
+/// processes would inherit that. They do not inherit handlers.
 #[cfg(target_os = "linux")]
 fn obey_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT};
+    use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+    const SENT: [i32; 8] = [SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU];
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t"));
         let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask, 16).unwrap());
-        for signal in [SIGHUP, SIGINT].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
+        for signal in SENT.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 1) {
             signal_hook::flag::register(signal, Arc::default()).unwrap();
         }
     });
