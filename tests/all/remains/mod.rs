@@ -14,6 +14,10 @@ const MASK: u8 = 0xa5;
 /// The search looks at three bytes in this many.
 const STRIDE: usize = 6;
 
+/// The search skips blocks of zeros of this size, with the two bytes behind them.
+const BLOCK: usize = 512 * STRIDE;
+const ZEROS: [u8; BLOCK + 2] = [0; BLOCK + 2];
+
 /// Bytes that should not be there, each with a name.
 #[derive(Default)]
 pub struct Needles {
@@ -35,7 +39,10 @@ impl Needles {
     /// Adds a needle, whose bytes are masked already.
     pub fn add(&mut self, masked: &[u8], name: String) {
         assert!((STRIDE + 2..OVERLAP).contains(&masked.len()));
-        self.are_parts.resize(1 << 24, false);
+        if self.are_parts.is_empty() {
+            // The system gives pages of zeros, and few of them are written.
+            self.are_parts = vec![false; 1 << 24];
+        }
         for place in 0..STRIDE {
             let part = three(masked, place);
             self.parts.entry(part).or_default().push((self.needles.len(), place));
@@ -72,7 +79,8 @@ impl Needles {
             let mut fields = map.split_whitespace();
             let (range, rights) = (fields.next().unwrap(), fields.next().unwrap());
             let kind = fields.nth(3).unwrap_or("unnamed");
-            if !rights.starts_with('r') || kind.starts_with("[v") {
+            // Code is what the file holds.
+            if !rights.starts_with('r') || rights.contains('x') || kind.starts_with("[v") {
                 continue;
             }
             let (from, to) = range.split_once('-').unwrap();
@@ -87,23 +95,32 @@ impl Needles {
         found
     }
 
-    /// Adds the names of the needles in a chunk. The loop is a plain one, because the tests are not
+    /// Adds the names of the needles in a chunk. The loops are plain ones, because the tests are not
     /// optimized.
     fn find_in(&self, chunk: &[u8], kind: &str, found: &mut BTreeSet<String>) {
+        // Most memory is zero, and few needles have three zeros in a row.
+        let skips_zeros = !self.are_parts[three(&[MASK; 3], 0)];
         let mut at = 0;
         while at + 2 < chunk.len() {
-            let part = three(chunk, at) ^ three(&[MASK; 3], 0);
-            if self.are_parts[part] {
-                for (number, place) in &self.parts[&part] {
-                    let (needle, name) = &self.needles[*number];
-                    let start = at.checked_sub(*place);
-                    let bytes = start.and_then(|start| chunk.get(start..start + needle.len()));
-                    if bytes.is_some_and(|bytes| masked(bytes) == *needle) {
-                        found.insert(format!("{name} in {kind}"));
+            if skips_zeros && chunk[at..].starts_with(&ZEROS) {
+                at += BLOCK;
+                continue;
+            }
+            let end = (at + BLOCK).min(chunk.len() - 2);
+            while at < end {
+                let part = three(chunk, at) ^ three(&[MASK; 3], 0);
+                if self.are_parts[part] {
+                    for (number, place) in &self.parts[&part] {
+                        let (needle, name) = &self.needles[*number];
+                        let start = at.checked_sub(*place);
+                        let bytes = start.and_then(|start| chunk.get(start..start + needle.len()));
+                        if bytes.is_some_and(|bytes| masked(bytes) == *needle) {
+                            found.insert(format!("{name} in {kind}"));
+                        }
                     }
                 }
+                at += STRIDE;
             }
-            at += STRIDE;
         }
     }
 }
