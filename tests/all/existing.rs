@@ -617,7 +617,7 @@ fn objects_of(ledger: &str) -> impl Iterator<Item = serde_json::Value> {
 fn keys_are_stored_while_somebody_holds_the_ledger() {
     for quiet in [false, true] {
         let place = Place::new();
-        succeed(&mut place.command(&["-q", "abc"]));
+        succeed(&mut place.command(&["-q", "ab"]));
         let ledger = fs::File::open(place.keys().join(LEDGER)).unwrap();
         // Both grow to some hundred, and are counted often.
         let counts = || {
@@ -628,7 +628,7 @@ fn keys_are_stored_while_somebody_holds_the_ledger() {
             (fs::read_dir(place.keys()).unwrap().filter(is_public).count(), lines)
         };
         let more: &[&str] = if quiet { &["-q"] } else { &[] };
-        let mut search = place.command(&["-t", "1", "-n", ENDLESS, "abc"]);
+        let mut search = place.command(&["-t", "1", "-n", ENDLESS, "ab"]);
         let said = place.outer.path().join("said");
         let stderr = fs::File::create(&said).unwrap();
         let child = start(search.args(more).stdout(Stdio::null()).stderr(stderr));

@@ -253,7 +253,7 @@ fn read_until(lines: &mut impl BufRead, end: &str) -> String {
 fn a_slow_command_does_not_stop_the_search() {
     let directory = TempDir::new().unwrap();
     let slow = "echo \"$VANITY_FINGERPRINT\" >> log; until [ -e go ]; do sleep 0.01; done";
-    let args = ["-q", "-t", "2", "-n", ENDLESS, "abcd", "-d", "keys"];
+    let args = ["-q", "-t", "2", "-n", ENDLESS, "abc", "-d", "keys"];
     let (child, mut stdout) = start(directory.path(), slow, &args);
     let mut lines = String::new();
     while lines.lines().count() < 40 {
