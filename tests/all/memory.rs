@@ -29,7 +29,7 @@ use zeroize::Zeroizing;
 
 /// The number of keys in a batch whose secrets are searched for. To encrypt one takes long.
 const KEYS: usize = 20;
-const ENCRYPTED_KEYS: usize = 3;
+const ENCRYPTED_KEYS: usize = 2;
 
 /// The number of existing keys whose secrets are searched for.
 const EXISTING: usize = 100;

@@ -435,15 +435,15 @@ fn the_second_try_to_encrypt_ends_in_time() {
     let mut search = command(&strace);
     search
         .args(["-D", "-f", "-qq", "-e", "trace=getrandom", "-e", "inject=getrandom:error=EIO:when=3"])
-        .args(["-o", "/dev/null", executable(), "-q", "-t", "1", "--rounds", "200", "-n", "2", "ab", "-d"])
+        .args(["-o", "/dev/null", executable(), "-q", "-t", "1", "--rounds", "120", "-n", "2", "ab", "-d"])
         .arg(directory.path().join("keys"))
         .arg("--passphrase-file")
         .arg(&secret);
     let child = start(search.stdout(Stdio::null()).stderr(Stdio::piped()));
     let keys = directory.path().join("keys");
     wait_until("the first key is kept", || keys.join(program::LEDGER).exists());
-    // The second one takes seconds.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    // The second one takes a second or more.
+    std::thread::sleep(std::time::Duration::from_millis(100));
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     let ran = child.end();
     assert_eq!((ran.status, names(&keys).len()), (Some(143), 3), "{ran:?}");

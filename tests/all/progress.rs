@@ -245,7 +245,7 @@ fn what_is_missing_is_named_and_encryption_is_shown() {
 
     let secret = "echo secret > secret && chmod 600 secret";
     let encrypted = "--passphrase-file secret --rounds 20 -d encrypted -n 20 ab";
-    let (_, shown) = run(&format!("{secret} && {search} {encrypted}"), "encrypting, 6 of 20 kept");
+    let (_, shown) = run(&format!("{secret} && {search} {encrypted}"), "encrypting, 3 of 20 kept");
     assert!(shown.contains("encrypting, 0 of 20 kept"), "{shown}");
     // A search that waits has no rate.
     let (_, encrypting) = shown.split_once("encrypting").unwrap();
