@@ -221,13 +221,14 @@ impl ProgressLine {
     /// Returns a progress line, or `None` if stderr is not a terminal that can move its cursor.
     /// `has_writers` is whether other processes write there, too.
     pub(super) fn new(has_writers: bool) -> Option<Self> {
-        let term = Term::stderr();
+        // All that one step writes reaches the terminal at once, so the line does not flicker.
+        let term = Term::buffered_stderr();
         (term.is_term() && !is_dumb()).then(|| Self { term, has_writers, text: String::new() })
     }
 
     /// Shows as many of the parts as fit, and a bar of `chance` if there is room for it beside them.
     pub(super) fn show(&mut self, parts: &[Part], chance: Option<f64>) {
-        self.clear();
+        self.erase();
         self.text = with_bar(parts, chance, self.term.size().1);
         self.draw();
     }
@@ -242,6 +243,11 @@ impl ProgressLine {
 
     /// Removes the line.
     pub(super) fn clear(&self) {
+        self.erase();
+        let _ = self.term.flush();
+    }
+
+    fn erase(&self) {
         if !self.text.is_empty() && !is_in_background() {
             // What a person types has moved the cursor.
             let _ = self.term.write_str("\r").and_then(|()| self.term.clear_to_end_of_screen());
@@ -253,6 +259,7 @@ impl ProgressLine {
             let back = if self.has_writers { "" } else { "\r" };
             let _ = self.term.write_str(&format!("{}{back}", self.text));
         }
+        let _ = self.term.flush();
     }
 }
 
