@@ -12,6 +12,7 @@
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -121,7 +122,9 @@ impl ExecQueue {
             };
             state.running = Some(find);
             drop(state);
-            let result = run(command, variables);
+            // The job waits for each command, so none may end the thread.
+            let result = catch_unwind(AssertUnwindSafe(|| run(command, variables)))
+                .unwrap_or_else(|_| Err(io::Error::other("the program panicked")));
             if result.as_ref().is_ok_and(is_interrupted) {
                 self.await_signal();
             }
