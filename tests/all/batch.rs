@@ -204,7 +204,7 @@ fn any_counts_keys_that_exist_already() {
     }
     assert_eq!(check_batch(directory.path()), 8);
 
-    let more = ["--any", "-n", "1000", "--timeout", "1ms", "ab", "+a", "-d"];
+    let more = ["--any", "-n", "1000", "--timeout", "500ms", "ab", "+a", "-d"];
     let ran = run(program(&more).arg(directory.path()));
     assert!(ran.stderr.contains("the directory already has 8 of 1,000 keys\n"), "{}", ran.stderr);
 }
