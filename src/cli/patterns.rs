@@ -217,6 +217,7 @@ impl List {
         }
         Err(PlanError::Diagnostics(self.diagnostics))
     }
+
     /// Removes every pattern that has occurred before. Returns a note with the first one as an example.
     fn remove_repeated(&mut self) -> Option<Notice> {
         let mut firsts = HashMap::with_capacity(self.patterns.len());

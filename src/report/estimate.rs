@@ -121,7 +121,7 @@ impl Subject {
         format!("{name}: between {} and {}", one_in(chance.at_least), one_in(chance.at_most))
     }
 
-    /// Returns the odds' times: `50% within 9.2 s, 95% within 37 s at 62,000 keys/s`. Bounds are marked as such.
+    /// Returns the times: `50% within 9.2 s, 95% within 37 s at 62,000 keys/s`. Bounds are marked as such.
     fn times(&self, rate: Rate) -> String {
         let most = if self.chance.is_exact() { "" } else { "at most " };
         let [half, nearly_all] = seconds_for(self.chance.at_least, rate).map(|seconds| {
