@@ -26,7 +26,7 @@ use crate::escape::{quoted_start, shell_word};
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
-use crate::search::{End, Find, Observer, Progress, Quota, Summary};
+use crate::search::{End, Find, Observer, Progress, Quota, SearchError, Summary};
 use crate::store::{Destination, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
 use crate::words::counted;
@@ -58,12 +58,12 @@ pub(super) struct Delivery<'a> {
     refused: Places,
     /// Whether the reporter is no longer waited for.
     is_abandoned: bool,
-    /// The text of the error that was returned, if any. That error is printed at the end, and different
-    /// ones at once.
-    failure: Option<String>,
-    /// The error that was not returned yet.
-    error: Option<JobError>,
+    /// How the job has ended so far. The first error stays, and is printed at the end.
+    pub(super) outcome: Result<End, JobError>,
 }
+
+/// The error of a delivery that has failed. [`Delivery::outcome`] has the reason.
+pub(super) struct Failed;
 
 impl<'a> Delivery<'a> {
     pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Result<Self, JobError> {
@@ -80,8 +80,7 @@ impl<'a> Delivery<'a> {
             lines: LedgerLines::new(search, teller),
             refused: Places::default(),
             is_abandoned: false,
-            failure: None,
-            error: None,
+            outcome: Ok(End::Complete),
         })
     }
 
@@ -94,24 +93,22 @@ impl<'a> Delivery<'a> {
 
     /// Queues the commands of the finds that are written to stdout.
     fn add_written_commands(&self) {
-        self.teller.take_written().iter().for_each(|parcel| self.add_command(parcel));
+        let written = self.teller.take_written();
+        written.iter().filter_map(|event| event.key()).for_each(|parcel| self.add_command(parcel));
     }
 
     /// Takes parcels along their route, in groups. After a failure, the others are delivered all the same.
-    fn deliver(&mut self, mut parcels: Vec<Parcel>) -> Result<(), JobError> {
+    fn deliver(&mut self, mut parcels: Vec<Parcel>) {
         let _stack = WipeStack;
         // Until the finds are kept, a second signal does not end the process.
         let _signals = self.search.stop.hold_off();
-        let mut outcome = Ok(());
         while !parcels.is_empty() {
             let others = parcels.split_off(parcels.len().min(most_together()));
-            let delivered = self.deliver_together(std::mem::replace(&mut parcels, others));
-            outcome = outcome.and(delivered);
+            self.deliver_together(std::mem::replace(&mut parcels, others));
         }
-        outcome
     }
 
-    fn deliver_together(&mut self, mut parcels: Vec<Parcel>) -> Result<(), JobError> {
+    fn deliver_together(&mut self, mut parcels: Vec<Parcel>) {
         self.keep(&mut parcels);
         self.add_to_agent(&mut parcels);
         let is_entered = self.enter(&parcels);
@@ -119,7 +116,6 @@ impl<'a> Delivery<'a> {
         for parcel in parcels {
             self.tell(parcel);
         }
-        self.error.take().map_or(Ok(()), Err)
     }
 
     /// Returns the work that makes a parcel of a find. With a passphrase it takes long.
@@ -131,9 +127,9 @@ impl<'a> Delivery<'a> {
     }
 
     /// Delivers what was encrypted meanwhile, and waits for the first find for `most` at most.
-    fn deliver_encrypted(&mut self, most: Duration) -> Result<(), JobError> {
+    fn deliver_encrypted(&mut self, most: Duration) {
         let parcels = self.encryption.as_mut().map_or(Vec::new(), |encryption| encryption.take(most));
-        if parcels.is_empty() { Ok(()) } else { self.deliver(parcels) }
+        self.deliver(parcels);
     }
 
     /// Returns the first pattern of each find that is not yet encrypted.
@@ -142,48 +138,53 @@ impl<'a> Delivery<'a> {
     }
 
     /// Does what is left when the search is over: delivers the keys that are still being encrypted, writes the
-    /// lines that wait for the ledger, and has it told how the search has ended. Returns the end of the job,
-    /// and the request to stop that came until the lines were written.
-    pub(super) fn end(
-        &mut self,
-        searched: Result<Summary, JobError>,
-    ) -> (Result<End, JobError>, Option<End>) {
-        let (searched, given_up) = self.encrypt_last(searched);
-        let has_lines = self.lines.as_mut().map_or(Ok(true), |lines| lines.finish(searched.is_err()));
-        let stopped = self.search.stop.requested();
-        let searched = searched.and_then(|summary| Ok((summary, has_lines?)));
-        if !matches!(&searched, Ok((summary, _)) if summary.end == End::Complete) {
+    /// lines that wait for the ledger, and has it told how the search has ended.
+    pub(super) fn end(&mut self, searched: Result<Summary, SearchError<Failed>>) {
+        let mut searched = match searched {
+            Ok(summary) => Some(summary),
+            Err(error) => {
+                JobError::of_search(error).into_iter().for_each(|error| self.fail(error));
+                None
+            }
+        };
+        let given_up = self.encrypt_last(searched.as_ref().map_or(Progress::NONE, Summary::progress));
+        if let Some(summary) = &mut searched {
+            summary.found -= given_up.len() as u64;
+            if summary.end == End::Complete && !given_up.is_empty() {
+                summary.end = self.search.stop.requested().unwrap_or(summary.end);
+            }
+        }
+        let finish = |lines: &mut LedgerLines| lines.finish(self.outcome.is_err());
+        let has_lines = self.lines.as_mut().map_or(Ok(true), finish).unwrap_or_else(|error| {
+            self.fail(error);
+            false
+        });
+        let summary = searched.filter(|_| self.outcome.is_ok());
+        if summary.as_ref().is_none_or(|summary| summary.end != End::Complete) {
             self.teller.hurry();
         }
-        let outcome = searched.and_then(|(summary, has_lines)| {
-            let rate = self.meter.so_far(&summary.progress());
-            self.tell_rate(rate);
-            let end = summary.end;
-            self.teller.tell(Event::Summary { summary, given_up });
-            match (end, self.agent.not_added) {
-                (End::Signal(_), _) => Ok(end),
-                // The ledger was in use to the end.
-                _ if !has_lines => Ok(stopped.unwrap_or(end)),
-                (_, 0) => Ok(end),
-                (_, not_added) => Err(JobError::NotAdded(not_added)),
-            }
-        });
-        (outcome, stopped)
+        let Some(summary) = summary else { return };
+        let rate = self.meter.so_far(&summary.progress());
+        self.tell_rate(rate);
+        let (end, not_added) = (summary.end, self.agent.not_added);
+        self.teller.tell(Event::Summary { summary, given_up });
+        self.outcome = match end {
+            End::Signal(_) => Ok(end),
+            // The ledger was in use to the end.
+            _ if !has_lines => Ok(self.search.stop.requested().unwrap_or(end)),
+            _ if not_added > 0 => Err(JobError::NotAdded(not_added)),
+            _ => Ok(end),
+        };
     }
 
-    /// Delivers the keys that are still being encrypted. Those that are not encrypted soon after a request to
-    /// stop are given up. Returns how the search has ended without them, and the first pattern of each.
-    fn encrypt_last(
-        &mut self,
-        searched: Result<Summary, JobError>,
-    ) -> (Result<Summary, JobError>, Vec<PatternId>) {
-        let progress = searched.as_ref().map_or(Progress::NONE, Summary::progress);
-        let (began, mut outcome) = (Instant::now(), Ok(()));
+    /// Delivers the keys that are still being encrypted after this progress of the search. Those that are not
+    /// encrypted soon after a request to stop are given up. Returns the first pattern of each of these.
+    fn encrypt_last(&mut self, progress: Progress) -> Vec<PatternId> {
+        let began = Instant::now();
         while !self.unencrypted().is_empty() {
             let until = self.search.stop.deadline(TO_ENCRYPT);
             let is_late = until.is_some_and(|until| until <= Instant::now());
-            let delivered = self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
-            outcome = outcome.and(delivered);
+            self.deliver_encrypted(if is_late { Duration::ZERO } else { POLL });
             if is_late {
                 break;
             }
@@ -199,15 +200,7 @@ impl<'a> Delivery<'a> {
                 self.search.patterns[same[0]].text()
             ));
         }
-        let searched = searched.and_then(|mut summary| {
-            outcome?;
-            summary.found -= given_up.len() as u64;
-            if summary.end == End::Complete && !given_up.is_empty() {
-                summary.end = self.search.stop.requested().unwrap_or(summary.end);
-            }
-            Ok(summary)
-        });
-        (searched, given_up)
+        given_up
     }
 
     /// Keeps parcels in durable files: at their destination, or else elsewhere.
@@ -219,7 +212,7 @@ impl<'a> Delivery<'a> {
         }
         for parcel in all.iter().filter(|parcel| matches!(parcel.place, Place::Reported)) {
             let (why, hint) = (parcel.refusals[0].clone(), parcel.hint.clone());
-            self.fail(JobError::Unkept { why, hint, keys: Box::default() });
+            self.fail(JobError::Unkept { why, hint });
         }
         if !self.search.keys.is_agent_alone() {
             self.keep_elsewhere(parcels);
@@ -241,8 +234,7 @@ impl<'a> Delivery<'a> {
         refused.iter().for_each(|parcel| self.refused.add(&parcel.place));
         self.refused.is_named = !self.is_abandoned;
         if let (Some(first), false) = (refused.first(), self.is_abandoned) {
-            let (why, keys) = (first.refusals[0].clone(), self.refused.clone().into());
-            self.fail(JobError::Unkept { why, hint: None, keys });
+            self.fail(JobError::Unkept { why: first.refusals[0].clone(), hint: None });
         }
     }
 
@@ -366,7 +358,7 @@ impl<'a> Delivery<'a> {
             return;
         }
         parcel.wipe();
-        self.teller.tell(Event::Found(Arc::new(parcel)));
+        self.teller.tell(Event::Found(parcel));
     }
 
     /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `is_read` is whether
@@ -378,7 +370,8 @@ impl<'a> Delivery<'a> {
         self.is_abandoned = !is_read;
         let why = self.teller.why_unwritten();
         let unwritten = self.teller.take_unwritten();
-        let mut parcels: Vec<Parcel> = unwritten.iter().map(|parcel| parcel.not_written(&why)).collect();
+        let keys = unwritten.iter().filter_map(|event| event.key());
+        let mut parcels: Vec<Parcel> = keys.map(|parcel| parcel.not_written(&why)).collect();
         for parcels in parcels.chunks_mut(most_together()) {
             self.keep_elsewhere(parcels);
             self.queue_commands(parcels, true);
@@ -390,26 +383,21 @@ impl<'a> Delivery<'a> {
         if self.is_for_stdout() { self.refused.clone() } else { self.teller.untold() }
     }
 
-    /// Returns the end of the search or its first error, with what is known in the end.
-    pub(super) fn outcome(&mut self, ended: Result<End, JobError>) -> Result<End, JobError> {
-        let unwritten = self.teller.take_error(|_| true);
-        let ended = match (ended, unwritten, self.error.take()) {
+    /// Completes the outcome with what is known in the end: whether stdout took the results, and where keys
+    /// are that are not where they were to go.
+    pub(super) fn conclude(&mut self) {
+        match (self.teller.take_error(|_| true), &self.outcome) {
             // The signal is the reason, and often closes the terminal.
-            (Ok(End::Signal(signal)), Some(error), _) => {
-                self.teller.failure(JobError::stdout(error).to_string());
-                Ok(End::Signal(signal))
-            }
-            (Ok(_), Some(error), _) => Err(JobError::stdout(error)),
-            (Ok(_), None, Some(error)) => Err(error),
-            (ended, _, _) => ended,
-        };
-        ended.map_err(|error| match error {
-            JobError::Unkept { why, hint, .. } => {
-                JobError::Unkept { why, hint, keys: self.refused.clone().into() }
-            }
-            JobError::Stdout(error, _) => JobError::Stdout(error, self.untold().into()),
-            error => error,
-        })
+            (Some(error), Ok(End::Signal(_))) => self.teller.failure(JobError::stdout(error).to_string()),
+            (Some(error), Ok(_)) => self.outcome = Err(JobError::stdout(error)),
+            _ => {}
+        }
+        let (refused, untold) = (self.refused.hint(), self.untold().hint());
+        match &mut self.outcome {
+            Err(JobError::Unkept { hint, .. }) => *hint = refused.or(hint.take()),
+            Err(JobError::Stdout(_, hint)) => *hint = untold,
+            _ => {}
+        }
     }
 
     /// Whether private keys go to stdout.
@@ -418,24 +406,29 @@ impl<'a> Delivery<'a> {
         keys.destination == Destination::Stream && !keys.is_agent_alone()
     }
 
-    /// Returns an error if a result cannot be written to stdout. A terminal that was closed ends no search
-    /// whose keys go to files.
-    fn check_stdout(&self) -> Result<(), JobError> {
-        let ends = |error: &io::Error| self.is_for_stdout() || error.raw_os_error() != CLOSED_TERMINAL;
-        self.teller.take_error(ends).map_or(Ok(()), |error| Err(JobError::stdout(error)))
+    /// Fails if a result cannot be written to stdout. A terminal that was closed ends no search whose keys go
+    /// to files.
+    fn check_stdout(&mut self) {
+        let is_for_stdout = self.is_for_stdout();
+        let ends = |error: &io::Error| is_for_stdout || error.raw_os_error() != CLOSED_TERMINAL;
+        self.teller.take_error(ends).into_iter().for_each(|error| self.fail(JobError::stdout(error)));
     }
 
-    /// Takes an error of the search. Returns the first one from [`Self::deliver`], and has different ones
-    /// told.
+    /// Takes an error of the search. The first one is the outcome, and different ones are told.
     fn fail(&mut self, error: JobError) {
         let text = error.to_string();
-        match &self.failure {
-            Some(returned) if *returned == text => {}
+        match &self.outcome {
+            Ok(_) => self.outcome = Err(error),
+            Err(first) if first.to_string() == text => {}
             // What became of each of these keys is told already.
-            Some(_) if matches!(&error, JobError::Unkept { hint: None, .. }) => {}
-            Some(_) => self.teller.failure(text),
-            None => (self.failure, self.error) = (Some(text), Some(error)),
+            Err(_) if matches!(&error, JobError::Unkept { hint: None, .. }) => {}
+            Err(_) => self.teller.failure(text),
         }
+    }
+
+    /// Returns an error after a failure, which ends the search.
+    fn verdict(&self) -> Result<(), Failed> {
+        if self.outcome.is_ok() { Ok(()) } else { Err(Failed) }
     }
 
     /// Returns the name of a find in messages about its command: the pattern, and with several keys for a
@@ -474,7 +467,7 @@ impl PreparedSearch {
 }
 
 impl Observer for Delivery<'_> {
-    type Error = JobError;
+    type Error = Failed;
 
     fn begin(&mut self) {
         // With commands, the second signal ends the waiting for them.
@@ -482,19 +475,20 @@ impl Observer for Delivery<'_> {
         self.teller.tell(Event::Begin);
     }
 
-    fn found(&mut self, finds: Vec<Find>) -> Result<(), JobError> {
+    fn found(&mut self, finds: Vec<Find>) -> Result<(), Failed> {
         let first = &finds[0];
         let rate = self.meter.so_far(&Progress::of(first.tried, first.elapsed));
         self.tell_rate(rate);
         let work: Vec<_> = finds.into_iter().map(|find| (find.patterns[0], self.work(find))).collect();
         match &mut self.encryption {
             Some(encryption) => work.into_iter().for_each(|(first, work)| encryption.add(first, work)),
-            None => self.deliver(work.into_iter().map(|(_, work)| work()).collect())?,
+            None => self.deliver(work.into_iter().map(|(_, work)| work()).collect()),
         }
-        self.check_stdout()
+        self.check_stdout();
+        self.verdict()
     }
 
-    fn progress(&mut self, progress: &Progress) -> Result<(), JobError> {
+    fn progress(&mut self, progress: &Progress) -> Result<(), Failed> {
         let has_waited = std::mem::take(&mut self.has_waited);
         if has_waited || !self.unencrypted().is_empty() {
             // Encryption takes time from the search.
@@ -503,19 +497,22 @@ impl Observer for Delivery<'_> {
         let rate = self.meter.progress(&*self.search.engine, progress);
         self.tell_rate(rate);
         self.teller.tell(Event::Progress { progress: *progress, is_encrypting: has_waited });
-        self.lines.as_mut().map_or(Ok(()), |lines| lines.retry(Duration::ZERO))?;
+        let entered = self.lines.as_mut().map_or(Ok(()), |lines| lines.retry(Duration::ZERO));
+        entered.unwrap_or_else(|error| self.fail(error));
         self.add_written_commands();
         if let Some(commands) = &self.commands {
             commands.report(self.teller);
         }
-        self.check_stdout()?;
+        self.check_stdout();
         // A reader that leaves after the last key has all of them.
         let gone = if self.is_for_stdout() { reader_gone() } else { None };
-        gone.map_or(Ok(()), |error| Err(JobError::stdout(error)))
+        gone.into_iter().for_each(|error| self.fail(JobError::stdout(error)));
+        self.verdict()
     }
 
-    fn ready(&mut self) -> Result<usize, JobError> {
-        self.deliver_encrypted(Duration::ZERO)?;
+    fn ready(&mut self) -> Result<usize, Failed> {
+        self.deliver_encrypted(Duration::ZERO);
+        self.verdict()?;
         let room = self.encryption.as_ref().map_or(usize::MAX, Encryption::room);
         self.has_waited |= room == 0;
         Ok(if self.teller.has_room() { room } else { 0 })

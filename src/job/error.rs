@@ -6,8 +6,8 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
+use super::delivery::Failed;
 use super::hopeless::Hopeless;
-use super::place::Places;
 use crate::escape::escaped_path;
 use crate::notice::Notice;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
@@ -47,9 +47,8 @@ pub enum JobError {
     #[error("{why}")]
     Unkept {
         why: String,
-        /// What to do, unless the places of the keys tell it.
+        /// What to do, or in the end where the keys are.
         hint: Option<String>,
-        keys: Box<Places>,
     },
     /// The agent did not take this number of keys. All of them are in files.
     #[error("{} {} not in the agent", counted(*.0, "key"), are(*.0))]
@@ -60,9 +59,9 @@ pub enum JobError {
     /// A find is kept, but not in the ledger at this path.
     #[error("cannot write '{}': {}", escaped_path(.1), .0)]
     Unentered(io::Error, PathBuf),
-    /// A write to stdout failed. Some finds were to be told there.
+    /// A write to stdout failed. The hint is where the keys are that were to be told there.
     #[error("cannot write to stdout: {0}")]
-    Stdout(io::Error, Box<Places>),
+    Stdout(io::Error, Option<String>),
     /// The thread that runs commands after finds, or the one that tells the results, cannot be
     /// started.
     #[error("cannot start another thread: {0}")]
@@ -78,29 +77,28 @@ pub enum JobError {
 }
 
 impl JobError {
-    /// Converts the error of a search whose observer delivers finds.
-    pub(super) fn of_search(error: SearchError<Self>) -> Self {
-        match error {
-            SearchError::Observer(error) => error,
-            SearchError::Engine(error) => Self::Search(SearchError::Engine(error)),
-            SearchError::Randomness(error) => Self::Search(SearchError::Randomness(error)),
-            SearchError::Threads(error) => Self::Search(SearchError::Threads(error)),
-            SearchError::FalseHit(engine) => Self::Search(SearchError::FalseHit(engine)),
-        }
+    /// Converts the error of a search, unless it is that of its observer.
+    pub(super) fn of_search(error: SearchError<Failed>) -> Option<Self> {
+        Some(Self::Search(match error {
+            SearchError::Observer(Failed) => return None,
+            SearchError::Engine(error) => SearchError::Engine(error),
+            SearchError::Randomness(error) => SearchError::Randomness(error),
+            SearchError::Threads(error) => SearchError::Threads(error),
+            SearchError::FalseHit(engine) => SearchError::FalseHit(engine),
+        }))
     }
 
     /// Returns the error of a write to stdout.
     #[must_use]
     pub fn stdout(error: io::Error) -> Self {
-        Self::Stdout(error, Box::default())
+        Self::Stdout(error, None)
     }
 
     /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Unkept { hint, keys, .. } => return keys.hint().or_else(|| hint.clone()),
-            Self::Stdout(_, keys) => return keys.hint(),
+            Self::Unkept { hint, .. } | Self::Stdout(_, hint) => return hint.clone(),
             Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE,
             Self::Search(SearchError::Threads(_)) | Self::Thread(_) => "use fewer threads, with -t N",
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key",

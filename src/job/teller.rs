@@ -35,7 +35,7 @@ pub enum Event {
     NothingMissing,
     /// A find, and where its private key went. One that is in memory alone goes to stdout, as part of
     /// the report.
-    Found(Arc<Parcel>),
+    Found(Parcel),
     Progress {
         progress: Progress,
         /// Whether the search waits until keys are encrypted.
@@ -57,6 +57,14 @@ impl Event {
     /// Whether this is a result, which is written to stdout.
     pub(super) fn is_result(&self) -> bool {
         matches!(self, Self::Rate(_) | Self::NothingMissing | Self::Found(_) | Self::Summary { .. })
+    }
+
+    /// Returns the find whose private key is in memory alone, and is to be written to stdout.
+    pub(super) fn key(&self) -> Option<&Parcel> {
+        match self {
+            Self::Found(parcel) if parcel.is_in_memory() => Some(parcel),
+            _ => None,
+        }
     }
 }
 
@@ -81,17 +89,16 @@ pub(super) struct Teller {
 
 #[derive(Default)]
 struct Queue {
-    events: VecDeque<Event>,
-    /// The latest progress.
+    /// What is not yet told, the oldest first. The first one may just be told.
+    events: VecDeque<Arc<Event>>,
+    /// The latest progress. It is told when nothing else waits.
     progress: Option<Event>,
-    /// The finds that are not yet told, the oldest first.
-    untold: VecDeque<Arc<Parcel>>,
-    /// Where the keys of the finds are that are never told, because a write to stdout has failed.
-    unwritten: Places,
+    /// The finds that stdout has not taken, because a write to it has failed.
+    unwritten: Vec<Arc<Event>>,
+    /// Where the keys of all other finds are that are never told for that reason.
+    untold: Places,
     /// The finds that were told with their keys, since they were last taken.
-    written: Vec<Arc<Parcel>>,
-    /// Whether an event is being told.
-    is_busy: bool,
+    written: Vec<Arc<Event>>,
     is_closed: bool,
     /// Whether the reporter is gone.
     is_over: bool,
@@ -114,12 +121,7 @@ impl Teller {
         let mut queue = self.locked();
         match event {
             Event::Progress { .. } => queue.progress = Some(event),
-            event => {
-                if let Event::Found(find) = &event {
-                    queue.untold.push_back(Arc::clone(find));
-                }
-                queue.events.push_back(event);
-            }
+            event => queue.events.push_back(Arc::new(event)),
         }
         self.changed.notify_all();
     }
@@ -127,11 +129,11 @@ impl Teller {
     /// Whether further finds can wait.
     pub(super) fn has_room(&self) -> bool {
         let queue = self.locked();
-        queue.untold.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.failure.is_some()
+        queue.events.len() < MAX_FINDS_AT_ONCE || queue.is_over || queue.failure.is_some()
     }
 
     /// Takes the finds whose keys were written to stdout since the last call.
-    pub(super) fn take_written(&self) -> Vec<Arc<Parcel>> {
+    pub(super) fn take_written(&self) -> Vec<Arc<Event>> {
         std::mem::take(&mut self.locked().written)
     }
 
@@ -150,20 +152,24 @@ impl Teller {
     }
 
     /// Takes the finds that were to be written to stdout and are in memory alone.
-    pub(super) fn take_unwritten(&self) -> Vec<Arc<Parcel>> {
+    pub(super) fn take_unwritten(&self) -> Vec<Arc<Event>> {
         let mut queue = self.locked();
-        queue.events.retain(|event| !matches!(event, Event::Found(parcel) if parcel.is_in_memory()));
-        let all = std::mem::take(&mut queue.untold);
-        let (unwritten, untold): (Vec<_>, Vec<_>) = all.into_iter().partition(|parcel| parcel.is_in_memory());
-        queue.untold = untold.into();
+        let mut unwritten = std::mem::take(&mut queue.unwritten);
+        let (keys, others): (Vec<_>, _) = queue.events.drain(..).partition(|event| event.key().is_some());
+        queue.events = others.into();
+        unwritten.extend(keys);
         unwritten
     }
 
     /// Returns where the keys of the finds are that were not told.
     pub(super) fn untold(&self) -> Places {
         let queue = self.locked();
-        let mut keys = queue.unwritten.clone();
-        queue.untold.iter().for_each(|parcel| keys.add(&parcel.place));
+        let mut keys = queue.untold.clone();
+        for event in queue.unwritten.iter().chain(&queue.events) {
+            if let Event::Found(parcel) = &**event {
+                keys.add(&parcel.place);
+            }
+        }
         keys
     }
 
@@ -172,19 +178,17 @@ impl Teller {
         self.is_hurried.store(true, Relaxed);
     }
 
-    /// Waits until everything is told, for `most` at most. Without it, a request to stop shortens the
-    /// waiting. While a key is in memory alone, a second one does not end the process. Returns false if the
-    /// reader did not read in time.
-    pub(super) fn wait(&self, stop: &Stop, most: Option<Duration>) -> bool {
-        let mut until = most.map(|most| Instant::now() + most);
+    /// Waits until everything is told. A request to stop shortens the waiting. While a key is in memory
+    /// alone, a second one does not end the process. Returns false if the reader did not read in time.
+    pub(super) fn wait(&self, stop: &Stop) -> bool {
+        let mut until = None;
         let mut queue = self.locked();
-        let has_keys = queue.untold.iter().any(|parcel| parcel.is_in_memory());
+        let has_keys = !queue.unwritten.is_empty() || queue.events.iter().any(|event| event.key().is_some());
         let _signals = has_keys.then(|| stop.hold_off());
         while !queue.is_told() {
-            if until.is_none() && stop.requested().is_some() {
-                until = Some(Instant::now() + TO_TELL);
-            }
-            if until.is_some_and(|until| until <= Instant::now()) {
+            if stop.requested().is_some()
+                && *until.get_or_insert_with(|| Instant::now() + TO_TELL) <= Instant::now()
+            {
                 return false;
             }
             queue = self.changed.wait_timeout(queue, POLL).unwrap_or_else(PoisonError::into_inner).0;
@@ -197,8 +201,11 @@ impl Teller {
         let _over = Over(self);
         let mut queue = self.locked();
         loop {
-            let next = queue.events.pop_front();
-            let Some(event) = next.or_else(|| queue.progress.take()) else {
+            if queue.events.is_empty() {
+                let progress = queue.progress.take().map(Arc::new);
+                queue.events.extend(progress);
+            }
+            let Some(event) = queue.events.front().cloned() else {
                 if queue.is_closed {
                     return;
                 }
@@ -206,21 +213,17 @@ impl Teller {
                 continue;
             };
             // After a failed write there are no results.
-            let is_told = !(queue.failure.is_some() && event.is_result());
-            queue.is_busy = true;
+            let mut is_told = !(queue.failure.is_some() && event.is_result());
             drop(queue);
             let may_go_on = || !self.is_hurried.load(Relaxed);
             let told = if is_told { reporter.tell(&event, &may_go_on) } else { Ok(()) };
             queue = self.locked();
-            queue.is_busy = false;
-            match (told, &event) {
-                (Ok(()), Event::Found(find)) => queue.count(find, is_told),
-                (Ok(()), _) => {}
-                (Err(error), _) => {
-                    queue.failure = Some(error.to_string());
-                    queue.error = Some(error);
-                }
+            if let Err(error) = told {
+                is_told = false;
+                queue.failure = Some(error.to_string());
+                queue.error = Some(error);
             }
+            queue.take(&event, is_told);
             self.changed.notify_all();
         }
     }
@@ -232,24 +235,24 @@ impl Teller {
 }
 
 impl Queue {
-    /// Counts a find that was told, or is never told. In the second case, a key that is in memory alone
-    /// waits for another place.
-    fn count(&mut self, find: &Arc<Parcel>, is_told: bool) {
-        if !is_told && find.is_in_memory()
-            || !self.untold.front().is_some_and(|first| Arc::ptr_eq(first, find))
-        {
+    /// Takes out the first event, which was told, or is never told. In the second case, a key that is in memory
+    /// alone waits for another place.
+    fn take(&mut self, event: &Arc<Event>, is_told: bool) {
+        // The key may have got another place meanwhile.
+        if !self.events.front().is_some_and(|first| Arc::ptr_eq(first, event)) {
             return;
         }
-        let told = self.untold.pop_front();
-        if is_told {
-            self.written.extend(told.filter(|find| find.is_in_memory()));
-        } else {
-            self.unwritten.add(&find.place);
+        match (self.events.pop_front(), &**event) {
+            (first, Event::Found(_)) if event.key().is_some() => {
+                if is_told { &mut self.written } else { &mut self.unwritten }.extend(first);
+            }
+            (_, Event::Found(parcel)) if !is_told => self.untold.add(&parcel.place),
+            _ => {}
         }
     }
 
     fn is_told(&self) -> bool {
-        self.is_over || self.events.is_empty() && self.progress.is_none() && !self.is_busy
+        self.is_over || self.events.is_empty() && self.progress.is_none()
     }
 }
 
@@ -330,10 +333,12 @@ mod tests {
             with_reader(&reads, |teller, await_beginning| {
                 tell(teller);
                 await_beginning();
-                let told = teller.wait(&Stop::new(), Some(Duration::ZERO));
+                let stop = Stop::new();
+                stop.request(crate::search::Signal::INTERRUPT);
+                let told = teller.wait(&stop);
                 has_read.store(true, Relaxed);
                 assert!(!told);
-                assert!(teller.wait(&Stop::new(), None));
+                assert!(teller.wait(&Stop::new()));
             });
         }
     }
@@ -351,7 +356,7 @@ mod tests {
             teller.notice(Notice::info("text"));
             await_beginning();
             stop.request(crate::search::Signal::INTERRUPT);
-            assert!(teller.wait(&stop, None));
+            assert!(teller.wait(&stop));
         });
     }
 
@@ -360,7 +365,7 @@ mod tests {
         let results = with_reader(&|| {}, |teller, _| {
             teller.tell(Event::NothingMissing);
             teller.tell(Event::NothingMissing);
-            assert!(teller.wait(&Stop::new(), None));
+            assert!(teller.wait(&Stop::new()));
             assert!(teller.take_error(|_| true).is_some() && teller.take_error(|_| true).is_none());
         });
         assert_eq!(results, 1);
@@ -373,6 +378,6 @@ mod tests {
         teller.notice(Notice::info("text"));
         std::thread::scope(|scope| scope.spawn(|| teller.listen(&mut report)).join().unwrap_err());
         teller.notice(Notice::info("more"));
-        assert!(teller.wait(&Stop::new(), Some(Duration::ZERO)));
+        assert!(teller.wait(&Stop::new()));
     }
 }
