@@ -4,7 +4,7 @@
 //! tried for the keys that the agent does not take in the end. So a find is lost only if both fail
 //! later.
 
-use super::error::{diagnostic, warning};
+use super::error::diagnostic;
 use super::last_second::TO_ADD;
 use super::rescue;
 use crate::agent::{Agent, AgentError, Constraints, Nature, TRIAL};
@@ -49,7 +49,7 @@ pub(super) fn open(
     let is_alone = *destination == Destination::Stream;
     let left = if is_alone { rescue::check(demands)? } else { Vec::new() };
     let mut notices = notices(&agent, constraints, is_alone);
-    notices.extend(left.into_iter().map(warning));
+    notices.extend(left);
     Ok((agent, notices))
 }
 

@@ -358,7 +358,7 @@ impl<'a> Delivery<'a> {
             return;
         }
         parcel.wipe();
-        self.teller.tell(Event::Found(parcel));
+        self.teller.tell(Event::Found(Box::new(parcel)));
     }
 
     /// Keeps the keys elsewhere that stdout has not taken, when no more are found. `is_read` is whether

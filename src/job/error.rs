@@ -9,10 +9,8 @@ use thiserror::Error;
 use super::delivery::Failed;
 use super::hopeless::Hopeless;
 use crate::escape::escaped_path;
-use crate::notice::Notice;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
 use crate::search::{End, MeasureError, SearchError};
-use crate::store::FileError;
 use crate::sys::RandomnessError;
 use crate::words::{are, counted, grouped};
 
@@ -118,11 +116,6 @@ pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<Str
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
-}
-
-/// Returns the warning about a file that a trial has left.
-pub(super) fn warning(left: FileError) -> Notice {
-    Notice::warning(left.to_string())
 }
 
 impl<R: Into<PlanError>> From<R> for JobError {

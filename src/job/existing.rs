@@ -11,7 +11,7 @@ use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{Diagnostic, KeyOutput};
 use crate::search::{Quota, Stop};
-use crate::store::{Demands, FileError};
+use crate::store::Demands;
 use crate::words::{are, counted, grouped};
 
 /// The most patterns or files that are listed by name.
@@ -125,9 +125,9 @@ fn inventory(
     ).into())
 }
 
-/// Checks that the ledger takes the line of a key. Returns the error for a file of this trial that cannot
-/// be removed.
-pub(super) fn try_ledger(ledger: &Ledger, demands: Demands) -> Result<Option<FileError>, Diagnostic> {
+/// Checks that the ledger takes the line of a key. Returns a warning about a file of this trial that
+/// cannot be removed.
+pub(super) fn try_ledger(ledger: &Ledger, demands: Demands) -> Result<Option<Notice>, Diagnostic> {
     ledger.try_room(demands.of_line()).map_err(|error| unusable(ledger, &error))
 }
 

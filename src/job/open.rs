@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::agent;
 use super::encryption::{self, STACK};
-use super::error::{JobError, diagnostic, warning};
+use super::error::{JobError, diagnostic};
 use super::exec_queue;
 use super::existing::{self, MissingKeys};
 use super::hopeless;
@@ -69,8 +69,8 @@ impl PreparedSearch {
         let (agent, about) = keys.agent.map(open).transpose()?.unzip();
         notices.extend(about.into_iter().flatten());
         let new_directory = missing_directory(&keys.destination);
-        let left = keys.destination.prepare(demands).map_err(|error| diagnostic(&error, error.hint()))?;
-        notices.extend(left.into_iter().map(warning));
+        let left = keys.destination.prepare(demands);
+        notices.extend(left.map_err(|error| diagnostic(&error, error.hint()))?);
         let mut missing = MissingKeys { patterns, quota, existing: 0 };
         let mut ledger = None;
         if let Destination::Directory(directory) = &keys.destination {
@@ -79,7 +79,7 @@ impl PreparedSearch {
             let waiting = Waiting { tell, quiet: output.quiet, must_end: &must_end };
             notices.extend(missing.subtract(&opened, &keys, &mut passphrase, &waiting, stop)?);
             if !missing.patterns.is_empty() {
-                notices.extend(existing::try_ledger(&opened, demands)?.map(warning));
+                notices.extend(existing::try_ledger(&opened, demands)?);
             }
             ledger = Some(opened);
         }

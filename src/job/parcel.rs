@@ -7,7 +7,7 @@ use super::rescue::Attempt;
 use crate::agent::AgentError;
 use crate::key::{Format, Protection, Seed};
 use crate::search::{Find, PublicFind};
-use crate::store::{FileError, Kept, StoreError};
+use crate::store::{Kept, StoreError};
 
 /// A find on its route. Each step changes it in place.
 pub struct Parcel {
@@ -112,7 +112,7 @@ impl Parcel {
                 // The first try may have given the file its name.
                 let is_there = is_again
                     && match &error {
-                        StoreError::File(FileError::Exists(_)) => has_own_name,
+                        StoreError::Exists(_) => has_own_name,
                         error => matches!(error, StoreError::WrongKey(_)),
                     };
                 if error.is_on_disk() || is_there {

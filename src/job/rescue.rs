@@ -5,8 +5,9 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use super::error::diagnostic;
+use crate::notice::Notice;
 use crate::plan::Diagnostic;
-use crate::store::{Demands, Destination, FileError};
+use crate::store::{Demands, Destination};
 
 /// A try to keep finds in files.
 pub(super) enum Attempt {
@@ -43,9 +44,9 @@ fn last_directories() -> impl Iterator<Item = (PathBuf, bool)> {
     here.map(|path| (path, false)).chain(in_memory.map(|path| (path, true)))
 }
 
-/// Checks that at least one of the directories on disk takes files. Returns the errors for files of this
+/// Checks that at least one of the directories on disk takes files. Returns warnings about files of this
 /// trial that cannot be removed.
-pub(super) fn check(demands: Demands) -> Result<Vec<FileError>, Diagnostic> {
+pub(super) fn check(demands: Demands) -> Result<Vec<Notice>, Diagnostic> {
     let mut failed = None;
     for (path, _) in last_directories().filter(|(path, is_in_memory)| !is_in_memory && path.is_dir()) {
         match Destination::Directory(path).prepare(demands) {

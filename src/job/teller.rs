@@ -35,7 +35,7 @@ pub enum Event {
     NothingMissing,
     /// A find, and where its private key went. One that is in memory alone goes to stdout, as part of
     /// the report.
-    Found(Parcel),
+    Found(Box<Parcel>),
     Progress {
         progress: Progress,
         /// Whether the search waits until keys are encrypted.

@@ -21,7 +21,7 @@ use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
 use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId};
-use crate::store::{AppendLog, FileError, Flaw, HeldLog, StoredPair, file_label, is_name_of, parts_of_name};
+use crate::store::{AppendLog, HeldLog, OTHER_KEY, StoredPair, file_label, is_name_of, parts_of_name};
 use crate::words::{counted, grouped};
 
 pub use entry::{Entry, exact};
@@ -99,13 +99,13 @@ impl Ledger {
         self.log.path()
     }
 
-    /// Checks that the ledger can take a line of `len` bytes. Returns the error for a file of this trial
+    /// Checks that the ledger can take a line of `len` bytes. Returns a warning about a file of this trial
     /// that cannot be removed.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn try_room(&self, len: usize) -> io::Result<Option<FileError>> {
+    pub fn try_room(&self, len: usize) -> io::Result<Option<Notice>> {
         self.log.try_room(len)
     }
 
@@ -221,7 +221,7 @@ impl Ledger {
         let mut seen = HashSet::new();
         let mut judged = Vec::new();
         for ((name, claims), opened) in claims.into_iter().zip(opened) {
-            let counted = opened.map_err(|flaw| flaw.to_string()).and_then(|pair| {
+            let counted = opened.and_then(|pair| {
                 let ids = judge(&pair, &claims, criteria.patterns, &matcher)?;
                 if seen.insert(pair.public_key) { Ok((pair, ids)) } else { Err(COPY.to_owned()) }
             });
@@ -277,7 +277,7 @@ impl Ledger {
         names: impl ExactSizeIterator<Item = &'a String>,
         criteria: &Criteria,
         waiting: &Waiting,
-    ) -> io::Result<Vec<Result<StoredPair, Flaw>>> {
+    ) -> io::Result<Vec<Result<StoredPair, String>>> {
         let keys = names.len();
         let pool = rayon::ThreadPoolBuilder::new().panic_handler(drop).build();
         let (opened, receiver) = mpsc::channel();
@@ -410,7 +410,7 @@ fn judge(
     let mut ids: Vec<PatternId> = own.flat_map(|claim| &claim.ids).copied().collect();
     ids.sort_unstable();
     ids.dedup();
-    if ids.is_empty() { Err(Flaw::OtherKey.to_string()) } else { Ok(ids) }
+    if ids.is_empty() { Err(OTHER_KEY.to_owned()) } else { Ok(ids) }
 }
 
 impl Inventory {

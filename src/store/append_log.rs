@@ -9,11 +9,11 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::error::FileError;
 use super::lock::lock_in_time;
 use super::name::parent;
 use super::new_file::{sync, within_size_limit};
 use super::trial::{remove, unusual_name};
+use crate::notice::Notice;
 
 /// The bytes of the name of a trial, which is no longer than those of most key files.
 const TRIAL: usize = 24;
@@ -92,13 +92,13 @@ impl AppendLog {
 
     /// Checks that `len` more bytes can be appended, and reserves the room for them where the system can.
     ///
-    /// If the file does not exist, a temporary one is made and appended to. Returns the error if that
+    /// If the file does not exist, a temporary one is made and appended to. Returns a warning if that
     /// cannot be removed.
     ///
     /// # Errors
     ///
     /// Returns the error of the operating system.
-    pub fn try_room(&self, len: usize) -> io::Result<Option<FileError>> {
+    pub fn try_room(&self, len: usize) -> io::Result<Option<Notice>> {
         if std::fs::symlink_metadata(&self.0).is_ok() {
             let file = self.open()?;
             let end = file.metadata()?.len();

@@ -9,13 +9,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::error::{FileError, StoreError};
+use super::error::StoreError;
 use super::group::{Kept, NewPair, keep_together};
 use super::name::{file_name, is_ordinary_name, is_windows_name, parent, public_file};
 use super::new_file::Directory;
 use super::temporary::remove_leftovers;
 use super::trial::{try_directory, try_names};
 use crate::key::Format;
+use crate::notice::Notice;
 
 /// Where key pairs go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,12 +50,12 @@ impl Destination {
     /// Creates a missing directory of [`FileIn`](Self::FileIn) and [`Directory`](Self::Directory)
     /// with mode 0700; its parent must exist.
     /// Removes the temporary files that killed processes have left. Changes nothing else on disk, but
-    /// returns an error for each file of the trial that it cannot remove.
+    /// returns a warning about each file of the trial that it cannot remove.
     ///
     /// # Errors
     ///
     /// Returns what is wrong with the destination.
-    pub fn prepare(&self, demands: Demands) -> Result<Vec<FileError>, StoreError> {
+    pub fn prepare(&self, demands: Demands) -> Result<Vec<Notice>, StoreError> {
         match self {
             Self::Stream => Ok(Vec::new()),
             Self::File(path) => prepare_file(path, demands),
@@ -134,14 +135,14 @@ fn try_files(
     sizes: &[usize],
     name_len: usize,
     demands: Demands,
-) -> Result<Vec<FileError>, StoreError> {
+) -> Result<Vec<Notice>, StoreError> {
     remove_leftovers(directory)
         .and_then(|()| try_directory(directory, sizes, name_len, demands.allow_exposed))
         .map(|left| left.into_iter().collect())
         .map_err(|source| StoreError::Unusable(directory.to_owned(), source.into()))
 }
 
-fn prepare_file(path: &Path, demands: Demands) -> Result<Vec<FileError>, StoreError> {
+fn prepare_file(path: &Path, demands: Demands) -> Result<Vec<Notice>, StoreError> {
     let path = path.to_owned();
     if fs::metadata(&path).is_ok_and(|found| found.is_dir()) {
         return Err(StoreError::IsDirectory(path));
@@ -163,17 +164,17 @@ fn prepare_file(path: &Path, demands: Demands) -> Result<Vec<FileError>, StoreEr
     for path in names.clone() {
         // Links are not followed, because a dangling link is also a name that exists.
         match fs::symlink_metadata(&path) {
-            Ok(_) => return Err(FileError::Exists(path).into()),
+            Ok(_) => return Err(StoreError::Exists(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(FileError::Write(path, source.into()).into()),
+            Err(source) => return Err(StoreError::Write(path, source.into())),
         }
     }
     let public_name = names[1].file_name().map_or(0, OsStr::len);
     let mut left = try_files(directory, &demands.of_pair(), public_name, demands)?;
     if !is_ordinary_name(&name.to_string_lossy()) {
         left.extend(try_names(directory, &names, demands.allow_exposed).map_err(|error| match error {
-            FileError::Write(path, source) => StoreError::RefusedName(path, source),
-            error => error.into(),
+            StoreError::Write(path, source) => StoreError::RefusedName(path, source),
+            error => error,
         })?);
     }
     Ok(left)
@@ -248,18 +249,18 @@ mod tests {
         use std::error::Error as _;
         let path = || PathBuf::from("key");
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-        let unwritten = || FileError::Write(path(), denied().into());
+        let unwritten = || StoreError::Write(path(), denied().into());
         let public_file = StoreError::PublicFile {
             private_file: path(),
             line: "ssh-ed25519 AAAA".into(),
-            source: unwritten(),
+            source: unwritten().into(),
         };
         let file = "cannot write 'key': permission denied";
         for (error, cause) in [
             (StoreError::Unusable(path(), denied().into()), Some("permission denied")),
             (public_file, Some(file)),
-            (StoreError::File(unwritten()), Some("permission denied")),
-            (StoreError::File(FileError::Exists(path())), None),
+            (unwritten(), Some("permission denied")),
+            (StoreError::Exists(path()), None),
             (StoreError::NoDirectory(path()), None),
         ] {
             assert_eq!(error.source().map(ToString::to_string).as_deref(), cause, "{error}");
@@ -448,7 +449,7 @@ mod tests {
         assert_eq!(count(directory.path()), 10);
         let seed = Seed::new([0; 32]);
         let error = keep(&destination, (&seed, &seed.public_key()), ["../x", "", "text"], None).unwrap_err();
-        assert!(matches!(error, StoreError::File(FileError::Exists(_))), "{error}");
+        assert!(matches!(error, StoreError::Exists(_)), "{error}");
         assert_eq!(count(directory.path()), 10);
     }
 
@@ -475,7 +476,7 @@ mod tests {
         destination.prepare(Demands::default()).unwrap();
         fs::remove_dir(directory.path().join("keys")).unwrap();
         let error = keep(&destination, (&seed, &public), ["x", "", "text"], None).unwrap_err();
-        assert!(matches!(error, StoreError::File(FileError::Write(..))), "{error}");
+        assert!(matches!(error, StoreError::Write(..)), "{error}");
         assert_eq!(count(directory.path()), 0);
     }
 

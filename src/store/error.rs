@@ -41,55 +41,19 @@ fn unusable(source: &io::Error) -> String {
 })]
 pub(super) struct Exposed(pub(super) ForeignAccess);
 
-/// Why a file was not written.
+/// Why files cannot be kept.
 #[derive(Clone, Debug, Error)]
-pub enum FileError {
+pub enum StoreError {
     /// The name exists already. The existing file was not touched.
     #[error("'{}' already exists", escaped_path(.0))]
     Exists(PathBuf),
     /// The file was not written, because of this error of the operating system.
     #[error("cannot write '{}': {}", escaped_path(.0), .1)]
     Write(PathBuf, #[source] Arc<io::Error>),
-    /// The file is complete and has its name, but its directory could not be synced, because of
-    /// this error of the operating system.
-    #[error("cannot sync the directory of '{}': {}", escaped_path(.0), .1)]
-    Unsynced(PathBuf, #[source] Arc<io::Error>),
-    /// This file of a trial was not removed, because of this error of the operating system.
-    #[error("a trial of the directory left '{}', which cannot be removed: {}", escaped_path(.0), .1)]
-    Left(PathBuf, #[source] Arc<io::Error>),
-    /// Several new files are complete and have their names, but this directory could not be synced,
-    /// because of this error of the operating system.
+    /// New files are complete and have their names, but this directory could not be synced, because of this
+    /// error of the operating system.
     #[error("cannot sync the directory '{}': {}", escaped_path(.0), .1)]
-    UnsyncedDirectory(PathBuf, #[source] Arc<io::Error>),
-}
-
-impl FileError {
-    /// Returns a hint about what to do.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Exists(_) => {
-                "choose another name, or move the existing file away; keys are never overwritten".to_owned()
-            }
-            Self::Write(_, source) => unusable(source),
-            Self::Left(..) => "remove it; it holds no key".to_owned(),
-            Self::Unsynced(path, _) => {
-                format!(
-                    "'{}' is complete, but this disk may lose it: copy it to another disk",
-                    escaped_path(path)
-                )
-            }
-            Self::UnsyncedDirectory(..) => {
-                "its newest files are complete, but this disk may lose them: copy them to another disk"
-                    .to_owned()
-            }
-        })
-    }
-}
-
-/// Why a key pair cannot be kept.
-#[derive(Clone, Debug, Error)]
-pub enum StoreError {
+    Unsynced(PathBuf, #[source] Arc<io::Error>),
     /// The path is empty, or ends in `/`, `.` or `..`, or in a name that Windows keeps for devices.
     #[error("'{}' does not name a file", escaped_path(.0))]
     NoFileName(PathBuf),
@@ -115,9 +79,6 @@ pub enum StoreError {
     /// No files can be created in the directory, because of this error of the operating system.
     #[error("cannot create files in '{}': {}", escaped_path(.0), .1)]
     Unusable(PathBuf, #[source] Arc<io::Error>),
-    /// The private file exists already or could not be written.
-    #[error(transparent)]
-    File(#[from] FileError),
     /// The private key **is** kept; its public line is not.
     #[error("{source}; the private key is kept in '{}'", escaped_path(.private_file))]
     PublicFile {
@@ -125,7 +86,7 @@ pub enum StoreError {
         private_file: PathBuf,
         /// The public line, without a line end.
         line: String,
-        source: FileError,
+        source: Box<StoreError>,
     },
     /// The public key does not belong to the seed. Nothing was written.
     #[error("the seed does not belong to the key {}", .0.line(""))]
@@ -136,15 +97,20 @@ impl StoreError {
     /// Whether the private key is complete under its name nevertheless.
     #[must_use]
     pub fn is_on_disk(&self) -> bool {
-        let is_unsynced =
-            |error: &_| matches!(error, FileError::Unsynced(..) | FileError::UnsyncedDirectory(..));
-        matches!(self, Self::PublicFile { .. }) || matches!(self, Self::File(error) if is_unsynced(error))
+        matches!(self, Self::PublicFile { .. } | Self::Unsynced(..))
     }
 
     /// Returns a hint about what to do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
+            Self::Exists(_) => {
+                "choose another name, or move the existing file away; keys are never overwritten".to_owned()
+            }
+            Self::Unsynced(..) => {
+                "its newest files are complete, but this disk may lose them: copy them to another disk"
+                    .to_owned()
+            }
             Self::NoFileName(path) if path.file_name().is_some() && !cfg!(windows) => {
                 format!("leave out what follows the name, or choose another: -o {}", shell_word(&tidy(path)))
             }
@@ -180,8 +146,7 @@ impl StoreError {
             Self::Unreadable(path) => {
                 format!("run chmod u+r {}, or choose another directory", shell_word(path))
             }
-            Self::Unusable(_, source) => unusable(source),
-            Self::File(error) => return error.hint(),
+            Self::Write(_, source) | Self::Unusable(_, source) => unusable(source),
             Self::PublicFile { line, .. } => format!("its public line is: {line}"),
             Self::WrongKey(_) => COMPUTES_WRONGLY.to_owned(),
         })

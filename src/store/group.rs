@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::{FileError, StoreError};
+use super::error::StoreError;
 use super::name::public_file;
 use super::new_file::{Access, Directory, TempKeyFile, sync_together};
 use super::stored_pair::public_line_in;
@@ -78,7 +78,7 @@ pub(super) fn keep_together(
         Ok(opened) => opened,
         Err(source) => {
             let source = Arc::new(source);
-            let error = |file| Err(FileError::Write(file, Arc::clone(&source)).into());
+            let error = |file| Err(StoreError::Write(file, Arc::clone(&source)));
             return private_files.into_iter().map(error).collect();
         }
     };
@@ -92,8 +92,8 @@ pub(super) fn keep_together(
     match opened.sync() {
         Ok(()) => kept,
         Err(source) => {
-            let error = FileError::UnsyncedDirectory(directory.to_owned(), source.into());
-            kept.into_iter().map(|kept| kept.and(Err(error.clone().into()))).collect()
+            let error = StoreError::Unsynced(directory.to_owned(), source.into());
+            kept.into_iter().map(|kept| kept.and(Err(error.clone()))).collect()
         }
     }
 }
@@ -106,7 +106,7 @@ fn sync(unnamed: &mut [Result<Unnamed, StoreError>]) {
     for one in unnamed.iter_mut().filter(|one| one.is_ok()) {
         let both: std::io::Result<()> = results.by_ref().take(2).collect();
         if let (Err(source), Ok(pair)) = (both, &one) {
-            *one = Err(FileError::Write(pair.kept.private_file.clone(), source.into()).into());
+            *one = Err(StoreError::Write(pair.kept.private_file.clone(), source.into()));
         }
     }
 }
@@ -121,7 +121,7 @@ impl<'a> Unnamed<'a> {
         let line = public_key.line(comment);
         let write = |path: &Path, access, content| {
             let written = directory.temp_file(access, content);
-            written.map_err(|source| FileError::Write(path.to_owned(), source.into()))
+            written.map_err(|source| StoreError::Write(path.to_owned(), source.into()))
         };
         let private = write(&private_file, Access::Owner, private_text.as_bytes().into())?;
         let public = write(&public_file, Access::Everyone, format!("{line}\n").into_bytes().into())?;
@@ -135,8 +135,12 @@ impl<'a> Unnamed<'a> {
         let Self { private, public, kept, public_key, line } = self;
         private.name(&kept.private_file)?;
         match public.name(&kept.public_file) {
-            Err(FileError::Exists(_)) if public_line_in(&kept.public_file, &public_key).is_some() => Ok(kept),
-            Err(source) => Err(StoreError::PublicFile { private_file: kept.private_file, line, source }),
+            Err(StoreError::Exists(_)) if public_line_in(&kept.public_file, &public_key).is_some() => {
+                Ok(kept)
+            }
+            Err(source) => {
+                Err(StoreError::PublicFile { private_file: kept.private_file, line, source: source.into() })
+            }
             Ok(()) => Ok(kept),
         }
     }
@@ -211,7 +215,7 @@ mod tests {
         keep(directory.path(), &[7], || ())[0].as_ref().unwrap();
         let kept = keep(directory.path(), &[6, 7, 8], || ());
         assert!(kept[0].is_ok() && kept[2].is_ok());
-        assert!(matches!(kept[1], Err(StoreError::File(FileError::Exists(_)))));
+        assert!(matches!(kept[1], Err(StoreError::Exists(_))));
         assert_eq!(count(&directory), 6);
     }
 
@@ -245,9 +249,6 @@ mod tests {
         assert!(matches!(kept[..], [Err(StoreError::WrongKey(_))]));
         assert_eq!(count(&directory), 0);
         let kept = keep(&directory.path().join("gone"), &[1, 2], || ());
-        assert!(
-            kept.len() == 2
-                && kept.iter().all(|one| matches!(one, Err(StoreError::File(FileError::Write(..)))))
-        );
+        assert!(kept.len() == 2 && kept.iter().all(|one| matches!(one, Err(StoreError::Write(..)))));
     }
 }

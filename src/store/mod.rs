@@ -18,10 +18,10 @@ mod trial;
 
 pub use append_log::{AppendLog, HeldLog};
 pub use destination::{Demands, Destination};
-pub use error::{FileError, StoreError};
+pub use error::StoreError;
 pub use group::{Kept, NewPair, most_together};
 pub use name::{file_label, is_name_of, longest_name, parts_of_name};
-pub use stored_pair::{Flaw, StoredPair};
+pub use stored_pair::{OTHER_KEY, StoredPair};
 
 #[cfg(test)]
 #[cfg(unix)]

@@ -42,7 +42,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::error::{Exposed, FileError};
+use super::error::{Exposed, StoreError};
 use super::name::parent;
 use super::patience::patiently;
 use super::temporary::{create, temporary};
@@ -105,16 +105,16 @@ fn change_mode(file: &File, access: Access) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
-/// [`FileError::Unsynced`].
-pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), FileError> {
-    let failed = |source: io::Error| FileError::Write(path.to_owned(), source.into());
+/// Returns a [`StoreError`]. Then no file remains, not even a temporary one, except with
+/// [`StoreError::Unsynced`].
+pub(super) fn write_new(path: &Path, access: Access, content: &[u8]) -> Result<(), StoreError> {
+    let failed = |source: io::Error| StoreError::Write(path.to_owned(), source.into());
     let directory = Directory::open(parent(path), false).map_err(failed)?;
 
     let file = directory.temp_file(access, content.into()).map_err(failed)?;
     file.sync().map_err(failed)?;
     file.name(path)?;
-    directory.sync().map_err(|source| FileError::Unsynced(path.to_owned(), source.into()))
+    directory.sync().map_err(|source| StoreError::Unsynced(parent(path).to_owned(), source.into()))
 }
 
 /// A file with its content and its mode, but without its final name. It is removed on drop.
@@ -154,9 +154,9 @@ impl TempKeyFile<'_> {
     ///
     /// # Errors
     ///
-    /// Returns a [`FileError`]. Then no file remains, not even a temporary one, except with
-    /// [`FileError::Unsynced`].
-    pub(super) fn name(self, path: &Path) -> Result<(), FileError> {
+    /// Returns a [`StoreError`]. Then no file remains, not even a temporary one, except with
+    /// [`StoreError::Unsynced`].
+    pub(super) fn name(self, path: &Path) -> Result<(), StoreError> {
         let Self { file, access, content } = self;
         let named = match file {
             #[cfg(target_os = "linux")]
@@ -174,13 +174,13 @@ impl TempKeyFile<'_> {
             named => named,
         };
         let file = named.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => FileError::Exists(path.to_owned()),
-            _ => FileError::Write(path.to_owned(), error.into()),
+            io::ErrorKind::AlreadyExists => StoreError::Exists(path.to_owned()),
+            _ => StoreError::Write(path.to_owned(), error.into()),
         })?;
         // No call syncs a directory of Windows. NTFS keeps names and files in one journal, and a
         // sync of the file writes the journal up to its last change, which is its name.
         if cfg!(windows) {
-            file.sync_all().map_err(|source| FileError::Unsynced(path.to_owned(), source.into()))?;
+            file.sync_all().map_err(|source| StoreError::Unsynced(parent(path).to_owned(), source.into()))?;
         }
         Ok(())
     }
@@ -478,7 +478,7 @@ mod tests {
             return;
         }
         let error = write_new(Path::new("key"), Access::Owner, b"secret").unwrap_err();
-        assert!(matches!(error, FileError::Write(..)), "{error}");
+        assert!(matches!(error, StoreError::Write(..)), "{error}");
         assert_eq!(within_size_limit(1).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         within_size_limit(0).unwrap();
     }
@@ -573,7 +573,7 @@ mod tests {
 
         for name in ["file", "link", "dangling", "directory"] {
             let error = write_new(&path(name), Access::Owner, b"new").unwrap_err();
-            assert!(matches!(&error, FileError::Exists(taken) if *taken == path(name)), "{error}");
+            assert!(matches!(&error, StoreError::Exists(taken) if *taken == path(name)), "{error}");
             assert!(error.hint().unwrap().contains("never overwritten"));
         }
         assert_eq!(fs::read(path("file")).unwrap(), b"old");
@@ -586,7 +586,7 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("gone/key");
         let error = write_new(&path, Access::Owner, b"new").unwrap_err();
-        assert!(matches!(error, FileError::Write(..)), "{error}");
+        assert!(matches!(error, StoreError::Write(..)), "{error}");
         assert!(error.to_string().starts_with(&format!("cannot write '{}'", path.display())), "{error}");
         assert_eq!(names(directory.path()), [""; 0]);
     }

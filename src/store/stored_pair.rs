@@ -11,10 +11,9 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::error::FileError;
+use super::error::StoreError;
 use super::name::{file_name, is_name_of, parts_of_name, public_file};
 use super::new_file::{Access, write_new};
 use crate::key::{DecodeError, Format, Passphrase, PrivateText, PublicKey, Storage};
@@ -36,41 +35,12 @@ pub struct StoredPair {
     pub line: Option<String>,
 }
 
-/// Why the files of a name are not a key pair that counts.
-#[derive(Debug, Error)]
-pub enum Flaw {
-    /// The private file cannot be read, or is not a regular file.
-    #[error(transparent)]
-    Unreadable(io::Error),
-    /// The private file is a broken link.
-    #[error("it is a broken link")]
-    Dangling,
-    /// The private file is empty.
-    #[error("it is empty")]
-    Empty,
-    /// Other users can access the private file.
-    #[error("other users can access it ({}); {}, and it counts again", .0, .0.remedy())]
-    OpenToOthers(ForeignAccess),
-    /// The private file is not a complete Ed25519 key.
-    #[error("it is not a complete Ed25519 private key")]
-    NoKey,
-    /// The passphrase does not open the private file.
-    #[error("the passphrase does not open it")]
-    Closed,
-    /// To try the passphrase would take too much time or memory.
-    #[error("it would take too much time or memory to open it")]
-    TooCostly,
-    /// The key in the private file is not the one in its name or in the ledger.
-    #[error("it contains another key")]
-    OtherKey,
-    /// The private file cannot be opened without its passphrase, and nothing else shows its public
-    /// key: its name is not that of a PKCS#8 file, or its public file is missing.
-    #[error("its key is not known without the passphrase")]
-    Unproved,
-    /// The public file does not hold the public key.
-    #[error("its public file does not contain its public key; remove the public file, and it counts again")]
-    PublicFile,
-}
+/// Why a pair does not count whose key is not the one in its name or in the ledger.
+pub const OTHER_KEY: &str = "it contains another key";
+
+/// Why a pair does not count whose public file does not hold the public key.
+const PUBLIC_FILE: &str =
+    "its public file does not contain its public key; remove the public file, and it counts again";
 
 impl StoredPair {
     /// Returns the names in `directory` that have the form of this program's private files.
@@ -92,28 +62,29 @@ impl StoredPair {
     ///
     /// # Errors
     ///
-    /// Returns the first [`Flaw`].
+    /// Returns the first reason why the files are not a key pair that counts.
     pub fn open(
         directory: &Path,
         name: &str,
         passphrase: Option<&Passphrase>,
         allow_exposed: bool,
-    ) -> Result<Self, Flaw> {
+    ) -> Result<Self, String> {
         let private_file = directory.join(name);
         let (content, others) = read_key_file(&private_file).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Flaw::Dangling,
-            _ => Flaw::Unreadable(error),
+            io::ErrorKind::NotFound => "it is a broken link".to_owned(),
+            _ => error.to_string(),
         })?;
         if content.is_empty() {
-            return Err(Flaw::Empty);
+            return Err("it is empty".to_owned());
         }
         if let Some(others) = others.filter(|_| !allow_exposed) {
-            return Err(Flaw::OpenToOthers(others));
+            let remedy = others.remedy();
+            return Err(format!("other users can access it ({others}); {remedy}, and it counts again"));
         }
         let private = PrivateText::read(&content, passphrase).map_err(|error| match error {
-            DecodeError::NotAKey => Flaw::NoKey,
-            DecodeError::WrongPassphrase => Flaw::Closed,
-            DecodeError::TooCostly => Flaw::TooCostly,
+            DecodeError::NotAKey => "it is not a complete Ed25519 private key",
+            DecodeError::WrongPassphrase => "the passphrase does not open it",
+            DecodeError::TooCostly => "it would take too much time or memory to open it",
         })?;
         let line = match read_key_file(&public_file(&private_file)) {
             Ok((content, _)) => Some(String::from_utf8_lossy(&content).trim_end().to_owned()),
@@ -122,21 +93,21 @@ impl StoredPair {
             {
                 None
             }
-            Err(_) => return Err(Flaw::PublicFile),
+            Err(_) => return Err(PUBLIC_FILE.to_owned()),
         };
         if private.storage == Storage::Unopened
             && (line.is_none() || Format::of_file_name(&private_file) != Format::Pkcs8)
         {
-            return Err(Flaw::Unproved);
+            // Nothing shows the public key: its name is not that of a PKCS#8 file, or its public file is missing.
+            return Err("its key is not known without the passphrase".to_owned());
         }
-        let of_line =
-            line.as_deref().map(|line| PublicKey::of_line(line).ok_or(Flaw::PublicFile)).transpose()?;
-        let public_key = private.public_key.or(of_line).ok_or(Flaw::NoKey)?;
+        let of_line = line.as_deref().map(|line| PublicKey::of_line(line).ok_or(PUBLIC_FILE)).transpose()?;
+        let public_key = private.public_key.or(of_line).ok_or(PUBLIC_FILE)?;
         if !is_name_of(name, &public_key) {
-            return Err(Flaw::OtherKey);
+            return Err(OTHER_KEY.to_owned());
         }
         if of_line.is_some_and(|of_line| of_line != public_key) {
-            return Err(Flaw::PublicFile);
+            return Err(PUBLIC_FILE.to_owned());
         }
         let PrivateText { storage, comment, .. } = private;
         Ok(Self { name: name.to_owned(), public_key, storage, comment, line })
@@ -156,7 +127,7 @@ impl StoredPair {
     /// # Errors
     ///
     /// Returns an error if the public file cannot be written.
-    pub fn public_line(&self, directory: &Path, comment: &str) -> Result<String, FileError> {
+    pub fn public_line(&self, directory: &Path, comment: &str) -> Result<String, StoreError> {
         if let Some(line) = &self.line {
             return Ok(line.clone());
         }
@@ -164,8 +135,8 @@ impl StoredPair {
         let path = public_file(&directory.join(&self.name));
         match write_new(&path, Access::Everyone, format!("{line}\n").as_bytes()) {
             // Another process has just made it.
-            Err(FileError::Exists(_)) => {
-                public_line_in(&path, &self.public_key).ok_or(FileError::Exists(path))
+            Err(StoreError::Exists(_)) => {
+                public_line_in(&path, &self.public_key).ok_or(StoreError::Exists(path))
             }
             written => written.map(|()| line),
         }
@@ -273,7 +244,7 @@ mod tests {
             let public = public_file(&directory.path().join(&name));
             fs::remove_file(&public).unwrap();
             if storage == Storage::Unopened {
-                assert!(matches!(open(), Err(Flaw::Unproved)));
+                assert_eq!(open().unwrap_err(), "its key is not known without the passphrase");
                 continue;
             }
             let opened = open().unwrap();
@@ -292,7 +263,7 @@ mod tests {
         let name = keep(&directory, byte, format, protection.as_ref());
         harm(&directory, &directory.path().join(&name));
         let wrong = passphrase("wrong");
-        StoredPair::open(directory.path(), &name, Some(&wrong), false).unwrap_err().to_string()
+        StoredPair::open(directory.path(), &name, Some(&wrong), false).unwrap_err()
     }
 
     /// One changed character, wherever it is, is found with the passphrase, and costs no century.

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{fs, io};
 
-use super::error::FileError;
+use super::error::StoreError;
 use super::new_file::{Access, Directory, sync_together};
 use super::patience::patiently;
 use super::temporary::TEMPORARY;
+use crate::escape::escaped_path;
+use crate::notice::Notice;
 
 /// What a file of a trial holds, for a person who finds one.
 const CONTENT: &[u8] = b"A trial of this directory by vanity-ed25519. It holds no key, and can be removed.\n";
@@ -23,7 +25,7 @@ const TRIES: usize = 16;
 
 /// Checks that private files with all of these numbers of bytes fit into a directory at the same
 /// time, and that it takes names of `name_len` bytes. Writes and syncs such files, gives one such a name,
-/// and removes it. Returns the error for a file that cannot be removed.
+/// and removes it. Returns a warning about a file that cannot be removed.
 ///
 /// # Errors
 ///
@@ -33,7 +35,7 @@ pub(super) fn try_directory(
     sizes: &[usize],
     name_len: usize,
     allow_exposed: bool,
-) -> io::Result<Option<FileError>> {
+) -> io::Result<Option<Notice>> {
     let directory = Directory::open(path, allow_exposed)?;
     let write = |size: &usize| directory.temp_file(Access::Owner, content(*size).into());
     let mut files = sizes.iter().map(write).collect::<io::Result<Vec<_>>>()?;
@@ -46,8 +48,8 @@ pub(super) fn try_directory(
                 let left = remove(&trial);
                 return directory.sync().map(|()| left);
             }
-            Err(FileError::Exists(_)) => {}
-            Err(FileError::Write(_, source) | FileError::Unsynced(_, source)) => return Err(own(source)),
+            Err(StoreError::Exists(_)) => {}
+            Err(StoreError::Write(_, source) | StoreError::Unsynced(_, source)) => return Err(own(source)),
             Err(error) => return Err(io::Error::other(error)),
         }
     }
@@ -55,7 +57,7 @@ pub(super) fn try_directory(
 }
 
 /// Checks that a directory takes these names, which must be new. Gives each to a file, and removes it.
-/// Returns the errors for files that cannot be removed.
+/// Returns warnings about files that cannot be removed.
 ///
 /// # Errors
 ///
@@ -64,8 +66,8 @@ pub(super) fn try_names(
     path: &Path,
     names: &[PathBuf],
     allow_exposed: bool,
-) -> Result<Vec<FileError>, FileError> {
-    let failed = |source: io::Error| FileError::Write(path.to_owned(), source.into());
+) -> Result<Vec<Notice>, StoreError> {
+    let failed = |source: io::Error| StoreError::Write(path.to_owned(), source.into());
     let directory = Directory::open(path, allow_exposed).map_err(failed)?;
     let mut left = Vec::new();
     for name in names {
@@ -75,12 +77,14 @@ pub(super) fn try_names(
     Ok(left)
 }
 
-/// Removes a file of a trial. Returns the error if that fails.
-pub(super) fn remove(path: &Path) -> Option<FileError> {
+/// Removes a file of a trial. Returns a warning if that fails.
+pub(super) fn remove(path: &Path) -> Option<Notice> {
     match patiently((), |()| fs::remove_file(path).map_err(|error| (error, ()))) {
         // If it is gone, another process has removed it as a leftover.
         Err((error, ())) if error.kind() != io::ErrorKind::NotFound => {
-            Some(FileError::Left(path.to_owned(), error.into()))
+            let file = escaped_path(path);
+            let text = format!("a trial of the directory left '{file}', which cannot be removed: {error}");
+            Some(Notice::warning(text))
         }
         _ => None,
     }
@@ -134,7 +138,7 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
         fs::write(&names[1], "mine").unwrap();
         let error = try_names(directory.path(), &names, false).unwrap_err();
-        assert!(matches!(&error, FileError::Exists(path) if *path == names[1]), "{error}");
+        assert!(matches!(&error, StoreError::Exists(path) if *path == names[1]), "{error}");
         assert_eq!(fs::read(&names[1]).unwrap(), b"mine");
     }
 }
