@@ -6,7 +6,7 @@ use std::panic::UnwindSafe;
 use crate::cli::{self, Early};
 use crate::engine;
 use crate::job::{self, JobError, Places, PreparedSearch};
-use crate::report::{self, BenchProgress, Report};
+use crate::report::{self, Report};
 use crate::search::{End, check_randomness};
 use crate::sys::{forbid_core_dumps, stop_on_signals, write_stdout};
 
@@ -57,12 +57,7 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
         }
         Plan::ListDevices => write_stdout(job::list_devices()?.as_bytes()),
         Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
-        Plan::Bench(plan) => {
-            let mut progress = BenchProgress::new(plan.output);
-            let measured = job::bench(plan, &stop, &mut |step| progress.show(&step));
-            progress.end();
-            report::bench(&measured?)
-        }
+        Plan::Bench(plan) => return report::bench(&job::Bench::open(plan)?, &stop).map(|()| End::Complete),
         Plan::Search(plan) => {
             let output = plan.output;
             let search = PreparedSearch::open(plan, &stop, &|notice| report::notice(&notice, output))?;

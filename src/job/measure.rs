@@ -1,5 +1,6 @@
 //! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::escape::escaped;
 use crate::notice::Notice;
 use crate::pattern::Pattern;
 use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, PlanError, SearchPlan};
-use crate::search::{Measure, Measured, Quota, Step, Stop};
+use crate::search::{Measure, Quota, Stop};
 
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(150);
@@ -29,11 +30,15 @@ pub struct Estimate {
     pub output: OutputOptions,
 }
 
-/// The measured rates of engines.
-pub struct Benchmark {
-    /// The figures of each engine; the last engine is the baseline.
-    pub figures: Vec<Measured>,
-    /// The notices that are printed before the figures.
+/// Engines that are ready to be measured side by side.
+pub struct Bench {
+    patterns: Vec<Pattern>,
+    threads: NonZeroUsize,
+    /// The engines; the last one is the baseline.
+    pub engines: Vec<Arc<dyn Engine>>,
+    /// The time for each engine.
+    pub time: Duration,
+    /// The notices that are printed before the measurement.
     pub notices: Vec<Notice>,
     pub output: OutputOptions,
 }
@@ -66,28 +71,23 @@ pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
     Ok(Estimate { patterns, quota, rate, within, notices, output })
 }
 
-/// What a measurement of engines does next.
-pub enum BenchStep {
-    /// It begins with this number of engines, and takes about this time. The notices come before.
-    Begin(Vec<Notice>, usize, Duration),
-    /// It measures an engine.
-    Measure(Step),
-}
+impl Bench {
+    /// Opens the engines of a plan.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the plan cannot be carried out.
+    pub fn open(plan: BenchPlan) -> Result<Self, JobError> {
+        let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
+        let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
+        Ok(Self { patterns, threads, engines: engines(engine)?, time, notices, output })
+    }
 
-/// Measures engines side by side. Passes each step to `tell` before it begins.
-///
-/// # Errors
-///
-/// Returns an error if the plan cannot be carried out, `stop` is requested, or a search fails.
-pub fn bench(plan: BenchPlan, stop: &Stop, tell: &mut dyn FnMut(BenchStep)) -> Result<Benchmark, JobError> {
-    let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
-    let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
-    let engines = engines(engine)?;
-    let measure = Measure { patterns: &patterns, threads, stop };
-    tell(BenchStep::Begin(notices, engines.len(), measure.expected(&engines, time)));
-    let figures = measure.compare(&engines, time, &mut |step| tell(BenchStep::Measure(step)))?;
-    let notices = engines.iter().flat_map(|engine| engine.notices()).collect();
-    Ok(Benchmark { figures, notices, output })
+    /// Returns the measurement, which `stop` ends.
+    #[must_use]
+    pub fn measure<'a>(&'a self, stop: &'a Stop) -> Measure<'a> {
+        Measure { patterns: &self.patterns, threads: self.threads, stop }
+    }
 }
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.

@@ -8,59 +8,12 @@ use super::number::{limit, rough};
 use super::printing::{self, Paint};
 use super::progress::{Part, ProgressLine};
 use crate::engine::BASELINE;
-use crate::job::{BenchStep, Benchmark};
+use crate::job::{Bench, JobError};
 use crate::notice::Notice;
 use crate::plan::{OutputOptions, ProgressForm};
-use crate::search::{Measured, ROUNDS};
+use crate::search::{Measured, ROUNDS, Step, Stop};
 use crate::sys::write_stdout;
 use crate::words::counted;
-
-/// Shows what is being measured.
-pub struct BenchProgress {
-    output: OutputOptions,
-    line: Option<ProgressLine>,
-}
-
-impl BenchProgress {
-    /// Returns a progress that has shown nothing yet.
-    #[must_use]
-    pub fn new(output: OutputOptions) -> Self {
-        Self { output, line: None }
-    }
-
-    /// Shows the next step.
-    pub fn show(&mut self, step: &BenchStep) {
-        match step {
-            BenchStep::Begin(notices, engines, time) => {
-                printing::notices(notices, self.output);
-                let (engines, time) = (counted(*engines as u64, "engine"), limit(rounded(*time)));
-                printing::notice(&Notice::info(format!("measures {engines}, about {time}")), self.output);
-                self.line = if self.output.quiet || self.output.progress != ProgressForm::Auto {
-                    None
-                } else {
-                    ProgressLine::new(false)
-                };
-            }
-            BenchStep::Measure(step) => {
-                let Some(line) = &mut self.line else { return };
-                let engine = step.engine;
-                let parts = match step.round {
-                    None => vec![format!("{engine} finds its fastest table")],
-                    Some(round) => vec![format!("measuring {engine}"), format!("round {round} of {ROUNDS}")],
-                };
-                let parts: Vec<Part> = parts.into_iter().map(|part| vec![part]).collect();
-                line.show(&parts, Some(step.done));
-            }
-        }
-    }
-
-    /// Removes the progress.
-    pub fn end(self) {
-        if let Some(line) = self.line {
-            line.clear();
-        }
-    }
-}
 
 /// Rounds a time to seconds, and one of more than 20 seconds to a multiple of 5.
 fn rounded(time: Duration) -> Duration {
@@ -69,17 +22,39 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_secs_f64((seconds / step).round().max(1.0) * step)
 }
 
-/// Prints the figures of every engine on stdout.
+/// Measures engines side by side, and prints the figures of each on stdout. Until `stop` ends it, stderr shows
+/// what is being measured.
 ///
 /// # Errors
 ///
-/// Returns an error if a write to stdout fails.
-pub fn bench(benchmark: &Benchmark) -> io::Result<()> {
-    let Benchmark { figures, notices, output } = benchmark;
+/// Returns an error if the measurement ends early, or if a write to stdout fails.
+pub fn bench(bench: &Bench, stop: &Stop) -> Result<(), JobError> {
+    let Bench { engines, time, notices, output, .. } = bench;
+    let measure = bench.measure(stop);
     printing::notices(notices, *output);
+    let (number, expected) = (engines.len() as u64, limit(rounded(measure.expected(engines, *time))));
+    let about = format!("measures {}, about {expected}", counted(number, "engine"));
+    printing::notice(&Notice::info(about), *output);
+    let is_shown = !output.quiet && output.progress == ProgressForm::Auto;
+    let mut line = is_shown.then(|| ProgressLine::new(false)).flatten();
+    let measured = measure.compare(engines, *time, &mut |Step { engine, round, done, .. }| {
+        let parts = match round {
+            None => vec![format!("{engine} finds its fastest table")],
+            Some(round) => vec![format!("measuring {engine}"), format!("round {round} of {ROUNDS}")],
+        };
+        let parts: Vec<Part> = parts.into_iter().map(|part| vec![part]).collect();
+        line.iter_mut().for_each(|line| line.show(&parts, Some(done)));
+    });
+    line.iter().for_each(ProgressLine::clear);
+    let figures = measured?;
+    engines.iter().for_each(|engine| printing::notices(&engine.notices(), *output));
+    print(&figures, *output).map_err(JobError::stdout)
+}
+
+fn print(figures: &[Measured], output: OutputOptions) -> io::Result<()> {
     for Measured { engine, .. } in figures.iter().filter(|figure| !figure.is_settled) {
         let text = format!("{engine} had not found its fastest table, so it can be faster than measured");
-        printing::notice(&Notice::warning(text), *output);
+        printing::notice(&Notice::warning(text), output);
     }
     if output.json {
         return figures.iter().try_for_each(|one| write_stdout(json::line(&json::bench(one)).as_bytes()));

@@ -14,7 +14,7 @@ mod printing;
 mod progress;
 mod reporter;
 
-pub use bench::{BenchProgress, bench};
+pub use bench::bench;
 pub use estimate::estimate;
 pub use failure::{failure, plan_error, status, unread};
 pub use printing::{Paint, notice, text, text_if_read};
