@@ -128,7 +128,7 @@ fn inventory(
 /// Checks that the ledger takes the line of a key. Returns a warning about a file of this trial that
 /// cannot be removed.
 pub(super) fn try_ledger(ledger: &Ledger, demands: Demands) -> Result<Option<Notice>, Diagnostic> {
-    ledger.try_room(demands.of_line()).map_err(|error| unusable(ledger, &error))
+    ledger.log.try_room(demands.of_line()).map_err(|error| unusable(ledger, &error))
 }
 
 fn unusable(ledger: &Ledger, error: &io::Error) -> Diagnostic {

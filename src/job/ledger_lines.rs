@@ -39,7 +39,7 @@ impl<'a> LedgerLines<'a> {
     /// Opens the ledger, before the files of finds get their names.
     pub(super) fn hold(&mut self) {
         let patience = if self.waiting.is_empty() { PATIENCE } else { Duration::ZERO };
-        self.held = self.ledger.hold_at_once(patience);
+        self.held = self.ledger.log.hold(patience);
     }
 
     /// Writes lines, or has them wait.
@@ -63,7 +63,7 @@ impl<'a> LedgerLines<'a> {
             return Ok(());
         }
         let _signals = self.search.stop.hold_off();
-        let held = self.ledger.hold_at_once(patience);
+        let held = self.ledger.log.hold(patience);
         held.and_then(|held| self.append(held)).map_err(|error| self.unentered(error))
     }
 

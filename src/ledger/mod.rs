@@ -41,7 +41,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// The ledger of a directory.
 pub struct Ledger {
     directory: PathBuf,
-    log: AppendLog,
+    /// The file. It is held from before a key's files get their names until its line is appended. Otherwise
+    /// another process can find the files without their line, and add the line itself.
+    pub log: AppendLog,
 }
 
 /// The keys that are wanted in a directory.
@@ -97,29 +99,6 @@ impl Ledger {
 
     pub fn path(&self) -> &Path {
         self.log.path()
-    }
-
-    /// Checks that the ledger can take a line of `len` bytes. Returns a warning about a file of this trial
-    /// that cannot be removed.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn try_room(&self, len: usize) -> io::Result<Option<Notice>> {
-        self.log.try_room(len)
-    }
-
-    /// Opens and locks the ledger. Returns `None` if another process uses it for longer than
-    /// `patience`.
-    ///
-    /// The lock lasts from before a key's files get their names until its line is appended. Without
-    /// it, another process can find the files without their line, and add the line itself.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the operating system.
-    pub fn hold_at_once(&self, patience: Duration) -> io::Result<Option<HeldLog>> {
-        self.log.hold(patience)
     }
 
     /// Opens and locks the ledger, however long another process uses it.
@@ -485,7 +464,7 @@ mod tests {
             Entry::read(line.as_bytes()).unwrap()
         };
         let ledger = Ledger::new(directory.path());
-        let mut held = ledger.hold_at_once(POLL).unwrap().unwrap();
+        let mut held = ledger.log.hold(POLL).unwrap().unwrap();
         Ledger::append(&mut held, &[entry("a", "x")]).unwrap();
         let entries = vec![entry("a", "x"), entry("a", "y"), entry("b", "x")];
         Ledger::append_missing(&mut held, entries.clone()).unwrap();

@@ -11,7 +11,7 @@ use super::forecast::{Chance, Forecast};
 use super::number::{clock, percent, rough, time};
 use super::printing::is_dumb;
 use crate::escape::escaped;
-use crate::search::{Progress, Summary};
+use crate::search::Progress;
 use crate::sys::is_in_background;
 use crate::words::{grouped, listed};
 use console::Term;
@@ -46,7 +46,7 @@ impl Recent {
     }
 
     /// Returns the mean rate of the recent progress.
-    fn rate(&self, progress: &Progress) -> f64 {
+    pub(super) fn rate(&self, progress: &Progress) -> f64 {
         let first = self.0.front().filter(|first| first.attempts < progress.attempts);
         progress.keys_per_second_since(first.unwrap_or(&Progress::NONE))
     }
@@ -77,22 +77,8 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Returns the state after some progress.
-    pub(super) fn new(
-        forecast: &mut Forecast,
-        recent: &Recent,
-        progress: &Progress,
-        is_encrypting: bool,
-    ) -> Self {
-        Self { is_encrypting, ..Self::at_rate(forecast, recent.rate(progress), progress) }
-    }
-
-    /// Returns the state at the end of a search, at its mean rate.
-    pub(super) fn at_end(forecast: &mut Forecast, summary: &Summary) -> Self {
-        Self::at_rate(forecast, summary.keys_per_second(), &summary.progress())
-    }
-
-    fn at_rate(forecast: &mut Forecast, keys_per_second: f64, progress: &Progress) -> Self {
+    /// Returns the state after some progress of a search that has this rate.
+    pub(super) fn new(forecast: &mut Forecast, keys_per_second: f64, progress: &Progress) -> Self {
         let Progress { attempts, elapsed, .. } = *progress;
         let (now, tried) = (elapsed.as_secs_f64(), attempts as f64);
         let at = |reached: f64| {

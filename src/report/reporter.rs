@@ -228,7 +228,8 @@ impl Report<'_> {
         if progress.attempts == 0 || self.progress_line.is_none() && !is_due {
             return;
         }
-        let status = Status::new(&mut self.forecast, &self.recent, progress, is_encrypting);
+        let status = Status::new(&mut self.forecast, self.recent.rate(progress), progress);
+        let status = Status { is_encrypting, ..status };
         if self.search.output.progress == ProgressForm::Json {
             self.line_due = progress.elapsed + OBJECT_EVERY;
             return printing::raw(&json::line(&json::progress(&status, &self.devices())));
@@ -267,7 +268,7 @@ impl Report<'_> {
             End::Signal(_) => Some("interrupted"),
         };
         if let Some(ended) = ended {
-            let status = Status::at_end(&mut self.forecast, summary);
+            let status = Status::new(&mut self.forecast, summary.keys_per_second(), &summary.progress());
             let chance = status.chance_forms().map_or(String::new(), |[chance, ..]| format!("; {chance}"));
             let keys = counted(wanted, "key");
             self.note(format_args!("{ended}: {} of {keys} found{chance}", grouped(found)));
