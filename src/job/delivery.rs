@@ -26,6 +26,7 @@ use crate::escape::{quoted_start, shell_word};
 use crate::ledger::Entry;
 use crate::notice::Notice;
 use crate::pattern::PatternId;
+use crate::plan::SearchPlan;
 use crate::search::{End, Find, Observer, Progress, Quota, SearchError, Summary};
 use crate::store::{Destination, NewPair, most_together};
 use crate::sys::{WipeStack, reader_gone};
@@ -43,6 +44,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Stores finds at the destination of the plan, and then has them told.
 pub(super) struct Delivery<'a> {
     search: &'a PreparedSearch,
+    plan: &'a SearchPlan,
     teller: &'a Teller,
     meter: RateMeter,
     agent: AgentLog,
@@ -68,13 +70,14 @@ pub(super) struct Failed;
 impl<'a> Delivery<'a> {
     pub(super) fn new(search: &'a PreparedSearch, teller: &'a Teller) -> Result<Self, JobError> {
         let start = |command| ExecQueue::start(command, &search.stop);
-        let encryption = search.protection.as_ref().map(|_| Encryption::start(search.threads.get()));
+        let encryption = search.protection.as_ref().map(|_| Encryption::start(search.plan.threads.get()));
         Ok(Self {
             search,
+            plan: &search.plan,
             teller,
-            meter: RateMeter::new(search.output.json || !search.output.quiet),
+            meter: RateMeter::new(search.plan.output.json || !search.plan.output.quiet),
             agent: AgentLog::default(),
-            commands: search.keys.exec.as_deref().map(start).transpose()?,
+            commands: search.plan.keys.exec.as_deref().map(start).transpose()?,
             encryption: encryption.transpose().map_err(JobError::Thread)?,
             has_waited: false,
             lines: LedgerLines::new(search, teller),
@@ -120,8 +123,8 @@ impl<'a> Delivery<'a> {
 
     /// Returns the work that makes a parcel of a find. With a passphrase it takes long.
     fn work(&self, find: Find) -> Work {
-        let format = self.search.keys.format;
-        let comment = self.search.keys.comment(self.search.first_pattern(&find.patterns)).into_owned();
+        let format = self.plan.keys.format;
+        let comment = self.plan.keys.comment(self.search.first_pattern(&find.patterns)).into_owned();
         let protection = self.search.protection.clone();
         Box::new(move || Parcel::of(find, format, comment, protection.as_deref()))
     }
@@ -197,7 +200,7 @@ impl<'a> Delivery<'a> {
             self.teller.failure(format!(
                 "gave up {} for '{}': the encryption did not finish in time; run the same command again",
                 counted(same.len() as u64, "key"),
-                self.search.patterns[same[0]].text()
+                self.plan.patterns[same[0]].text()
             ));
         }
         given_up
@@ -206,7 +209,7 @@ impl<'a> Delivery<'a> {
     /// Keeps parcels in durable files: at their destination, or else elsewhere.
     fn keep(&mut self, parcels: &mut [Parcel]) {
         let mut all: Vec<&mut Parcel> = parcels.iter_mut().collect();
-        if self.search.keys.destination != Destination::Stream {
+        if self.plan.keys.destination != Destination::Stream {
             self.offer(&mut all, &Attempt::First);
             self.offer(&mut all, &Attempt::Second);
         }
@@ -214,7 +217,7 @@ impl<'a> Delivery<'a> {
             let (why, hint) = (parcel.refusals[0].clone(), parcel.hint.clone());
             self.fail(JobError::Unkept { why, hint });
         }
-        if !self.search.keys.is_agent_alone() {
+        if !self.plan.keys.is_agent_alone() {
             self.keep_elsewhere(parcels);
         }
     }
@@ -242,7 +245,7 @@ impl<'a> Delivery<'a> {
     fn offer(&mut self, parcels: &mut [&mut Parcel], attempt: &Attempt) {
         let search = self.search;
         let destination = match attempt {
-            Attempt::First | Attempt::Second => &search.keys.destination,
+            Attempt::First | Attempt::Second => &search.plan.keys.destination,
             Attempt::Elsewhere { directory, .. } => directory,
         };
         let mut offered: Vec<_> = parcels.iter_mut().filter(|parcel| parcel.wants(attempt)).collect();
@@ -255,7 +258,7 @@ impl<'a> Delivery<'a> {
             }
         };
         let pairs: Vec<NewPair> = offered.iter().filter_map(|parcel| search.pair(parcel)).collect();
-        let kept = destination.keep(&pairs, search.keys.allow_exposed, before_names);
+        let kept = destination.keep(&pairs, search.plan.keys.allow_exposed, before_names);
         // In a directory each key has a name of its own. A file of the user's choice may be another's.
         let has_own_name = matches!(destination, Destination::Directory(_));
         for (parcel, kept) in offered.iter_mut().zip(kept) {
@@ -324,7 +327,7 @@ impl<'a> Delivery<'a> {
         let search = self.search;
         let Some(lines) = &mut self.lines else { return true };
         let entry = |parcel: &Parcel| match &parcel.place {
-            Place::Files(kept) => Some(Entry::of(&parcel.find, &search.patterns, &parcel.comment, kept)),
+            Place::Files(kept) => Some(Entry::of(&parcel.find, &search.plan.patterns, &parcel.comment, kept)),
             _ => None,
         };
         match lines.add(parcels.iter().filter_map(entry).collect()) {
@@ -402,7 +405,7 @@ impl<'a> Delivery<'a> {
 
     /// Whether private keys go to stdout.
     fn is_for_stdout(&self) -> bool {
-        let keys = &self.search.keys;
+        let keys = &self.plan.keys;
         keys.destination == Destination::Stream && !keys.is_agent_alone()
     }
 
@@ -436,7 +439,7 @@ impl<'a> Delivery<'a> {
     fn name(&self, parcel: &Parcel) -> String {
         let pattern = quoted_start(self.search.first_pattern(&parcel.find.patterns).text());
         match parcel.kept() {
-            _ if self.search.quota == Quota::Each(1) => pattern,
+            _ if self.plan.quota == Quota::Each(1) => pattern,
             Some(kept) => format!("{pattern} in {}", shell_word(&kept.private_file)),
             None => format!("{pattern}, {}", parcel.find.public_key.fingerprint()),
         }

@@ -111,11 +111,7 @@ impl JobError {
 }
 
 pub(super) fn diagnostic(problem: &impl fmt::Display, hint: Option<impl Into<String>>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(problem.to_string());
-    match hint {
-        Some(hint) => diagnostic.hint(hint),
-        None => diagnostic,
-    }
+    Diagnostic::new(problem.to_string()).hints(hint)
 }
 
 impl<R: Into<PlanError>> From<R> for JobError {

@@ -9,104 +9,88 @@ use crate::escape::{escaped_path, quoted_start};
 use crate::ledger::{self, Inventory, Ledger, Waiting};
 use crate::notice::Notice;
 use crate::pattern::Pattern;
-use crate::plan::{Diagnostic, KeyOutput};
-use crate::search::{Quota, Stop};
+use crate::plan::{Diagnostic, SearchPlan};
+use crate::search::Quota;
 use crate::store::Demands;
 use crate::words::{are, counted, grouped};
 
 /// The most patterns or files that are listed by name.
 const LISTED: usize = 10;
 
-/// The keys that are still missing, and the number of those that exist.
-pub(super) struct MissingKeys {
-    /// The patterns that need keys.
-    pub(super) patterns: Vec<Pattern>,
-    /// How many keys these patterns need.
-    pub(super) quota: Quota,
-    /// How many of the wanted keys exist already.
-    pub(super) existing: u64,
+/// Subtracts the keys of a directory from those of a plan: it then has the patterns that need keys, and how
+/// many they need. Adds notices about them. Returns how many of the wanted keys exist already.
+///
+/// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
+pub(super) fn subtract(
+    plan: &mut SearchPlan,
+    ledger: &Ledger,
+    input: &mut Option<PassphraseInput>,
+    waiting: &Waiting,
+) -> Result<u64, JobError> {
+    let mut inventory = inventory(plan, ledger, input.as_ref(), waiting)?;
+    if let Some(input) = input.as_mut().filter(|input| input.known().is_none() && inventory.encrypted > 0) {
+        input.ask(waiting.stop)?;
+        let before = inventory;
+        inventory = self::inventory(plan, ledger, Some(input), waiting)?;
+        inventory.entered += before.entered;
+    }
+    plan.notices.extend(notices(&inventory, ledger, input.is_some()));
+    Ok(match plan.quota {
+        Quota::Each(count) => subtract_each(plan, count, &inventory),
+        Quota::Any(count) => subtract_any(plan, count, &inventory),
+        Quota::Left(_) => 0,
+    })
 }
 
-impl MissingKeys {
-    /// Subtracts the keys of a directory, and removes the patterns that have all their keys. Returns
-    /// notices about them.
-    ///
-    /// Asks for the passphrase on the terminal now if existing files are encrypted, and opens them with it.
-    pub(super) fn subtract(
-        &mut self,
-        ledger: &Ledger,
-        keys: &KeyOutput,
-        input: &mut Option<PassphraseInput>,
-        waiting: &Waiting,
-        stop: &Stop,
-    ) -> Result<Vec<Notice>, JobError> {
-        let mut inventory = inventory(&self.patterns, ledger, keys, input.as_ref(), waiting)?;
-        if let Some(input) = input.as_mut().filter(|input| input.known().is_none() && inventory.encrypted > 0)
-        {
-            input.ask(stop)?;
-            let before = inventory;
-            inventory = self::inventory(&self.patterns, ledger, keys, Some(input), waiting)?;
-            inventory.entered += before.entered;
-        }
-        let mut notices = notices(&inventory, ledger, input.is_some());
-        match self.quota {
-            Quota::Each(count) => notices.extend(self.subtract_each(count, &inventory)),
-            Quota::Any(count) => notices.extend(self.subtract_any(count, &inventory)),
-            Quota::Left(_) => {}
-        }
-        Ok(notices)
+/// Subtracts from a quota of `count` keys for each pattern.
+fn subtract_each(plan: &mut SearchPlan, count: u64, inventory: &Inventory) -> u64 {
+    let had = || inventory.each.iter().map(|had| *had.min(&count));
+    let existing = had().sum();
+    if existing == 0 {
+        return 0;
     }
+    let there = plan.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
+    let line = |(pattern, had): (&Pattern, _)| {
+        let (had, keys) = (grouped(had), counted(count, "key"));
+        Notice::info(format!("{} already has {had} of {keys}", quoted_start(pattern.text())))
+    };
+    plan.notices.extend(there.clone().take(LISTED).map(line));
+    if let Some(more @ 1..) = there.count().checked_sub(LISTED) {
+        let more = counted(more as u64, "more pattern");
+        plan.notices.push(Notice::info(format!("... and keys for {more}")));
+    }
+    plan.quota = Quota::Left(had().map(|had| count - had).filter(|left| *left > 0).collect());
+    let mut left = had().map(|had| count - had);
+    plan.patterns.retain(|_| left.next() != Some(0));
+    existing
+}
 
-    /// Subtracts from a quota of `count` keys for each pattern.
-    fn subtract_each(&mut self, count: u64, inventory: &Inventory) -> Vec<Notice> {
-        let had = || inventory.each.iter().map(|had| *had.min(&count));
-        self.existing = had().sum();
-        if self.existing == 0 {
-            return Vec::new();
-        }
-        let there = self.patterns.iter().zip(had()).filter(|(_, had)| *had > 0);
-        let line = |(pattern, had): (&Pattern, _)| {
-            let (had, keys) = (grouped(had), counted(count, "key"));
-            Notice::info(format!("{} already has {had} of {keys}", quoted_start(pattern.text())))
-        };
-        let mut notices: Vec<Notice> = there.clone().take(LISTED).map(line).collect();
-        if let Some(more @ 1..) = there.count().checked_sub(LISTED) {
-            notices.push(Notice::info(format!("... and keys for {}", counted(more as u64, "more pattern"))));
-        }
-        self.quota = Quota::Left(had().map(|had| count - had).filter(|left| *left > 0).collect());
-        let mut left = had().map(|had| count - had);
-        self.patterns.retain(|_| left.next() != Some(0));
-        notices
+/// Subtracts from a quota of `count` keys of any patterns.
+fn subtract_any(plan: &mut SearchPlan, count: u64, inventory: &Inventory) -> u64 {
+    let existing = inventory.keys.min(count);
+    if existing > 0 {
+        plan.quota = Quota::Any(count - existing);
+        let (had, keys) = (grouped(existing), counted(count, "key"));
+        plan.notices.push(Notice::info(format!("the directory already has {had} of {keys}")));
     }
-
-    /// Subtracts from a quota of `count` keys of any patterns.
-    fn subtract_any(&mut self, count: u64, inventory: &Inventory) -> Option<Notice> {
-        self.existing = inventory.keys.min(count);
-        if self.existing == 0 {
-            return None;
-        }
-        self.quota = Quota::Any(count - self.existing);
-        if self.existing == count {
-            self.patterns.clear();
-        }
-        let (had, keys) = (grouped(self.existing), counted(count, "key"));
-        Some(Notice::info(format!("the directory already has {had} of {keys}")))
+    if existing == count {
+        plan.patterns.clear();
     }
+    existing
 }
 
 fn inventory(
-    patterns: &[Pattern],
+    plan: &SearchPlan,
     ledger: &Ledger,
-    keys: &KeyOutput,
     input: Option<&PassphraseInput>,
     waiting: &Waiting,
 ) -> Result<Inventory, JobError> {
     let criteria = ledger::Criteria {
-        patterns,
-        comment: keys.comment.as_deref(),
+        patterns: &plan.patterns,
+        comment: plan.keys.comment.as_deref(),
         passphrase: input.and_then(PassphraseInput::known),
         encrypted: input.is_some(),
-        allow_exposed: keys.allow_exposed,
+        allow_exposed: plan.keys.allow_exposed,
     };
     let inventory = ledger.reconcile(&criteria, waiting).map_err(|error| {
         if error.kind() == io::ErrorKind::WouldBlock {

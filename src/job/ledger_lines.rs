@@ -98,7 +98,7 @@ impl<'a> LedgerLines<'a> {
         let since = *self.since.get_or_insert_with(Instant::now);
         if !self.has_said
             && let Some(notice) =
-                self.ledger.waits(since, self.search.output.quiet, "keys are stored meanwhile")
+                self.ledger.waits(since, self.search.plan.output.quiet, "keys are stored meanwhile")
         {
             self.has_said = true;
             self.teller.notice(notice);

@@ -8,7 +8,7 @@ use super::agent;
 use super::encryption::{self, STACK};
 use super::error::{JobError, diagnostic};
 use super::exec_queue;
-use super::existing::{self, MissingKeys};
+use super::existing;
 use super::hopeless;
 use super::passphrase::PassphraseInput;
 use crate::agent::Agent;
@@ -18,33 +18,26 @@ use crate::key::{Protection, encryption_memory};
 use crate::ledger::{Ledger, Waiting};
 use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::{Diagnostic, KeyOutput, OutputOptions, SearchPlan};
-use crate::search::{Measure, Quota, Stop, TooLittleMemory, fitting_threads, max_threads, memory_for};
+use crate::plan::{Diagnostic, KeyOutput, SearchPlan};
+use crate::search::{Measure, Stop, TooLittleMemory, fitting_threads, max_threads, memory_for};
 use crate::store::{Demands, Destination, longest_name};
 use crate::words::counted;
 
 /// A search that is ready to begin.
 pub struct PreparedSearch {
-    /// The patterns to search for; none if every key exists already.
-    pub patterns: Vec<Pattern>,
-    /// The notices that are printed before the search.
-    pub notices: Vec<Notice>,
-    /// How many keys are missing.
-    pub quota: Quota,
+    /// The plan, with the notices that are printed before the search. The patterns are those whose keys are
+    /// missing, and the quota is how many are; there are no patterns if every key exists already.
+    pub plan: SearchPlan,
     /// How many of the wanted keys exist already. The quota does not include them.
     pub existing: u64,
     /// The engine, which has passed its self-test.
     pub engine: Arc<dyn Engine>,
-    pub threads: NonZeroUsize,
-    /// Where each key goes, and in which form.
-    pub keys: KeyOutput,
     /// The agent, if keys go there.
     pub(super) agent: Option<Agent>,
     /// The ledger, if the destination is a directory.
     pub ledger: Option<Ledger>,
     /// The passphrase and the cipher, if private keys are encrypted.
     pub protection: Option<Arc<Protection>>,
-    pub output: OutputOptions,
     /// The signals and the time limit that end the search.
     pub(super) stop: Stop,
 }
@@ -56,39 +49,37 @@ impl PreparedSearch {
     /// # Errors
     ///
     /// Returns why the plan cannot be carried out.
-    pub fn open(plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
-        let SearchPlan { patterns, mut notices, quota, engine, threads, timeout, however_long, keys, output } =
-            plan;
+    pub fn open(mut plan: SearchPlan, stop: &Stop, tell: &dyn Fn(Notice)) -> Result<Self, JobError> {
+        let keys = &plan.keys;
         let for_encryption =
             if keys.encryption.is_some() { STACK as u64 + encryption_memory(keys.format) } else { 0 };
-        let threads = usable_threads(threads, &patterns, for_encryption, &mut notices)?;
+        let notices = &mut plan.notices;
+        plan.threads = usable_threads(plan.threads, &plan.patterns, for_encryption, notices)?;
         let (mut passphrase, note) = keys.encryption.as_ref().map(PassphraseInput::open).transpose()?.unzip();
         notices.extend(note.flatten());
-        let demands = demands(&patterns, &keys)?;
+        let demands = demands(&plan.patterns, keys)?;
         let open = |constraints| agent::open(constraints, &keys.destination, demands);
         let (agent, about) = keys.agent.map(open).transpose()?.unzip();
         notices.extend(about.into_iter().flatten());
-        let new_directory = missing_directory(&keys.destination);
+        let new_directory = missing_directory(&keys.destination).map(Path::to_owned);
         let left = keys.destination.prepare(demands);
         notices.extend(left.map_err(|error| diagnostic(&error, error.hint()))?);
-        let mut missing = MissingKeys { patterns, quota, existing: 0 };
-        let mut ledger = None;
+        let (mut ledger, mut existing) = (None, 0);
         if let Destination::Directory(directory) = &keys.destination {
             let opened = Ledger::new(directory);
-            let must_end = || stop.requested().is_some();
-            let waiting = Waiting { tell, quiet: output.quiet, must_end: &must_end };
-            notices.extend(missing.subtract(&opened, &keys, &mut passphrase, &waiting, stop)?);
-            if !missing.patterns.is_empty() {
-                notices.extend(existing::try_ledger(&opened, demands)?);
+            let waiting = Waiting { tell, quiet: plan.output.quiet, stop };
+            existing = existing::subtract(&mut plan, &opened, &mut passphrase, &waiting)?;
+            if !plan.patterns.is_empty() {
+                plan.notices.extend(existing::try_ledger(&opened, demands)?);
             }
             ledger = Some(opened);
         }
-        let MissingKeys { patterns, quota, existing } = missing;
-        let engine = engine.build(quota.expected_attempts(&patterns))?;
-        let measure = Measure { patterns: &patterns, threads, stop };
-        if timeout.is_none()
-            && !however_long
-            && let Some(hopeless) = hopeless::check(&measure, &*engine, &quota, output)?
+        let SearchPlan { patterns, quota, keys, .. } = &plan;
+        let engine = plan.engine.build(quota.expected_attempts(patterns))?;
+        let measure = Measure { patterns, threads: plan.threads, stop };
+        if plan.timeout.is_none()
+            && !plan.however_long
+            && let Some(hopeless) = hopeless::check(&measure, &*engine, quota, plan.output)?
         {
             // It was made for this search.
             new_directory.into_iter().for_each(|directory| drop(std::fs::remove_dir(directory)));
@@ -97,37 +88,24 @@ impl PreparedSearch {
         let protection = match (&keys.encryption, passphrase) {
             (Some(encryption), Some(passphrase)) if !patterns.is_empty() => {
                 let protection = passphrase.protection(encryption, stop)?;
-                encryption::try_it(keys.format, longest_comment(&patterns, &keys), &protection)?;
+                encryption::try_it(keys.format, longest_comment(patterns, keys), &protection)?;
                 Some(Arc::new(protection))
             }
             _ => None,
         };
-        Ok(Self {
-            patterns,
-            notices,
-            quota,
-            existing,
-            engine,
-            threads,
-            keys,
-            agent,
-            ledger,
-            protection,
-            output,
-            stop: stop.clone(),
-        })
+        Ok(Self { plan, existing, engine, agent, ledger, protection, stop: stop.clone() })
     }
 
     /// Returns the first pattern of a find. Files have their names from it, and comments.
     #[must_use]
     pub fn first_pattern(&self, matched: &[PatternId]) -> &Pattern {
-        &self.patterns[matched[0]]
+        &self.plan.patterns[matched[0]]
     }
 
     /// Returns the number of threads that the engine uses.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.engine.workers(self.threads.get())
+        self.engine.workers(self.plan.threads.get())
     }
 }
 

@@ -7,6 +7,7 @@ use super::error::JobError;
 use super::open::PreparedSearch;
 use super::place::Places;
 use super::teller::{Close, Event, Reporter, Teller};
+use crate::plan::SearchPlan;
 use crate::search::{End, Search};
 use crate::sys::draw_hash_keys;
 
@@ -68,14 +69,15 @@ impl PreparedSearch {
 
     /// Searches for the keys that are missing.
     fn search(&self, delivery: &mut Delivery, teller: &Teller) {
-        self.notices.iter().for_each(|notice| teller.notice(notice.clone()));
-        if self.patterns.is_empty() {
+        self.plan.notices.iter().for_each(|notice| teller.notice(notice.clone()));
+        if self.plan.patterns.is_empty() {
             return teller.tell(Event::NothingMissing);
         }
-        let search = Search::new(&self.patterns)
+        let SearchPlan { patterns, quota, threads, .. } = &self.plan;
+        let search = Search::new(patterns)
             .engine(Arc::clone(&self.engine))
-            .threads(self.threads)
-            .quota(self.quota.clone())
+            .threads(*threads)
+            .quota(quota.clone())
             .stop(&self.stop);
         let searched = search.observe(delivery);
         delivery.end(searched);

@@ -21,6 +21,7 @@ use crate::escape::escaped_path;
 use crate::key::{Passphrase, PublicKey, Storage};
 use crate::notice::Notice;
 use crate::pattern::{Identity, Kind, Matcher, Pattern, PatternId};
+use crate::search::Stop;
 use crate::store::{AppendLog, HeldLog, OTHER_KEY, StoredPair, file_label, is_name_of, parts_of_name};
 use crate::words::{counted, grouped};
 
@@ -66,8 +67,8 @@ pub struct Waiting<'a> {
     pub tell: &'a dyn Fn(Notice),
     /// Whether `--quiet` is given.
     pub quiet: bool,
-    /// Whether the waiting must end.
-    pub must_end: &'a dyn Fn() -> bool,
+    /// What ends the waiting.
+    pub stop: &'a Stop,
 }
 
 /// The wanted keys that a directory has.
@@ -113,7 +114,7 @@ impl Ledger {
             if let Some(held) = self.log.hold(POLL)? {
                 return Ok(held);
             }
-            if (waiting.must_end)() {
+            if waiting.stop.requested().is_some() {
                 return Err(in_use());
             }
             if !is_said && let Some(notice) = self.waits(began, waiting.quiet, "Ctrl-C ends the waiting") {
@@ -280,7 +281,7 @@ impl Ledger {
         let mut quiet_until = Some(began + LONG);
         while pairs.len() < keys {
             // A few keys are opened also within the shortest limit.
-            if began.elapsed() >= POLL && (waiting.must_end)() {
+            if began.elapsed() >= POLL && waiting.stop.requested().is_some() {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, "opening its keys takes longer"));
             }
             match receiver.recv_timeout(POLL) {

@@ -156,11 +156,11 @@ impl EngineChoice {
     /// # Errors
     ///
     /// Returns the errors of [`engine::select`].
-    pub fn build(self, expected_attempts: f64) -> Result<Arc<dyn Engine>, PlanError> {
+    pub fn build(&self, expected_attempts: f64) -> Result<Arc<dyn Engine>, PlanError> {
         let options = self.options(expected_attempts);
         match self {
-            Self::Named { name, .. } => Ok(engine::select(&name, options)?),
-            Self::Given(engine) => Ok(engine),
+            Self::Named { name, .. } => Ok(engine::select(name, options)?),
+            Self::Given(engine) => Ok(Arc::clone(engine)),
         }
     }
 }

@@ -56,10 +56,7 @@ pub fn failure(error: &JobError, paint: Paint) -> String {
         JobError::Refused(refused) => plan_error(refused, paint),
         JobError::Hopeless(hopeless) => self::hopeless(hopeless, paint),
         JobError::Stopped(End::Signal(_)) | JobError::Panic => String::new(),
-        error => {
-            let line = Diagnostic::new(error.to_string());
-            diagnostic(&if let Some(hint) = error.hint() { line.hint(hint) } else { line }, paint)
-        }
+        error => diagnostic(&Diagnostic::new(error.to_string()).hints(error.hint()), paint),
     }
 }
 

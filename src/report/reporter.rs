@@ -20,7 +20,7 @@ use crate::job::{Event, Parcel, Place, PreparedSearch, Rate, Reporter, Screen};
 use crate::key::Format;
 use crate::notice::{Notice, Severity};
 use crate::pattern::PatternId;
-use crate::plan::{KeyOutput, OutputOptions, ProgressForm};
+use crate::plan::{KeyOutput, OutputOptions, ProgressForm, SearchPlan};
 use crate::search::{End, Progress, PublicFind, Summary};
 use crate::store::{Destination, Kept, file_label};
 use crate::sys::write_stdout;
@@ -56,6 +56,7 @@ const WORTH_SAVING: f64 = 1e7;
 /// A reporter for people and, with `--json`, for scripts.
 pub struct Report<'a> {
     search: &'a PreparedSearch,
+    plan: &'a SearchPlan,
     err: Paint,
     out: Paint,
     /// The progress line, if stderr is a terminal that can rewrite it in place.
@@ -101,7 +102,7 @@ impl Reporter for Report<'_> {
 impl Report<'_> {
     fn odds(&mut self) {
         self.began = Some(Instant::now());
-        let patterns = &self.search.patterns;
+        let patterns = &self.plan.patterns;
         for pattern in patterns.iter().take(LISTED) {
             self.note(Subject::pattern(pattern, self.err).odds());
         }
@@ -115,9 +116,9 @@ impl Report<'_> {
     }
 
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
-        if self.search.output.json && !std::mem::replace(&mut self.has_estimates, true) {
+        if self.plan.output.json && !std::mem::replace(&mut self.has_estimates, true) {
             // The first estimate is always printed, also after the shortest timeout.
-            for pattern in &self.search.patterns {
+            for pattern in &self.plan.patterns {
                 let estimate = json::estimate(pattern, &mut self.forecast, rate);
                 self.print_json(&estimate)?;
                 if !may_go_on() {
@@ -133,7 +134,7 @@ impl Report<'_> {
         let subjects = match Subject::any(&self.forecast, self.err) {
             Some(any) => vec![any],
             None => {
-                let all = &self.search.patterns;
+                let all = &self.plan.patterns;
                 let (missing, _) = self.forecast.missing_patterns(1);
                 let named =
                     if is_new || all.len() == 1 { all.iter().take(LISTED).collect() } else { missing };
@@ -151,7 +152,7 @@ impl Report<'_> {
 
     fn nothing_missing(&mut self) -> io::Result<()> {
         self.note("nothing to do: all keys exist");
-        if self.search.output.json {
+        if self.plan.output.json {
             let nothing = Summary {
                 found: 0,
                 attempts: 0,
@@ -169,10 +170,10 @@ impl Report<'_> {
         self.forecast.count(&find.patterns, find.attempts);
         let line = find.public_key.line(&parcel.comment);
         match place {
-            _ if self.search.output.json => {
+            _ if self.plan.output.json => {
                 let encrypted = self.search.protection.is_some() && !parcel.is_exposed;
-                let mut object = json::found(&self.search.patterns, parcel, &line, encrypted);
-                if let Some(name) = &self.search.keys.host {
+                let mut object = json::found(&self.plan.patterns, parcel, &line, encrypted);
+                if let Some(name) = &self.plan.keys.host {
                     next_steps::add_host(&mut object, name, &find.public_key);
                 }
                 self.print_json(&object)?;
@@ -180,7 +181,7 @@ impl Report<'_> {
             Place::Files(_) | Place::Elsewhere(_) | Place::Agent => {
                 let line = self.out.highlight(&line, self.matched(find, Target::Key)) + "\n";
                 let of_host =
-                    self.search.keys.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
+                    self.plan.keys.host.as_ref().map(|name| next_steps::host_lines(name, &find.public_key));
                 self.print(&(line + &of_host.unwrap_or_default()))?;
             }
             Place::Memory => {
@@ -211,7 +212,7 @@ impl Report<'_> {
             self.kept = Some(kept.clone());
             self.files += 1;
         }
-        if let (Some(Ok(())), Some(constraints)) = (added, self.search.keys.agent) {
+        if let (Some(Ok(())), Some(constraints)) = (added, self.plan.keys.agent) {
             self.note(next_steps::added(constraints));
             self.is_in_agent = true;
         }
@@ -219,7 +220,7 @@ impl Report<'_> {
     }
 
     fn progress(&mut self, progress: &Progress, is_encrypting: bool) {
-        if self.search.output.progress == ProgressForm::Off {
+        if self.plan.output.progress == ProgressForm::Off {
             return;
         }
         self.recent.add(progress);
@@ -230,7 +231,7 @@ impl Report<'_> {
         }
         let status = Status::new(&mut self.forecast, self.recent.rate(progress), progress);
         let status = Status { is_encrypting, ..status };
-        if self.search.output.progress == ProgressForm::Json {
+        if self.plan.output.progress == ProgressForm::Json {
             self.line_due = progress.elapsed + OBJECT_EVERY;
             return printing::raw(&json::line(&json::progress(&status, &self.devices())));
         }
@@ -257,8 +258,8 @@ impl Report<'_> {
         if let Some(progress_line) = self.progress_line.take() {
             progress_line.clear();
         }
-        if self.search.output.json {
-            let (patterns, engine) = (&self.search.patterns, self.search.engine.name());
+        if self.plan.output.json {
+            let (patterns, engine) = (&self.plan.patterns, self.search.engine.name());
             self.print_json(&json::summary(summary, given_up, patterns, engine, &self.devices()))?;
         }
         let (found, wanted) = self.forecast.found_of();
@@ -292,22 +293,24 @@ impl<'a> Report<'a> {
     /// Returns the reporter of a search that is about to begin.
     #[must_use]
     pub fn new(search: &'a PreparedSearch) -> Self {
-        let OutputOptions { json, quiet, color, progress, .. } = search.output;
+        let plan = &search.plan;
+        let OutputOptions { json, quiet, color, progress, .. } = plan.output;
         let is_for_scripts = progress == ProgressForm::Json;
         Self {
             search,
+            plan,
             err: Paint::new(color, &io::stderr()),
             out: Paint::new(color, &io::stdout()),
             progress_line: if quiet || progress != ProgressForm::Auto {
                 None
             } else {
-                ProgressLine::new(search.keys.exec.is_some())
+                ProgressLine::new(plan.keys.exec.is_some())
             },
             line_due: if is_for_scripts { Duration::ZERO } else { FIRST_LINE },
             has_estimates: false,
             forecast: Forecast::new(
-                &search.patterns,
-                &search.quota,
+                &plan.patterns,
+                &plan.quota,
                 search.existing,
                 !quiet || json || is_for_scripts,
             ),
@@ -324,7 +327,7 @@ impl<'a> Report<'a> {
     /// Returns the place of the first matching pattern in a public line or a fingerprint, in bytes.
     /// The range is empty if that is not the target of the pattern.
     fn matched(&self, find: &PublicFind, shown: Target) -> Range<usize> {
-        let pattern = &self.search.patterns[find.patterns[0]];
+        let pattern = &self.plan.patterns[find.patterns[0]];
         if pattern.options().target != shown {
             return 0..0;
         }
@@ -338,7 +341,7 @@ impl<'a> Report<'a> {
 
     /// Returns a pattern of a find in bold, and how the key spells it if that differs: `alice as ALIcE`.
     fn found_as(&self, find: &PublicFind, id: PatternId) -> String {
-        let pattern = &self.search.patterns[id];
+        let pattern = &self.plan.patterns[id];
         let body = find.public_key.body(pattern.options().target);
         let spelled = pattern.find(&body).map(|range| String::from_utf8_lossy(&body[range]).into_owned());
         let name = self.err.bold(escaped(pattern.text()));
@@ -350,9 +353,9 @@ impl<'a> Report<'a> {
 
     /// Prints a warning before a long search whose keys are shown, and not saved.
     fn warn_of_unsaved(&mut self) {
-        let keys = &self.search.keys;
+        let keys = &self.plan.keys;
         let is_shown = self.is_on_terminal && keys.destination == Destination::Stream;
-        let next = self.search.patterns[0].odds();
+        let next = self.plan.patterns[0].odds();
         let next = self.forecast.any().map_or(next, |(_, any)| any.at_least);
         let attempts = self.forecast.all().map_or(next.attempts_for(0.50), |(_, [half, _])| half);
         if is_shown && !keys.is_agent_alone() && attempts > WORTH_SAVING {
@@ -365,8 +368,8 @@ impl<'a> Report<'a> {
 
     /// Prints cheaper patterns if the search is for one that takes long.
     fn suggestions(&self, rate: Rate) {
-        let OutputOptions { quiet, arguments, .. } = self.search.output;
-        let [pattern] = &self.search.patterns[..] else { return };
+        let OutputOptions { quiet, arguments, .. } = self.plan.output;
+        let [pattern] = &self.plan.patterns[..] else { return };
         if quiet || fits(pattern.odds(), rate, LONG) {
             return;
         }
@@ -382,16 +385,16 @@ impl<'a> Report<'a> {
 
     /// Returns the command that saves such a key, or what to add to the one that was typed.
     fn next_time(&self) -> String {
-        let pattern = &self.search.patterns[0];
-        if self.search.patterns.len() > 1 || self.forecast.found_of().1 > 1 {
+        let pattern = &self.plan.patterns[0];
+        if self.plan.patterns.len() > 1 || self.forecast.found_of().1 > 1 {
             return APART.to_owned();
         }
         let name = format!("id_{}", file_label(pattern.text()).to_lowercase());
-        let KeyOutput { format, encryption, comment, exec, .. } = &self.search.keys;
+        let KeyOutput { format, encryption, comment, exec, .. } = &self.plan.keys;
         if *format != Format::Openssh || encryption.is_some() || comment.is_some() || exec.is_some() {
             return format!("add -o {name}, which writes the key to files");
         }
-        let words = (self.search.output.arguments)(pattern);
+        let words = (self.plan.output.arguments)(pattern);
         let words: Vec<String> = words.iter().map(|word| shell_argument(word)).collect();
         format!("vanity-ed25519 -o {name} {}", words.join(" "))
     }
@@ -433,8 +436,8 @@ impl<'a> Report<'a> {
                 steps.iter().flat_map(|step| step.lines(width)).for_each(|line| self.note(line));
             }
         };
-        let format = self.search.keys.format;
-        match (&self.kept, &self.search.keys.host) {
+        let format = self.plan.keys.format;
+        match (&self.kept, &self.plan.keys.host) {
             (Some(kept), Some(name)) => steps("next steps:", &next_steps::with_host_key(name, kept)),
             (Some(kept), None) if self.files > 1 => {
                 let directory = kept.private_file.parent().unwrap_or(Path::new(""));
@@ -448,7 +451,7 @@ impl<'a> Report<'a> {
             }
             (Some(kept), None) => steps("next steps:", &next_steps::with_files(kept, self.is_in_agent)),
             (None, _) if self.is_in_agent => steps("next steps:", &next_steps::with_agent()),
-            (None, _) if self.is_on_terminal && !self.search.output.json => {
+            (None, _) if self.is_on_terminal && !self.plan.output.json => {
                 self.note(next_steps::with_shown(self.forecast.found_of().1 > 1));
                 self.note(format_args!("Not saved. Next time: {}", self.next_time()));
             }
@@ -460,7 +463,7 @@ impl<'a> Report<'a> {
             }
             (None, _) => {
                 self.note(next_steps::on_stdout(self.private_key(), format));
-                if self.has_reader && !self.search.output.json {
+                if self.has_reader && !self.plan.output.json {
                     self.note(next_steps::with_stdout(format));
                 }
             }
@@ -469,7 +472,7 @@ impl<'a> Report<'a> {
 
     /// Prints a line to stderr, above the progress line, unless `--quiet` is given.
     fn note(&self, line: impl Display) {
-        if !self.search.output.quiet {
+        if !self.plan.output.quiet {
             self.line(line);
         }
     }
