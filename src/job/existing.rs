@@ -28,10 +28,10 @@ pub(super) fn subtract(
     waiting: &Waiting,
 ) -> Result<u64, JobError> {
     let mut inventory = inventory(plan, ledger, input.as_ref(), waiting)?;
-    if let Some(input) = input.as_mut().filter(|input| input.known().is_none() && inventory.encrypted > 0) {
-        input.ask(waiting.stop)?;
+    if let Some(unknown) = input.take_if(|input| input.known().is_none() && inventory.encrypted > 0) {
+        *input = Some(PassphraseInput::Known(unknown.ask(waiting.stop)?));
         let before = inventory;
-        inventory = self::inventory(plan, ledger, Some(input), waiting)?;
+        inventory = self::inventory(plan, ledger, input.as_ref(), waiting)?;
         inventory.entered += before.entered;
     }
     plan.notices.extend(notices(&inventory, ledger, input.is_some()));

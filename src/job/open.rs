@@ -18,7 +18,7 @@ use crate::key::{Protection, encryption_memory};
 use crate::ledger::{Ledger, Waiting};
 use crate::notice::Notice;
 use crate::pattern::{Pattern, PatternId};
-use crate::plan::{Diagnostic, KeyOutput, SearchPlan};
+use crate::plan::{Diagnostic, Encryption, KeyOutput, SearchPlan};
 use crate::search::{Measure, Stop, TooLittleMemory, fitting_threads, max_threads, memory_for};
 use crate::store::{Demands, Destination, longest_name};
 use crate::words::counted;
@@ -87,7 +87,8 @@ impl PreparedSearch {
         }
         let protection = match (&keys.encryption, passphrase) {
             (Some(encryption), Some(passphrase)) if !patterns.is_empty() => {
-                let protection = passphrase.protection(encryption, stop)?;
+                let &Encryption { cipher, rounds, .. } = encryption;
+                let protection = Protection { passphrase: passphrase.ask(stop)?, cipher, rounds };
                 encryption::try_it(keys.format, longest_comment(patterns, keys), &protection)?;
                 Some(Arc::new(protection))
             }

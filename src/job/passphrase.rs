@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use super::error::JobError;
 use super::prompt::Terminal;
 use crate::escape::escaped_path;
-use crate::key::{Passphrase, Protection};
+use crate::key::Passphrase;
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, Encryption, PassphraseSource};
 use crate::search::Stop;
@@ -62,21 +62,12 @@ impl PassphraseInput {
         }
     }
 
-    /// Asks for the passphrase if it is not known yet. A request to stop interrupts this.
-    pub(super) fn ask(&mut self, stop: &Stop) -> Result<(), JobError> {
-        if let Self::Terminal(terminal, instead) = self {
-            *self = Self::Known(ask(terminal, instead, stop)?);
+    /// Returns the passphrase. Asks for it if it is not known yet. A request to stop interrupts this.
+    pub(super) fn ask(self, stop: &Stop) -> Result<Passphrase, JobError> {
+        match self {
+            Self::Known(passphrase) => Ok(passphrase),
+            Self::Terminal(mut terminal, instead) => ask(&mut terminal, instead, stop),
         }
-        Ok(())
-    }
-
-    /// Returns the protection for private keys. Asks for the passphrase if it is not known yet.
-    pub(super) fn protection(self, encryption: &Encryption, stop: &Stop) -> Result<Protection, JobError> {
-        let passphrase = match self {
-            Self::Known(passphrase) => passphrase,
-            Self::Terminal(mut terminal, instead) => ask(&mut terminal, instead, stop)?,
-        };
-        Ok(Protection { passphrase, cipher: encryption.cipher, rounds: encryption.rounds })
     }
 }
 

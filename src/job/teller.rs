@@ -6,7 +6,6 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -83,8 +82,6 @@ pub trait Reporter {
 pub(super) struct Teller {
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// Whether the search is over early, so that long results are cut short.
-    is_hurried: AtomicBool,
 }
 
 #[derive(Default)]
@@ -99,6 +96,8 @@ struct Queue {
     untold: Places,
     /// The finds that were told with their keys, since they were last taken.
     written: Vec<Arc<Event>>,
+    /// Whether the search is over early, so that long results are cut short.
+    is_hurried: bool,
     is_closed: bool,
     /// Whether the reporter is gone.
     is_over: bool,
@@ -175,7 +174,7 @@ impl Teller {
 
     /// Cuts long results short.
     pub(super) fn hurry(&self) {
-        self.is_hurried.store(true, Relaxed);
+        self.locked().is_hurried = true;
     }
 
     /// Waits until everything is told. A request to stop shortens the waiting. While a key is in memory
@@ -215,7 +214,7 @@ impl Teller {
             // After a failed write there are no results.
             let mut is_told = !(queue.failure.is_some() && event.is_result());
             drop(queue);
-            let may_go_on = || !self.is_hurried.load(Relaxed);
+            let may_go_on = || !self.locked().is_hurried;
             let told = if is_told { reporter.tell(&event, &may_go_on) } else { Ok(()) };
             queue = self.locked();
             if let Err(error) = told {
@@ -278,7 +277,10 @@ impl Drop for Close<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
     use super::*;
+
     const PROGRESS: Event = Event::Progress { progress: Progress::NONE, is_encrypting: false };
 
     /// A reporter whose reader may be slow or gone.
