@@ -56,8 +56,14 @@ fn run(plan: impl FnOnce(&dyn Fn(Early)) -> Result<Plan, PlanError>) -> Result<E
             write_stdout(if painted { text.painted } else { text.plain }.as_bytes())
         }
         Plan::ListDevices => write_stdout(job::list_devices()?.as_bytes()),
-        Plan::Estimate(plan) => report::estimate(&job::estimate(plan, &stop)?),
-        Plan::Bench(plan) => return report::bench(&job::Bench::open(plan)?, &stop).map(|()| End::Complete),
+        Plan::Estimate(mut plan) => {
+            let rate = job::estimate(&mut plan, &stop)?;
+            report::estimate(&plan, rate)
+        }
+        Plan::Bench(mut plan) => {
+            let engines = job::bench_engines(&mut plan)?;
+            return report::bench(&plan, &engines, &stop).map(|()| End::Complete);
+        }
         Plan::Search(plan) => {
             let output = plan.output;
             let search = PreparedSearch::open(plan, &stop, &|notice| report::notice(&notice, output))?;

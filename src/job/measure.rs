@@ -1,6 +1,5 @@
-//! Jobs without a search: the list of devices, the rate for an estimate, the comparison of engines.
+//! Jobs without a search: the list of devices, the rate for an estimate, the engines of a comparison.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,39 +8,11 @@ use super::open::usable_threads;
 use super::rate::Rate;
 use crate::engine::{self, Engine};
 use crate::escape::escaped;
-use crate::notice::Notice;
-use crate::pattern::Pattern;
-use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, OutputOptions, PlanError, SearchPlan};
-use crate::search::{Measure, Quota, Stop};
+use crate::plan::{BenchPlan, EngineChoice, EstimatePlan, PlanError, SearchPlan};
+use crate::search::{Measure, Stop};
 
 /// How long an estimate measures this machine's rate.
 const ESTIMATE_TIME: Duration = Duration::from_millis(150);
-
-pub struct Estimate {
-    pub patterns: Vec<Pattern>,
-    /// How many keys the search would find.
-    pub quota: Quota,
-    /// How many keys per second this machine tries.
-    pub rate: Rate,
-    /// The time that suggestions must fit into, if there is a limit.
-    pub within: Option<Duration>,
-    /// The notices that are printed before the estimate.
-    pub notices: Vec<Notice>,
-    pub output: OutputOptions,
-}
-
-/// Engines that are ready to be measured side by side.
-pub struct Bench {
-    patterns: Vec<Pattern>,
-    threads: NonZeroUsize,
-    /// The engines; the last one is the baseline.
-    pub engines: Vec<Arc<dyn Engine>>,
-    /// The time for each engine.
-    pub time: Duration,
-    /// The notices that are printed before the measurement.
-    pub notices: Vec<Notice>,
-    pub output: OutputOptions,
-}
 
 /// Returns the devices that the engine `gpu` can use. Each has a line with its number and its name.
 ///
@@ -53,47 +24,37 @@ pub fn list_devices() -> Result<String, JobError> {
     Ok((0..).zip(engine::device_names()?).map(line).collect())
 }
 
-/// Measures how many keys per second this machine tries for a plan.
+/// Measures how many keys per second this machine tries for a plan. Adds notices to it.
 ///
 /// # Errors
 ///
 /// Returns an error if the plan cannot be carried out, `stop` is requested, or the search fails.
-pub fn estimate(plan: EstimatePlan, stop: &Stop) -> Result<Estimate, JobError> {
-    let EstimatePlan { search, within } = plan;
-    let SearchPlan { patterns, quota, engine, threads, mut notices, output, .. } = search;
-    let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
-    let engine = engine.build(quota.expected_attempts(&patterns))?;
-    let measure = Measure { patterns: &patterns, threads, stop };
+pub fn estimate(plan: &mut EstimatePlan, stop: &Stop) -> Result<Rate, JobError> {
+    let SearchPlan { patterns, quota, engine, threads, notices, .. } = &mut plan.search;
+    let threads = usable_threads(*threads, patterns, 0, notices)?;
+    let engine = engine.build(quota.expected_attempts(patterns))?;
+    let measure = Measure { patterns, threads, stop };
     measure.settle(&*engine)?;
     let keys_per_second = measure.rate(&*engine, ESTIMATE_TIME)?;
-    let rate = Rate { keys_per_second, is_settled: engine.is_settled(), tuning: engine.tuning() };
     notices.extend(engine.notices());
-    Ok(Estimate { patterns, quota, rate, within, notices, output })
+    Ok(Rate { keys_per_second, is_settled: engine.is_settled(), tuning: engine.tuning() })
 }
 
-impl Bench {
-    /// Opens the engines of a plan.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the plan cannot be carried out.
-    pub fn open(plan: BenchPlan) -> Result<Self, JobError> {
-        let BenchPlan { patterns, mut notices, engine, threads, time, output } = plan;
-        let threads = usable_threads(threads, &patterns, 0, &mut notices)?;
-        Ok(Self { patterns, threads, engines: engines(engine)?, time, notices, output })
-    }
-
-    /// Returns the measurement, which `stop` ends.
-    #[must_use]
-    pub fn measure<'a>(&'a self, stop: &'a Stop) -> Measure<'a> {
-        Measure { patterns: &self.patterns, threads: self.threads, stop }
-    }
+/// Opens the engines that a plan measures side by side. The last one is the baseline. Limits the threads of
+/// the plan to those that can be used, and adds notices to it.
+///
+/// # Errors
+///
+/// Returns an error if the plan cannot be carried out.
+pub fn bench_engines(plan: &mut BenchPlan) -> Result<Vec<Arc<dyn Engine>>, JobError> {
+    plan.threads = usable_threads(plan.threads, &plan.patterns, 0, &mut plan.notices)?;
+    Ok(engines(&plan.engine)?)
 }
 
 /// Returns the chosen engine and the baseline, or for `auto` every engine of this machine.
-fn engines(choice: EngineChoice) -> Result<Vec<Arc<dyn Engine>>, PlanError> {
+fn engines(choice: &EngineChoice) -> Result<Vec<Arc<dyn Engine>>, PlanError> {
     let options = choice.options(f64::INFINITY);
-    if matches!(&choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
+    if matches!(choice, EngineChoice::Named { name, .. } if name == engine::AUTO) {
         return Ok(engine::available(options));
     }
     let mut engines = vec![choice.build(f64::INFINITY)?];

@@ -26,7 +26,7 @@ mod teller;
 
 pub use error::JobError;
 pub use hopeless::Hopeless;
-pub use measure::{Bench, Estimate, estimate, list_devices};
+pub use measure::{bench_engines, estimate, list_devices};
 pub use open::PreparedSearch;
 pub use parcel::Parcel;
 pub use place::{Place, Places};

@@ -1,17 +1,18 @@
 //! The rates of engines, for `--bench`: what is being measured, and then the figures.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::json;
 use super::number::{limit, rough};
 use super::printing::{self, Paint};
 use super::progress::{Part, ProgressLine};
-use crate::engine::BASELINE;
-use crate::job::{Bench, JobError};
+use crate::engine::{BASELINE, Engine};
+use crate::job::JobError;
 use crate::notice::Notice;
-use crate::plan::{OutputOptions, ProgressForm};
-use crate::search::{Measured, ROUNDS, Step, Stop};
+use crate::plan::{BenchPlan, OutputOptions, ProgressForm};
+use crate::search::{Measure, Measured, ROUNDS, Step, Stop};
 use crate::sys::write_stdout;
 use crate::words::counted;
 
@@ -22,15 +23,15 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_secs_f64((seconds / step).round().max(1.0) * step)
 }
 
-/// Measures engines side by side, and prints the figures of each on stdout. Until `stop` ends it, stderr shows
+/// Measures the engines of a plan side by side, and prints the figures of each on stdout. Until `stop` ends it, stderr shows
 /// what is being measured.
 ///
 /// # Errors
 ///
 /// Returns an error if the measurement ends early, or if a write to stdout fails.
-pub fn bench(bench: &Bench, stop: &Stop) -> Result<(), JobError> {
-    let Bench { engines, time, notices, output, .. } = bench;
-    let measure = bench.measure(stop);
+pub fn bench(plan: &BenchPlan, engines: &[Arc<dyn Engine>], stop: &Stop) -> Result<(), JobError> {
+    let BenchPlan { patterns, notices, threads, time, output, .. } = plan;
+    let measure = Measure { patterns, threads: *threads, stop };
     printing::notices(notices, *output);
     let (number, expected) = (engines.len() as u64, limit(rounded(measure.expected(engines, *time))));
     let about = format!("measures {}, about {expected}", counted(number, "engine"));

@@ -9,9 +9,9 @@ use super::json;
 use super::number::{limit, one_in, rough, table, time};
 use super::printing::{self, Paint};
 use crate::escape::{escaped, shell_argument};
-use crate::job::{Estimate, Rate};
+use crate::job::Rate;
 use crate::pattern::{Bounds, Change, KINDS, Odds, Pattern, Variant, fitting, likelier};
-use crate::plan::Arguments;
+use crate::plan::{Arguments, EstimatePlan, SearchPlan};
 use crate::sys::write_stdout;
 use crate::words::{broken, counted, grouped};
 use console::Term;
@@ -20,37 +20,38 @@ use serde_json::{Value, json};
 /// The time in seconds from which patterns that take less are of use.
 const ONE_WAITS: f64 = 1.0;
 
-/// Prints the odds of every pattern on stdout, for `--estimate`.
+/// Prints the odds of every pattern on stdout, for `--estimate`, and the times at this rate.
 ///
 /// # Errors
 ///
 /// Returns an error if a write to stdout fails.
-pub fn estimate(estimate: &Estimate) -> io::Result<()> {
-    let Estimate { patterns, quota, rate, within, notices, output } = estimate;
+pub fn estimate(plan: &EstimatePlan, rate: Rate) -> io::Result<()> {
+    let EstimatePlan { search, within } = plan;
+    let SearchPlan { patterns, quota, notices, output, .. } = search;
     printing::notices(notices, *output);
     let paint = Paint::new(output.color, &io::stdout());
     let mut forecast = Forecast::new(patterns, quota, 0, true);
     let suggestions = match &patterns[..] {
-        [pattern] => Some(Suggestions::new(pattern, *rate, *within, output.arguments)),
+        [pattern] => Some(Suggestions::new(pattern, rate, *within, output.arguments)),
         _ => None,
     };
     if output.json {
         let object = |pattern| {
-            let mut object = json::estimate(pattern, &mut forecast, *rate);
+            let mut object = json::estimate(pattern, &mut forecast, rate);
             json::add(&mut object, "within_seconds", within.map(|within| within.as_secs_f64()));
-            json::add(&mut object, "fits", within.map(|within| fits(pattern.odds(), *rate, within)));
+            json::add(&mut object, "fits", within.map(|within| fits(pattern.odds(), rate, within)));
             json::add(&mut object, "suggestions", suggestions.as_ref().map(Suggestions::objects));
             json::line(&object)
         };
         return write_stdout(patterns.iter().map(object).collect::<String>().as_bytes());
     }
     let width = printing::width(&Term::stdout());
-    let mut lines = if suggestions.is_some() { Vec::new() } else { list(patterns, *rate, *within, width) };
+    let mut lines = if suggestions.is_some() { Vec::new() } else { list(patterns, rate, *within, width) };
     let subject = Subject::next(patterns, &forecast, paint);
-    lines.extend(subject.map(|subject| format!("{}; {}", subject.odds(), subject.times(*rate))));
-    lines.extend(all_line(&mut forecast, *rate, paint));
+    lines.extend(subject.map(|subject| format!("{}; {}", subject.odds(), subject.times(rate))));
+    lines.extend(all_line(&mut forecast, rate, paint));
     if let Some(suggestions) = suggestions
-        && (within.is_some() || seconds_for(patterns[0].odds(), *rate)[0] >= ONE_WAITS)
+        && (within.is_some() || seconds_for(patterns[0].odds(), rate)[0] >= ONE_WAITS)
     {
         lines.extend(suggestions.lines(width, paint));
     }
