@@ -403,6 +403,13 @@ impl<'a> Delivery<'a> {
         }
     }
 
+    /// Makes the request to stop the end of a job whose results it has cut short.
+    pub(super) fn cut_short(&mut self) {
+        if let (Ok(end), Some(requested)) = (&mut self.outcome, self.search.stop.requested()) {
+            *end = requested;
+        }
+    }
+
     /// Whether private keys go to stdout.
     fn is_for_stdout(&self) -> bool {
         let keys = &self.plan.keys;

@@ -47,13 +47,13 @@ impl PreparedSearch {
                     delivery.outcome = commands.finish(&teller, delivery.outcome);
                 } else {
                     commands.give_up(&teller);
+                    delivery.cut_short();
                 }
+                // The reader may have read meanwhile.
+                is_told = true;
             }
-            is_told = is_told && teller.wait(&self.stop);
-            if !is_told {
-                if let (Ok(end), Some(requested)) = (&mut delivery.outcome, self.stop.requested()) {
-                    *end = requested;
-                }
+            if !(is_told && teller.wait(&self.stop)) {
+                delivery.cut_short();
                 abandon(&delivery.outcome, &delivery.untold());
             }
             // Everything is kept and told.
