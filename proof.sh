@@ -134,13 +134,12 @@ new_machine() {
     return $status
 }
 
-unit() { cargo test "${profile[@]}" --lib -- --nocapture "$@"; }
-# The same with the tests of `vanity-pattern`, which are a program of their own.
-pattern_unit() { cargo test "${profile[@]}" --test units -- --nocapture "$@"; }
+# The unit tests of `ed25519-batch` and `vanity-pattern` are programs of their own.
+unit() { cargo test "${profile[@]}" --lib --test units -- --nocapture "$@"; }
 # tests FILE BEGINNING...: runs the tests of a file of tests/all whose names begin like this.
 tests() { local file=$1; shift; cargo test "${profile[@]}" --test all -- --nocapture "${@/#/$file::}"; }
 # The same as `unit`, in the build that checks ranges and overflow.
-checked_unit() { cargo test --lib -- --nocapture "$@"; }
+checked_unit() { cargo test --lib --test units -- --nocapture "$@"; }
 # The same as `unit` and `tests`, with the engine of GPUs.
 gpu_unit() { cargo test --features gpu --lib -- --nocapture "$@"; }
 gpu_tests() { cargo test --features gpu --test all -- --nocapture "${@/#/gpu::}"; }
@@ -188,14 +187,14 @@ seeds=$(of 100000 10000000)
 shown 2 'random seeds: every back end derives the same keys as ed25519-dalek' "$seeds each" with VANITY_SEEDS="$seeds" unit every_back_end_derives
 more 2 'chosen and random seeds, in batches of every size: every engine derives the same keys as ed25519-dalek, and hits what matches' \
     "$(of 21,536 101,536) each" with VANITY_SEEDS="$(of 20000 100000)" tests engines every_candidate the_hits_are
-more 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::tests
+more 2 'batches of 1, 2, ... 2N + 1 keys' 'all sizes' unit curve::keys
 seeds=$(of 20000 1000000)
 shown 2 'random seeds: every device derives the same keys as ed25519-dalek, and draws the right seeds' "$seeds each" \
     with VANITY_SEEDS="$seeds" gpu_unit every_device_derives a_device_draws every_kernel
 cases=$(of 20000 1000000)
 more 3 'field operations and inversions at their bounds, compared with big integers' "$cases each" with VANITY_CASES="$cases" unit curve::field
 more 3 'the same operations, with their ranges checked at every step' "$cases each" with VANITY_CASES="$cases" checked_unit curve::field
-more 3 'no instruction set loads or stores beyond the end of a slice' 'all lengths' unit simd::tests
+more 3 'no instruction set loads or stores beyond the end of a slice' 'all lengths' unit simd::moves
 shown 3 'the arithmetic for NVIDIA: tests interpret its text, and NVIDIA'"'"'s compiler reads it' 'all' gpu_unit gpu::ptx gpu::cuda
 if [ "$nightly" ]; then
     # AddressSanitizer takes 16 TiB of addresses, keeps freed memory, must be the first library, and needs /proc.
@@ -279,7 +278,7 @@ more 30 'the split of a product is exact, by Gappa, and its compiled instruction
 more 30 'each operation of the field equals its formula modulo p' 'all inputs' checked_unit algebra::
 more 30 'the formulas of the curve are the group law, and digits sum to their scalar' "all points and scalars, $(of 'every 17th layout' 'all layouts')" \
     ${full:+with VANITY_CASES=1} checked_unit formulas::
-more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' pattern_unit filters::
+more 30 'no stage of a matcher loses a key' 'all texts that show a literal of the lists, all edges of the automata' unit filters::
 cases=$(of 20000 10000000)
 more 30 'every instruction does what the model says, and the ranges have that' "$cases operands of each" with VANITY_CASES="$cases" unit model::
 more 33 'keys are stored, and signals and timeouts end the program, whatever stream or terminal is blocked, at every write' all \
@@ -312,7 +311,7 @@ if [ "$miri" ]; then
     # Symbolic numbers are a means of other tests, and take too long under Miri.
     hour 4 'the portable engine'"'"'s parts under Miri' miri '/^test result: ok/ { sum += $4 } END { print sum + 0 " tests with small counts" }' \
         env -u VANITY_REQUIRE MIRIFLAGS=-Zmiri-disable-isolation VANITY_CASES=4 \
-        cargo +nightly miri test --lib -- --nocapture chacha sha512 curve::field simd:: --skip symbolic_
+        cargo +nightly miri test --lib --test units -- --nocapture chacha sha512 curve::field simd:: --skip symbolic_
 elif [ "$full" ]; then
     absent 4 'the portable engine'"'"'s parts under Miri' 'no Miri for nightly Rust'
 fi

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use ed25519_batch::ChaCha20Lanes;
-use ed25519_batch::parts::{Batch, Field, Table, fetch, sha512};
+use ed25519_batch::internals::{Batch, Field, Table, fetch, sha512};
 use ed25519_batch::simd::{Halves, Words};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
@@ -123,7 +123,7 @@ impl BackEnd for Parts<'_> {
             bencher.iter(|| {
                 simd.run(
                     #[inline(always)]
-                    || ed25519_batch::parts::invert(field, black_box(&products[0])),
+                    || ed25519_batch::internals::invert(field, black_box(&products[0])),
                 )
             });
         });

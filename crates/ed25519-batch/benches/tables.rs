@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ed25519_batch::parts::{Batch, Field, Table};
+use ed25519_batch::internals::{Batch, Field, Table};
 use ed25519_batch::simd::Words;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};

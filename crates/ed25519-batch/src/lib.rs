@@ -47,13 +47,21 @@ pub use hash::sha2_round;
 pub use hash::{ChaCha20Lanes, sha2_constants};
 pub use simd::InstructionSet;
 
-/// What the benches of this package measure. It can change at any time.
+/// What the benches and tests of this package reach beyond its interface. Nobody else may use it: it
+/// changes without notice.
 #[doc(hidden)]
-pub mod parts {
-    pub use crate::curve::{Batch, Field, Fma, Ifma, Portable, Table, fetch, invert};
-    pub use crate::hash::sha512;
+pub mod internals {
+    pub use crate::batch::{
+        AnyDeriver, AnyWorker, FIRST_KEYS, FieldDeriver, any_deriver, ladder, reproduces_known_vectors,
+        sizes, tables,
+    };
+    pub use crate::curve::{
+        Batch, Field, Fma, Ifma, Portable, Table, addition, fetch, field, invert, last_addition, table,
+    };
+    pub use crate::hash::{chacha, sha512};
+    pub use crate::memory::caches::{bytes, caches, thread_time};
+    pub use crate::memory::huge_pages::{HUGE, map};
+    #[cfg(unix)]
+    pub use crate::memory::limits::used;
+    pub use crate::memory::limits::{SPARE, groups, resources};
 }
-
-#[cfg(test)]
-#[path = "../../../tests/require/missing.rs"]
-mod require;

@@ -1,6 +1,6 @@
 //! The back ends of this machine, for benches that measure each of them.
 
-use ed25519_batch::parts::{Field, Portable};
+use ed25519_batch::internals::{Field, Portable};
 use ed25519_batch::simd::{Halves, Scalar};
 
 /// A measurement that works with any back end.
@@ -14,7 +14,7 @@ pub fn each_back_end(what: &mut impl BackEnd) {
     what.measure("portable", Portable(Scalar::detect()));
     #[cfg(target_arch = "x86_64")]
     {
-        use ed25519_batch::parts::{Fma, Ifma};
+        use ed25519_batch::internals::{Fma, Ifma};
         use ed25519_batch::simd::{Avx2, Avx512f, Avx512ifma, AvxIfma};
         if let Ok(simd) = Avx2::detect() {
             what.measure("avx2", Fma(simd));
@@ -31,6 +31,6 @@ pub fn each_back_end(what: &mut impl BackEnd) {
     }
     #[cfg(target_arch = "aarch64")]
     if let Ok(simd) = ed25519_batch::simd::Neon::detect() {
-        what.measure("neon", ed25519_batch::parts::Fma(simd));
+        what.measure("neon", ed25519_batch::internals::Fma(simd));
     }
 }

@@ -1,8 +1,8 @@
 //! The constants that take points from short Weierstrass form to edwards25519, by which `formulas`
 //! shows that both hold the same points.
 
-use super::field::Element;
-use super::table::{A, shift_of_x};
+use ed25519_batch::internals::field::Element;
+use ed25519_batch::internals::table::{A, shift_of_x};
 
 /// Returns the constants -A/3, c and 2d.
 ///
@@ -32,25 +32,20 @@ fn pow(base: Element, exponent: [u64; 4]) -> Element {
     bits.fold(Element::new(1), |pow, bit| if bit == 1 { pow * pow * base } else { pow * pow })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[test]
+fn the_numbers_are_those_of_the_standards() {
+    let [shift, c, d2] = elements();
+    let zero = Element::new(0);
+    assert_eq!(shift * Element::new(3) + Element::new(A), zero);
+    assert_eq!(c * c, zero - Element::new(486_664));
+    assert_eq!(d2 * Element::new(121_666) + Element::new(2 * 121_665), zero);
+}
 
-    #[test]
-    fn the_numbers_are_those_of_the_standards() {
-        let [shift, c, d2] = elements();
-        let zero = Element::new(0);
-        assert_eq!(shift * Element::new(3) + Element::new(A), zero);
-        assert_eq!(c * c, zero - Element::new(486_664));
-        assert_eq!(d2 * Element::new(121_666) + Element::new(2 * 121_665), zero);
-    }
-
-    #[test]
-    fn squares_have_roots() {
-        for number in 1..=20 {
-            let square = Element::new(number) * Element::new(number);
-            let root = root(square);
-            assert_eq!(root * root, square, "{number}");
-        }
+#[test]
+fn squares_have_roots() {
+    for number in 1..=20 {
+        let square = Element::new(number) * Element::new(number);
+        let root = root(square);
+        assert_eq!(root * root, square, "{number}");
     }
 }

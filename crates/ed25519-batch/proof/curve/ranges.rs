@@ -1,12 +1,12 @@
 //! Ranges from a digest to a table entry: the scalar, the digits, and the sign of y.
 
-use super::addition::negate_y;
-use super::field::Portable;
-use super::table::Table;
-use crate::hash::sha512;
-use crate::simd::CacheLine;
 use crate::simd::model::interval::Interval;
 use crate::simd::model::ranges::{Ranges, Sums};
+use ed25519_batch::internals::addition::negate_y;
+use ed25519_batch::internals::field::Portable;
+use ed25519_batch::internals::sha512;
+use ed25519_batch::internals::table::Table;
+use ed25519_batch::simd::CacheLine;
 
 /// Returns the scalars of all digests.
 fn scalars() -> [Interval; 4] {

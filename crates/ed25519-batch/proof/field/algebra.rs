@@ -7,10 +7,10 @@
 
 use num_bigint::BigInt;
 
-use super::tests::{Probe, p};
-use super::{Fma, Ifma, Portable, fma, ifma, portable};
+use super::bounds::{Probe, p};
 use crate::simd::model::{Dyadic, Number, Polynomial, Symbolic, Value, Word, all_splits, forget, range_of};
-use crate::simd::{Doubles, Madd52, Wide, Words};
+use ed25519_batch::internals::field::{Fma, Ifma, Portable, fma, ifma, portable};
+use ed25519_batch::simd::{Doubles, Madd52, Wide, Words};
 
 /// The number of limbs of an element.
 const LIMBS: usize = 5;

@@ -13,7 +13,7 @@ use super::dyadic::power_of_two;
 use super::interval::Interval;
 use super::ranges::{Ranges, Sums};
 use super::real::Real;
-use crate::simd::{Doubles, Madd52, Scalar, Wide, Words};
+use ed25519_batch::simd::{Doubles, Madd52, Scalar, Wide, Words};
 
 /// The mask of a factor of a 52-bit product.
 const LOW_52: u64 = (1 << 52) - 1;
@@ -235,15 +235,15 @@ fn every_set_does_what_the_model_says() {
     crate::simd::on_every_set!(check_words);
     check_wide(Scalar::plain());
     check_wide(Scalar::detect());
-    crate::simd::tests::on_every_madd52!(|simd| check_madd52(simd));
+    crate::simd::sets::on_every_madd52!(|simd| check_madd52(simd));
     #[cfg(target_arch = "x86_64")]
     {
-        use crate::simd::tests::on;
-        on(crate::simd::Avx2::detect(), check_doubles);
-        on(crate::simd::Avx512f::detect(), check_doubles);
+        use crate::simd::sets::on;
+        on(ed25519_batch::simd::Avx2::detect(), check_doubles);
+        on(ed25519_batch::simd::Avx512f::detect(), check_doubles);
     }
     #[cfg(target_arch = "aarch64")]
-    crate::simd::tests::on(crate::simd::Neon::detect(), check_doubles);
+    crate::simd::sets::on(ed25519_batch::simd::Neon::detect(), check_doubles);
 }
 
 /// Returns whether a word is in a range.

@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::real::Real;
 use super::splits::{self, Limit};
-use crate::simd::{CacheLine, Doubles, Madd52, Wide, Words};
+use ed25519_batch::simd::{CacheLine, Doubles, Madd52, Wide, Words};
 
 /// What a sum or a difference of words may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

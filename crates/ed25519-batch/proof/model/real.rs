@@ -199,7 +199,7 @@ impl Real {
         self.exact_product(b).exact_sum(c).checked()
     }
 
-    /// Returns the numbers l and h of [`Doubles::accumulate`](crate::simd::Doubles::accumulate).
+    /// Returns the numbers l and h of [`Doubles::accumulate`](ed25519_batch::simd::Doubles::accumulate).
     ///
     /// As ranges, a b and h = a b + `high`, rounded, would lose what they have in common. So this
     /// states the theorem of the split, which Gappa proves for the largest ranges (`proof/field/ranges/split.g`):

@@ -6,8 +6,8 @@
 
 use super::variables::values_of;
 use super::*;
-use crate::simd::tests::Emulated;
-use crate::simd::{Doubles as _, Madd52, Scalar, Words as _};
+use crate::simd::sets::Emulated;
+use ed25519_batch::simd::{Doubles as _, Madd52, Scalar, Words as _};
 
 /// The values of a small word.
 const SMALL: u64 = 16;

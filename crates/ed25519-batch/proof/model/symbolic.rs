@@ -10,8 +10,8 @@ use super::axioms::WORD;
 use super::dyadic::Dyadic;
 use super::value::Value;
 use super::variables;
-use crate::simd::cache_line::CacheLine;
-use crate::simd::words::{Doubles, Madd52, Wide, Words};
+use ed25519_batch::simd::CacheLine;
+use ed25519_batch::simd::{Doubles, Madd52, Wide, Words};
 
 /// The instruction set. `SIGNED_CARRY` is that of [`Madd52`].
 #[derive(Clone, Copy, Debug)]

@@ -18,7 +18,7 @@
 use std::time::Duration;
 
 /// The turns of the neighbor in a comparison.
-const PAIRS: usize = 5;
+pub const PAIRS: usize = 5;
 
 /// The logarithm of the ratio of costs by which a neighbor must be better. A smaller difference
 /// gains too little for the risk that it is noise.
@@ -40,7 +40,8 @@ pub struct Ladder {
     rungs: Vec<usize>,
     /// The rung of the best table so far.
     best: usize,
-    step: Step,
+    /// What happens next.
+    pub step: Step,
     schedule: Schedule,
     rest: Duration,
     is_settled: bool,
@@ -48,8 +49,9 @@ pub struct Ladder {
     was_larger: bool,
 }
 
+/// What a ladder does.
 #[derive(Clone, Debug)]
-enum Step {
+pub enum Step {
     /// The next larger table is needed, and then used.
     Climb,
     /// The table of this rung is needed, and then compared with the best one.
@@ -198,18 +200,20 @@ impl Ladder {
 
 /// Turns of two tables, the first and the last of the best one.
 #[derive(Clone, Debug)]
-struct Comparison {
+pub struct Comparison {
     /// When the current turn began.
     began: Duration,
     /// The keys of this turn that count, and the time that they took.
     keys: usize,
     time: Duration,
     /// The logarithm of the time of a key in each turn.
-    costs: Vec<f64>,
+    pub costs: Vec<f64>,
 }
 
 impl Comparison {
-    fn new(now: Duration) -> Self {
+    /// Begins a comparison, and its first turn.
+    #[must_use]
+    pub fn new(now: Duration) -> Self {
         Self { began: now, keys: 0, time: Duration::ZERO, costs: Vec::new() }
     }
 
@@ -234,7 +238,9 @@ impl Comparison {
         self.verdict()
     }
 
-    fn verdict(&self) -> Option<bool> {
+    /// Returns whether the rival wins, or `None` while turns are left.
+    #[must_use]
+    pub fn verdict(&self) -> Option<bool> {
         if self.costs.len() <= 2 * PAIRS {
             return None;
         }
@@ -244,6 +250,3 @@ impl Comparison {
         Some(differences[PAIRS / 2] < -LEAST_GAIN)
     }
 }
-
-#[cfg(test)]
-mod tests;

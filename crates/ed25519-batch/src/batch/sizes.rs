@@ -7,13 +7,13 @@ use crate::simd::CacheLine;
 
 /// The useful numbers of windows: tables from 16 KiB, which the first-level cache holds, to 288
 /// MiB.
-pub(super) const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
+pub const WINDOWS: [usize; 14] = [126, 84, 63, 50, 42, 36, 28, 24, 21, 18, 16, 15, 14, 13];
 
 /// The number of windows at the start. A table of them, 460 KB, takes less than a millisecond.
-const FIRST_WINDOWS: usize = 28;
+pub const FIRST_WINDOWS: usize = 28;
 
 /// The most memory that a table takes unless more is allowed.
-const MOST_MEMORY: usize = 128 << 20;
+pub const MOST_MEMORY: usize = 128 << 20;
 
 /// If the memory of the process is limited, a table takes at most this part of what is spare: a half.
 /// The table that it is compared with takes the other.
@@ -40,7 +40,7 @@ pub(super) fn batch_keys() -> usize {
 
 /// Returns the numbers of windows of the tables for a search, the smallest table first. Each fits
 /// into memory, and the additions that it saves in this search cost more than building it.
-pub(super) fn windows(sizing: Sizing) -> Vec<usize> {
+pub fn windows(sizing: Sizing) -> Vec<usize> {
     if let Some(windows) = sizing.windows {
         return vec![windows];
     }
@@ -59,33 +59,4 @@ pub(super) fn windows(sizing: Sizing) -> Vec<usize> {
         rungs.push(windows);
     }
     rungs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn limited(expected_keys: f64, table_memory: usize) -> Vec<usize> {
-        windows(Sizing { table_memory: Some(table_memory), ..Sizing::for_keys(expected_keys) })
-    }
-
-    #[test]
-    fn no_table_exceeds_its_limit() {
-        for limit in WINDOWS {
-            let allowed = limited(1e18, Table::bytes(limit));
-            assert_eq!(allowed.last(), Some(&limit));
-            assert_eq!(allowed[0], limit.max(FIRST_WINDOWS), "it starts small");
-            assert!(allowed.is_sorted_by(|few, many| few > many));
-        }
-        assert_eq!(limited(1e18, 0), WINDOWS[..1]);
-        let usual = windows(Sizing::for_keys(1e18));
-        assert!(usual.into_iter().all(|windows| Table::bytes(windows) <= MOST_MEMORY));
-    }
-
-    #[test]
-    fn a_short_search_builds_no_large_table() {
-        let most = |expected_keys| *limited(expected_keys, 512 << 20).last().unwrap();
-        assert!([1e4, 1e6, 1e8, 1e10].map(most).is_sorted_by(|few, many| few > many));
-        assert_eq!((most(1.0), most(f64::INFINITY)), (FIRST_WINDOWS, 13));
-    }
 }

@@ -13,7 +13,7 @@ use crate::curve::{Field, Multiples, Table, TableBuilder};
 use crate::memory::{Zeros, spare_room};
 
 /// In the first part of a turn a worker reads most entries of a large table.
-pub(super) const SCHEDULE: Schedule = Schedule {
+pub const SCHEDULE: Schedule = Schedule {
     turn: [Duration::from_millis(40), Duration::from_millis(25)],
     rests: Some([Duration::from_secs(4), Duration::from_secs(64)]),
 };
@@ -22,7 +22,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
 const LONGEST_GAP: Duration = Duration::from_millis(100);
 
 /// The tables of one back end, which all its workers share.
-pub(super) struct Tables<F> {
+pub struct Tables<F> {
     field: F,
     /// Returns whether a table reproduces known vectors.
     is_right: fn(F, &Arc<Table>) -> bool,
@@ -51,7 +51,7 @@ struct State {
 impl<F: Field> Tables<F> {
     /// Builds the first of these tables. `is_right` returns whether a table reproduces known vectors.
     /// A later table that does not is never used.
-    pub(super) fn new(field: F, windows: Vec<usize>, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
+    pub fn new(field: F, windows: Vec<usize>, is_right: fn(F, &Arc<Table>) -> bool) -> Self {
         let multiples = Multiples::compute();
         let first = Arc::new(Table::from_multiples(field, windows[0], &multiples));
         let state = State {
@@ -68,22 +68,22 @@ impl<F: Field> Tables<F> {
     }
 
     /// Returns whether the best table was compared with its neighbors.
-    pub(super) fn is_settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         self.lock().ladder.is_settled()
     }
 
     /// Returns the number of windows of the best table so far.
-    pub(super) fn best(&self) -> usize {
+    pub fn best(&self) -> usize {
         self.lock().ladder.best()
     }
 
     /// Returns whether a table did not reproduce the known vectors since the last call.
-    pub(super) fn take_wrong_table(&self) -> bool {
+    pub fn take_wrong_table(&self) -> bool {
         std::mem::take(&mut self.lock().is_table_wrong)
     }
 
     /// Returns the table to use now, and the number of this turn.
-    pub(super) fn current(&self) -> (u64, Arc<Table>) {
+    pub fn current(&self) -> (u64, Arc<Table>) {
         let state = self.lock();
         let windows = state.ladder.current();
         let table = state.tables.iter().find(|table| table.layout().len() == windows);
@@ -92,12 +92,12 @@ impl<F: Field> Tables<F> {
     }
 
     /// Returns the number of the current turn.
-    pub(super) fn turn(&self) -> u64 {
+    pub fn turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
     /// Takes the keys and the time of one batch of a turn, and fills a window if one is needed.
-    pub(super) fn report(&self, turn: u64, keys: usize, time: Duration) {
+    pub fn report(&self, turn: u64, keys: usize, time: Duration) {
         // Workers do not wait for each other: the next report is as good.
         let Ok(mut state) = self.state.try_lock() else { return };
         let now = state.now();

@@ -15,17 +15,19 @@ use super::field::{Element, Field, Word};
 use crate::simd::Words as _;
 
 /// The offset of every stored y.
-pub(super) const SHIFT: u64 = 9;
+pub const SHIFT: u64 = 9;
 
 /// An affine point in every lane. Its y is stored with an offset of 9.
 pub struct Point<F: Field> {
-    pub(super) x: F::Tight,
-    pub(super) y: F::Tight,
+    /// x.
+    pub x: F::Tight,
+    /// y + 9.
+    pub y: F::Tight,
 }
 
 /// A division in progress. Divisions share the inversion of the product of their divisors.
 #[derive(Clone, Copy)]
-pub(super) struct Division<F: Field> {
+pub struct Division<F: Field> {
     divisor: F::Loose,
     /// The dividend times the divisors of all earlier divisions, then the quotient.
     quotient: F::Product,
@@ -36,7 +38,7 @@ impl<F: Field> Division<F> {
     /// divisors of all divisions that are open. It is computed first, because the next division
     /// waits for it.
     #[inline(always)]
-    pub(super) fn open(field: F, dividend: &F::Loose, divisor: F::Loose, product: &mut F::Product) -> Self {
+    pub fn open(field: F, dividend: &F::Loose, divisor: F::Loose, product: &mut F::Product) -> Self {
         let product_before = *product;
         *product = field.mul(product, &divisor);
         Self { divisor, quotient: field.mul(&product_before, dividend) }
@@ -46,14 +48,14 @@ impl<F: Field> Division<F> {
     /// becomes the inverse of the product before it. So divisions are closed in the reverse of the
     /// order in which they were opened.
     #[inline(always)]
-    pub(super) fn close(&mut self, field: F, inverse: &mut F::Product) {
+    pub fn close(&mut self, field: F, inverse: &mut F::Product) {
         let inverse_of_all = self.take_inverse(field, inverse);
         self.quotient = field.mul(&inverse_of_all, &self.quotient.into());
     }
 
     /// Does [`Self::close`], and returns the quotient + `c` instead of keeping it.
     #[inline(always)]
-    pub(super) fn close_and_add(&self, field: F, inverse: &mut F::Product, c: &F::Tight) -> F::Tight {
+    pub fn close_and_add(&self, field: F, inverse: &mut F::Product, c: &F::Tight) -> F::Tight {
         let inverse_of_all = self.take_inverse(field, inverse);
         field.mul_add(&inverse_of_all, &self.quotient.into(), c)
     }
@@ -71,7 +73,7 @@ impl<F: Field> Division<F> {
 /// An addition in progress. [`Self::open`] makes it, and [`Self::find_slope`], [`Self::find_x`] and
 /// [`Self::find_y`] close it, in this order and in place.
 #[derive(Clone, Copy)]
-pub(super) struct Addition<F: Field> {
+pub struct Addition<F: Field> {
     /// x1, then x3.
     x: F::Tight,
     /// y1, then -y3.
@@ -84,7 +86,7 @@ pub(super) struct Addition<F: Field> {
 
 impl<F: Field> Addition<F> {
     /// Returns an addition without a meaning, which any other can replace.
-    pub(super) fn of_zeros(field: F) -> Self {
+    pub fn of_zeros(field: F) -> Self {
         let zero = Element::new(0);
         field.simd().run(
             #[inline(always)]
@@ -97,7 +99,7 @@ impl<F: Field> Addition<F> {
 
     /// Opens a + b. `product` is that of [`Division::open`].
     #[inline(always)]
-    pub(super) fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
+    pub fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
         let (divisor, dividend) = (field.sub(&b.x, &a.x), field.sub(&b.y, &a.y));
         let slope = Division::open(field, &dividend, divisor, product);
         Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), slope }
@@ -105,13 +107,13 @@ impl<F: Field> Addition<F> {
 
     /// Computes the slope. `inverse` is that of [`Division::close`].
     #[inline(always)]
-    pub(super) fn find_slope(&mut self, field: F, inverse: &mut F::Product) {
+    pub fn find_slope(&mut self, field: F, inverse: &mut F::Product) {
         self.slope.close(field, inverse);
     }
 
     /// Computes the x of the sum, after the slope.
     #[inline(always)]
-    pub(super) fn find_x(&mut self, field: F) {
+    pub fn find_x(&mut self, field: F) {
         let x = field.square_sub(&self.slope.quotient, &self.sum);
         self.slope.divisor = field.sub(&x, &self.x);
         self.x = x;
@@ -119,26 +121,26 @@ impl<F: Field> Addition<F> {
 
     /// Computes the y of the negative sum, after its x.
     #[inline(always)]
-    pub(super) fn find_y(&mut self, field: F) {
+    pub fn find_y(&mut self, field: F) {
         self.y = field.mul_add(&self.slope.quotient, &self.slope.divisor, &self.y);
     }
 
     /// Returns the negative of the sum, after [`Self::find_y`].
     #[inline(always)]
-    pub(super) fn negative_sum(&self) -> Point<F> {
+    pub fn negative_sum(&self) -> Point<F> {
         Point { x: self.x, y: self.y }
     }
 
     /// Returns the place of a division that needs no addition any more.
     #[inline(always)]
-    pub(super) fn division(&mut self) -> &mut Division<F> {
+    pub fn division(&mut self) -> &mut Division<F> {
         &mut self.slope
     }
 }
 
 /// Negates a stored y, given by its words, in the lanes where `choice` is odd.
 #[inline(always)]
-pub(super) fn negate_y<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], choice: Word<F>) -> [Word<F>; 4] {
+pub fn negate_y<F: Field>(field: F, [a, b, c, d]: [Word<F>; 4], choice: Word<F>) -> [Word<F>; 4] {
     let complement = |word, mask| field.simd().xor_where_odd(word, choice, mask);
     [complement(a, u64::MAX), complement(b, u64::MAX), complement(c, u64::MAX), complement(d, u64::MAX >> 1)]
 }

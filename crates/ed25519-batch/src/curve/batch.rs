@@ -101,6 +101,8 @@ impl<F: Field> Batch<F> {
     /// # Panics
     ///
     /// Panics if the number of keys is not that of the batch, rounded up to whole vectors.
+    // Not inlined, so that a package that calls it with a back end of this one does not compile it again.
+    #[inline(never)]
     pub fn public_keys(&mut self, keys: &mut [[u8; 32]]) {
         assert!(keys.len() == self.vectors * <F::Simd as Words>::LANES, "a batch is full");
         let simd = self.field.simd();

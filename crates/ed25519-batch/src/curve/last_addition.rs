@@ -12,7 +12,7 @@ use crate::simd::Words as _;
 
 /// Parts of the y of a sum.
 #[derive(Clone, Copy)]
-pub(super) struct LastAddition<F: Field> {
+pub struct LastAddition<F: Field> {
     /// x1 + x2.
     sum: F::Sum,
     /// D^2.
@@ -23,8 +23,9 @@ pub(super) struct LastAddition<F: Field> {
 
 /// The numbers that every [`LastAddition`] needs.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<F: Field> {
-    pub(super) zero: F::Tight,
+pub struct Numbers<F: Field> {
+    /// 0.
+    pub zero: F::Tight,
     zero_sum: F::Sum,
     one: F::Tight,
     /// -A/3 + 1.
@@ -33,7 +34,7 @@ pub(super) struct Numbers<F: Field> {
 
 impl<F: Field> Numbers<F> {
     /// Computes the numbers.
-    pub(super) fn new(field: F) -> Self {
+    pub fn new(field: F) -> Self {
         let shift = Element::new(1) - shift_of_x();
         field.simd().run(
             #[inline(always)]
@@ -47,7 +48,7 @@ impl<F: Field> Numbers<F> {
 
     /// Returns the Edwards y that belongs to the quotient 1 / (u + 1).
     #[inline(always)]
-    pub(super) fn y(&self, field: F, quotient: &F::Tight) -> F::Product {
+    pub fn y(&self, field: F, quotient: &F::Tight) -> F::Product {
         field.sub_sum(&self.one, &field.sum(quotient, quotient))
     }
 }
@@ -55,7 +56,7 @@ impl<F: Field> Numbers<F> {
 impl<F: Field> LastAddition<F> {
     /// Computes the parts for a + b.
     #[inline(always)]
-    pub(super) fn new(field: F, a: &Point<F>, b: &Point<F>, numbers: &Numbers<F>) -> Self {
+    pub fn new(field: F, a: &Point<F>, b: &Point<F>, numbers: &Numbers<F>) -> Self {
         let d_squared = field.square(&field.carry(&field.sub(&b.x, &a.x)));
         let n = field.carry(&field.sub(&b.y, &a.y));
         let n_squared = field.square_sub(&n, &numbers.zero_sum);
@@ -64,7 +65,7 @@ impl<F: Field> LastAddition<F> {
 
     /// Returns the dividend D^2 and the divisor (u + 1) D^2. Their quotient gives [`Numbers::y`].
     #[inline(always)]
-    pub(super) fn fraction(&self, field: F, numbers: &Numbers<F>) -> [F::Loose; 2] {
+    pub fn fraction(&self, field: F, numbers: &Numbers<F>) -> [F::Loose; 2] {
         let d_squared = self.d_squared.into();
         let factor = field.sub_sum(&numbers.shift, &self.sum);
         let divisor = field.mul_add(&factor, &d_squared, &self.n_squared);

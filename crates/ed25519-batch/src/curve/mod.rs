@@ -8,28 +8,14 @@
 //! a batch of keys, `pass` reads the points in time, and `field` has one back end for each kind of
 //! instruction set.
 
-mod addition;
+pub mod addition;
 mod batch;
-mod field;
-mod last_addition;
+pub mod field;
+pub mod last_addition;
 mod pass;
-mod table;
+pub mod table;
 
 pub use batch::Batch;
 pub use field::{Field, Fma, Ifma, Portable, Word, invert};
 pub use pass::VECTORS_AHEAD;
 pub use table::{Multiples, Table, TableBuilder, fetch};
-
-#[cfg(test)]
-#[path = "../../proof/curve/edwards.rs"]
-mod edwards;
-#[cfg(test)]
-#[path = "../../proof/curve/formulas/mod.rs"]
-mod formulas;
-#[cfg(test)]
-#[path = "../../proof/curve/ranges.rs"]
-mod ranges;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(crate) use tests::on_every_back_end;

@@ -31,7 +31,7 @@ const SHARES: usize = 252;
 const SHARING: usize = 2048;
 
 /// The Montgomery coefficient A.
-pub(super) const A: u64 = 486_662;
+pub const A: u64 = 486_662;
 
 /// The v of the base point (RFC 7748, section 4.1), as little-endian words. Its u is 9.
 const BASE_V: [u64; 4] =
@@ -101,7 +101,9 @@ impl Table {
         &self.windows
     }
 
-    pub(super) fn windows(&self) -> usize {
+    /// Returns the number of windows.
+    #[must_use]
+    pub fn windows(&self) -> usize {
         self.windows.len()
     }
 
@@ -116,13 +118,13 @@ impl Table {
     /// Calls `digit` with the number of each window and the digits of the scalars in it
     /// ([`digits`]).
     #[inline(always)]
-    pub(super) fn digits<S: Words>(&self, simd: S, scalar: &[S::Word; 4], digit: impl FnMut(usize, S::Word)) {
+    pub fn digits<S: Words>(&self, simd: S, scalar: &[S::Word; 4], digit: impl FnMut(usize, S::Word)) {
         digits(&self.windows, simd, scalar, digit);
     }
 
     /// Returns a table that has windows but no entries.
-    #[cfg(test)]
-    pub(super) fn without_entries(windows: usize) -> Self {
+    #[must_use]
+    pub fn without_entries(windows: usize) -> Self {
         Self { windows: layout(windows), entries: Zeros::new(0) }
     }
 
@@ -214,6 +216,8 @@ impl TableBuilder {
     /// # Errors
     ///
     /// Returns the builder if windows are left.
+    // Not inlined, so that no other package compiles it again.
+    #[inline(never)]
     pub fn fill_next<F: Field>(mut self, field: F, multiples: &Multiples) -> Result<Table, Self> {
         self.table.fill(field, self.filled, multiples);
         self.filled += 1;
@@ -227,7 +231,7 @@ impl TableBuilder {
 /// `scalar` is four little-endian words, and only its 251 free bits count. Since each addition
 /// gives the negative of its sum, every second window has the other sign.
 #[inline(always)]
-pub(super) fn digits<S: Words>(
+pub fn digits<S: Words>(
     windows: &[Window],
     simd: S,
     scalar: &[S::Word; 4],
@@ -275,7 +279,7 @@ pub fn fetch<F: Field>(field: F, entries: &[CacheLine], digits: &[u32]) -> Point
 }
 
 /// Returns `windows` windows with widths as equal as possible.
-pub(super) fn layout(windows: usize) -> Vec<Window> {
+pub fn layout(windows: usize) -> Vec<Window> {
     assert!((12..=126).contains(&windows), "{windows} windows");
     let (mut start, mut first) = (0, 0);
     let window = |at| {
@@ -289,7 +293,7 @@ pub(super) fn layout(windows: usize) -> Vec<Window> {
 }
 
 /// Returns A / 3, the difference between x and the Montgomery u.
-pub(super) fn shift_of_x() -> Element {
+pub fn shift_of_x() -> Element {
     Element::new(A) / Element::new(3)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! SHA-512 turns seeds into scalars, one in each lane. ChaCha20 generates seeds, one block in each half of a lane.
 
-mod chacha;
+pub mod chacha;
 pub mod sha2_constants;
 pub mod sha2_round;
 pub mod sha512;

@@ -18,11 +18,11 @@ enum Memory<T> {
 }
 
 /// The usual size of a huge page, in bytes.
-const HUGE: usize = 2 << 20;
+pub const HUGE: usize = 2 << 20;
 
 /// Maps whole huge pages for `bytes` zeros. Returns the mapping and the offset of the first page.
 /// `None` if the system refuses.
-fn map(bytes: usize) -> Option<(MmapMut, usize)> {
+pub fn map(bytes: usize) -> Option<(MmapMut, usize)> {
     // A mapping can begin anywhere. What lies outside of its whole pages is never touched, so it
     // takes no memory.
     let pages = bytes.checked_next_multiple_of(HUGE)?;
@@ -84,36 +84,6 @@ impl<T: AnyBitPattern + NoUninit> std::ops::DerefMut for Zeros<T> {
                 bytemuck::cast_slice_mut(&mut map[*first..][..*len * size_of::<T>()])
             }
             Memory::Allocated(all) => all,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_than_the_address_space_is_refused() {
-        assert!(Zeros::<u64>::try_new(1 << 50).is_none());
-    }
-
-    #[test]
-    fn zeros_of_any_size_are_writable() {
-        for len in [0, 1, 1000, HUGE / 16, HUGE / 16 + 1, HUGE / 8, HUGE] {
-            let mut zeros = Zeros::<u64>::new(len);
-            assert_eq!(zeros.len(), len);
-            assert!(zeros.iter().all(|word| *word == 0));
-            zeros.fill(7);
-            assert_eq!(zeros.iter().sum::<u64>(), 7 * len as u64);
-        }
-    }
-
-    #[test]
-    fn a_mapping_has_whole_huge_pages() {
-        for bytes in [1, HUGE, HUGE + 1] {
-            let (map, first) = map(bytes).unwrap();
-            assert!(map[first..].as_ptr().addr().is_multiple_of(HUGE));
-            assert!(map.len() - first >= bytes.next_multiple_of(HUGE), "{bytes}");
         }
     }
 }

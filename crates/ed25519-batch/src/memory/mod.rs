@@ -1,8 +1,8 @@
 //! Memory of tables and secrets: zeros in huge pages, overwriting, limits, and what the machine has.
 
-mod caches;
-mod huge_pages;
-mod limits;
+pub(crate) mod caches;
+pub(crate) mod huge_pages;
+pub(crate) mod limits;
 mod wipe;
 
 pub(crate) use caches::{caches, thread_time};

@@ -31,7 +31,6 @@ mod x86;
 pub use aarch64::Neon;
 pub use cache_line::{Cache, CacheLine, prefetch, prefetch_at};
 pub use detect::{DISABLE_ENV, Missing, detected};
-#[cfg(target_arch = "x86_64")]
 pub use extends::Extends;
 pub use instruction_set::InstructionSet;
 pub use instruction_set::with_set;
@@ -42,7 +41,7 @@ pub use sha256::{Quad, Sha256};
 pub use sha512::{Pair, Sha512};
 pub use words::{Bytes64, Doubles, Halves, Madd52, Wide, Words};
 #[cfg(target_arch = "x86_64")]
-pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma};
+pub use x86::{Avx2, Avx512f, Avx512ifma, AvxIfma, compiled_splits};
 
 /// Repeats a block for each of the numbers, without a loop. With constant indices the compiler
 /// keeps an array in registers.
@@ -58,13 +57,3 @@ macro_rules! unroll {
 }
 #[doc(hidden)]
 pub use crate::unroll;
-
-#[cfg(test)]
-#[path = "../../proof/model/mod.rs"]
-pub(crate) mod model;
-#[cfg(test)]
-pub(crate) mod tests;
-#[cfg(test)]
-pub(crate) use tests::{on_every_common_set, on_every_set};
-#[cfg(all(test, target_arch = "x86_64"))]
-pub(crate) use x86::compiled_splits;

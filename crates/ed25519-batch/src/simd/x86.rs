@@ -915,8 +915,9 @@ unsafe fn row_at<'a>(rows: &'a [CacheLine], offset: &u32) -> &'a CacheLine {
 
 /// Compiles the functions of [`Doubles::accumulate`] on their own, and returns their names, so that
 /// a test can read their instructions.
-#[cfg(test)]
-pub(crate) fn compiled_splits() -> [&'static str; 2] {
+#[inline]
+#[must_use]
+pub fn compiled_splits() -> [&'static str; 2] {
     type Sums<W> = (W, W);
     let narrow: unsafe fn(Sums<__m256i>, __m256d, &__m256d, __m256d, __m256d) -> Sums<__m256i> =
         accumulate_256;

@@ -11,12 +11,12 @@ use std::cell::RefCell;
 
 use num_bigint::BigInt;
 
-use super::addition::{Addition, Division, Point, SHIFT, negate_y};
 use super::edwards::elements;
-use super::field::{Element, Field};
-use super::last_addition::{LastAddition, Numbers};
-use super::table::{A, shift_of_x};
 use crate::simd::model::{Dyadic, Polynomial, Symbolic, Value, Word, forget};
+use ed25519_batch::internals::addition::{Addition, Division, Point, SHIFT, negate_y};
+use ed25519_batch::internals::field::{Element, Field};
+use ed25519_batch::internals::last_addition::{LastAddition, Numbers};
+use ed25519_batch::internals::table::{A, shift_of_x};
 
 /// The field of polynomials. Its elements are exact: nothing is carried.
 #[derive(Clone, Copy)]

@@ -11,10 +11,10 @@ use curve25519_dalek::{EdwardsPoint, Scalar as Multiple};
 use num_bigint::BigInt;
 
 use super::super::edwards::elements;
-use super::super::field::{Element, Portable};
-use super::super::table::{A, Table, Window, digits, layout, shift_of_x};
 use crate::simd::model::{Polynomial, Symbolic, Value, Word, forget};
-use crate::simd::{CacheLine, Scalar};
+use ed25519_batch::internals::field::{Element, Portable};
+use ed25519_batch::internals::table::{A, Table, Window, digits, layout, shift_of_x};
+use ed25519_batch::simd::{CacheLine, Scalar};
 
 /// The numbers of windows that tables have.
 const WINDOWS: RangeInclusive<usize> = 12..=126;

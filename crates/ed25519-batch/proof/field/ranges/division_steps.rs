@@ -5,7 +5,7 @@
 //! [`few_steps_are_those_of_the_paper`] runs the whole function, for fewer steps and all numbers.
 //! No operand is random.
 
-use crate::curve::field::invert::{Matrix, STEPS, Steps, division_steps};
+use ed25519_batch::internals::field::invert::{Matrix, STEPS, Steps, division_steps};
 
 /// What the paper computes, with integers: the matrix of n steps is multiplied by 2^n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 
 use num_bigint::BigInt;
 
-use crate::curve::field::Element;
-use crate::curve::field::invert::{
+use ed25519_batch::internals::field::Element;
+use ed25519_batch::internals::field::invert::{
     FIRST_DELTA, LIMB, Limbs, Matrix, P, STEPS, add_multiple_of_p, apply, apply_modulo_p, between_0_and_p,
     division_steps, inverse, invert_all, limbs as limbs_of_words, words,
 };

@@ -7,12 +7,12 @@ mod split;
 
 use num_bigint::BigInt;
 
-use super::*;
-use crate::simd::Words;
 use crate::simd::model::interval::Interval;
 use crate::simd::model::ranges::{Ranges, Sums};
 use crate::simd::model::real::Real;
 use crate::simd::model::splits;
+use ed25519_batch::internals::field::{Field, Fma, Ifma, Portable, fma, ifma, portable, radix51};
+use ed25519_batch::simd::Words;
 
 /// The smallest and the largest limb of one place.
 type Span = [i128; 2];

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use super::division_steps::Paper;
-use crate::curve::field::invert::{FIRST_DELTA, STEPS};
+use ed25519_batch::internals::field::invert::{FIRST_DELTA, STEPS};
 
 /// A convex set of points: the lower boundary, from left to right. The upper one has the negatives.
 struct Region {

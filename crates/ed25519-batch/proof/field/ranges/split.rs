@@ -100,7 +100,7 @@ fn interpreted(instructions: &[String]) -> std::collections::BTreeMap<String, St
 #[test]
 #[cfg_attr(miri, ignore = "runs other programs")]
 fn the_assembly_is_the_split() {
-    use crate::simd::compiled_splits;
+    use ed25519_batch::simd::compiled_splits;
     let functions = compiled_splits();
     let program = std::env::current_exe().unwrap();
     let Ok(names) = Command::new("nm").arg(&program).output() else {

@@ -28,17 +28,17 @@ use crate::simd::Doubles;
 pub struct Fma<S>(pub S);
 
 /// 1.5 2^103, whose last place is worth 2^51.
-pub(super) const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
+pub const HIGH: f64 = 3.0 * (1u128 << 102) as f64;
 
 /// 1.5 2^52, whose last place is worth 1.
-pub(super) const LOW: f64 = 3.0 * (1u64 << 51) as f64;
+pub const LOW: f64 = 3.0 * (1u64 << 51) as f64;
 
 /// 2^52. The low bits of the pattern of `UNIT` + a limb are the limb.
-pub(super) const UNIT: f64 = (1u64 << 52) as f64;
+pub const UNIT: f64 = (1u64 << 52) as f64;
 
 /// The bound of what a carry adds to a limb: at most [`CARRY`] to each of four limbs, and 19 times
 /// as much to the lowest.
-pub(super) const EXCESS: u64 = 1 << 12;
+pub const EXCESS: u64 = 1 << 12;
 
 /// The bound of columns, in units of 2^51, before and after the reduction by 2^255 = 19. The
 /// largest column has 1 low and 0 high parts, and 19 times 4 low and 5 high parts from the upper
@@ -62,19 +62,19 @@ const _: () = assert!(((1 << 50) + EXCESS as u128) * ((1 << 51) + EXCESS as u128
 
 /// Five numbers 2^52 + u with u from 0 to 2^51 + [`EXCESS`].
 #[derive(Clone, Copy, Debug)]
-pub struct Tight<D>(pub(super) [D; 5]);
+pub struct Tight<D>(pub [D; 5]);
 
 /// Five integers within 2^51 + [`EXCESS`] of 0.
 #[derive(Clone, Copy, Debug)]
-pub struct Loose<D>(pub(super) [D; 5]);
+pub struct Loose<D>(pub [D; 5]);
 
 /// Five integers within 2^50 + [`EXCESS`] of 0.
 #[derive(Clone, Copy, Debug)]
-pub struct Product<D>(pub(super) [D; 5]);
+pub struct Product<D>(pub [D; 5]);
 
 /// The sums of the bit patterns of two tight elements.
 #[derive(Clone, Copy, Debug)]
-pub struct Sum<W>(pub(super) [W; 5]);
+pub struct Sum<W>(pub [W; 5]);
 
 impl<D> From<Product<D>> for Loose<D> {
     #[inline(always)]

@@ -16,7 +16,7 @@ use crate::simd::Madd52;
 pub struct Ifma<S>(pub S);
 
 /// The largest limb, which is also the mask of a limb's bits.
-pub(super) const LIMB: u64 = (1 << 52) - 1;
+pub const LIMB: u64 = (1 << 52) - 1;
 
 /// The number of bits of the top limb below 2^255 = 2^(208 + 47).
 const TOP_BITS: u32 = 47;
@@ -27,10 +27,10 @@ const HALF_FOLD: u64 = 304;
 
 /// The exclusive bound of the top limbs of [`Tight`] and [`Product`]: the part below 2^255, and a
 /// carry.
-pub(super) const TOP: u64 = (1 << TOP_BITS) + (1 << 4);
+pub const TOP: u64 = (1 << TOP_BITS) + (1 << 4);
 
 /// The exclusive bound of the top limbs of [`Loose`], which have 2p more.
-pub(super) const LOOSE_TOP: u64 = TOP + (1 << 48);
+pub const LOOSE_TOP: u64 = TOP + (1 << 48);
 
 // The high part of the product of the two bounds, times `HALF_FOLD`, fits into 52 bits.
 const _: () = assert!(((TOP as u128 * LOOSE_TOP as u128) >> 52) * (HALF_FOLD as u128) < 1 << 52);
@@ -47,19 +47,19 @@ const EIGHT_P: [u64; 5] = [(1 << 54) - 152, (1 << 54) - 4, (1 << 54) - 4, (1 << 
 
 /// Limbs from 0 to [`LIMB`], the top one below [`TOP`].
 #[derive(Clone, Copy, Debug)]
-pub struct Tight<W>(pub(super) [W; 5]);
+pub struct Tight<W>(pub [W; 5]);
 
 /// Limbs in the low 52 bits of words, the top one below [`LOOSE_TOP`].
 #[derive(Clone, Copy, Debug)]
-pub struct Loose<W>(pub(super) [W; 5]);
+pub struct Loose<W>(pub [W; 5]);
 
 /// Limbs in the low 52 bits of words, the top one below [`TOP`].
 #[derive(Clone, Copy, Debug)]
-pub struct Product<W>(pub(super) [W; 5]);
+pub struct Product<W>(pub [W; 5]);
 
 /// Limbs below 2^53, the top one below 2 [`TOP`].
 #[derive(Clone, Copy, Debug)]
-pub struct Sum<W>(pub(super) [W; 5]);
+pub struct Sum<W>(pub [W; 5]);
 
 impl<W> From<Product<W>> for Loose<W> {
     #[inline(always)]

@@ -51,7 +51,7 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> F::Product {
 
 /// Replaces up to [`MOST_LANES`] elements by their inverses, with one inversion of their product.
 #[inline(always)]
-pub(super) fn invert_all<T: Copy>(
+pub fn invert_all<T: Copy>(
     elements: &mut [T],
     one: T,
     mul: impl Fn(&T, &T) -> T,
@@ -81,19 +81,19 @@ impl Div for Element {
 }
 
 /// The number of division steps on the lowest words between two updates of the whole numbers.
-pub(super) const STEPS: u32 = 62;
+pub const STEPS: u32 = 62;
 
 /// The first delta. Inverses are right with any, after other numbers of steps.
-pub(super) const FIRST_DELTA: i64 = 1;
+pub const FIRST_DELTA: i64 = 1;
 
 /// The mask of the low 62 bits.
-pub(super) const LIMB: i64 = (1 << STEPS) - 1;
+pub const LIMB: i64 = (1 << STEPS) - 1;
 
 /// A number as limbs of 62 bits. The last limb has the sign.
-pub(super) type Limbs = [i64; 5];
+pub type Limbs = [i64; 5];
 
 /// p = 2^255 - 19, where 255 = 4 * 62 + 7.
-pub(super) const P: Limbs = [-19, 0, 0, 0, 1 << 7];
+pub const P: Limbs = [-19, 0, 0, 0, 1 << 7];
 
 /// 1 / p modulo 2^62.
 const INVERSE_OF_P: i64 = {
@@ -113,27 +113,31 @@ const _: () = assert!(INVERSE_OF_P.wrapping_mul(P[0]) & LIMB == 1);
 /// The linear map of 62 division steps, times 2^62. It takes (f, g) to (u f + v g, q f + r g) /
 /// 2^62.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Matrix {
-    pub(super) u: i64,
-    pub(super) v: i64,
-    pub(super) q: i64,
-    pub(super) r: i64,
+pub struct Matrix {
+    /// The factor of f in the new f.
+    pub u: i64,
+    /// The factor of g in the new f.
+    pub v: i64,
+    /// The factor of f in the new g.
+    pub q: i64,
+    /// The factor of g in the new g.
+    pub r: i64,
 }
 
 /// Returns four words as limbs.
-pub(super) fn limbs([a, b, c, d]: [u64; 4]) -> Limbs {
+pub fn limbs([a, b, c, d]: [u64; 4]) -> Limbs {
     let low = |word: u64| word.cast_signed() & LIMB;
     [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)]
 }
 
 /// Returns limbs, none of which is negative, as four words.
-pub(super) fn words(limbs: Limbs) -> [u64; 4] {
+pub fn words(limbs: Limbs) -> [u64; 4] {
     let [v, w, x, y, z] = limbs.map(i64::cast_unsigned);
     [v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]
 }
 
 /// Returns 1 / a, or 0 if a is 0.
-pub(super) fn inverse(Element(a): Element) -> Element {
+pub fn inverse(Element(a): Element) -> Element {
     let mut g = limbs(a);
     let mut f = P;
     // d a = f and e a = g modulo p at every step. When g becomes 0, f is 1 or -1, so d is plus or
@@ -149,7 +153,7 @@ pub(super) fn inverse(Element(a): Element) -> Element {
 }
 
 /// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
-pub(super) fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
+pub fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
     let mut sum = a;
     let mut carry = 0;
     for (limb, p) in sum.iter_mut().zip(P) {
@@ -162,7 +166,7 @@ pub(super) fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
 }
 
 /// Returns d, or its negative, from 0 to p - 1 modulo p. d must be between -2p and p.
-pub(super) fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
+pub fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
     let mut result = add_multiple_of_p(d, i64::from(d[4] < 0));
     if is_negative {
         result = add_multiple_of_p(result.map(|limb| -limb), 0);
@@ -173,7 +177,7 @@ pub(super) fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
 /// Does division steps on two numbers whose lowest `steps` bits are those of `f` and `g`. `f` must
 /// be odd. The matrix is multiplied by 2^`steps`. Only tests do other than 62 steps.
 #[inline(always)]
-pub(super) fn division_steps(steps: u32, delta: &mut i64, f: i64, g: i64) -> Matrix {
+pub fn division_steps(steps: u32, delta: &mut i64, f: i64, g: i64) -> Matrix {
     let (f, g) = (f.cast_unsigned(), g.cast_unsigned());
     let mut state = Steps { left: steps, delta: *delta, f, g, matrix: Matrix { u: 1, v: 0, q: 0, r: 1 } };
     while state.advance() {}
@@ -183,22 +187,25 @@ pub(super) fn division_steps(steps: u32, delta: &mut i64, f: i64, g: i64) -> Mat
 
 /// The state of division steps that are done together.
 #[derive(Clone, Copy)]
-pub(super) struct Steps {
+pub struct Steps {
     /// The number of steps to do. As many low bits of f and g count.
-    pub(super) left: u32,
-    pub(super) delta: i64,
-    pub(super) f: u64,
-    pub(super) g: u64,
+    pub left: u32,
+    /// The number that decides which of f and g is halved next.
+    pub delta: i64,
+    /// The low bits of f, which is odd.
+    pub f: u64,
+    /// The low bits of g.
+    pub g: u64,
     /// The linear map of the steps that are done, times 2 for each. It has the multiple of f that g
     /// has already.
-    pub(super) matrix: Matrix,
+    pub matrix: Matrix,
 }
 
 impl Steps {
     /// Halves g while it is even. Then adds the multiple of f that the next steps add, or returns
     /// false if no step is left.
     #[inline(always)]
-    pub(super) fn advance(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         let Self { mut left, mut delta, mut f, mut g, matrix: Matrix { mut u, mut v, mut q, mut r } } = *self;
         // Since the matrix is scaled, the factors u and v of f double instead.
         let zeros = (g | u64::MAX << left).trailing_zeros();
@@ -233,7 +240,7 @@ impl Steps {
 
 /// Returns (u d + v e, q d + r e) / 2^62 modulo p. The arguments and the results are between -2p
 /// and p.
-pub(super) fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
+pub fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
     // First add p to each of d and e that is negative, so both are between -p and p. Neither |u| +
     // |v| nor |q| + |r| is above 2^62, so each sum divided by 2^62 is between -p and p, too. Then
     // subtract a multiple of p, less than 2^62 p, that makes the sum divisible by 2^62.
@@ -247,7 +254,7 @@ pub(super) fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, L
 
 /// Returns (u a + v b + `first_multiple` p, q a + r b + `second_multiple` p) / 2^62. Both sums must
 /// be divisible by 2^62.
-pub(super) fn apply(
+pub fn apply(
     matrix: &Matrix,
     a: &Limbs,
     b: &Limbs,
@@ -270,76 +277,4 @@ pub(super) fn apply(
     first[4] = first_carry as i64;
     second[4] = second_carry as i64;
     (first, second)
-}
-
-#[cfg(test)]
-mod tests {
-    use num_bigint::BigInt;
-    use rand_core::{Rng as _, SeedableRng as _};
-
-    use super::*;
-
-    use crate::curve::field::tests::cases;
-
-    /// The number of small elements of either sign. Miri is slow.
-    const SMALL: u64 = if cfg!(miri) { 3 } else { 1000 };
-
-    #[test]
-    fn inverses_times_their_elements_are_one() {
-        let mut random = rand_chacha::ChaCha20Rng::from_seed([9; 32]);
-        let zero = Element::new(0);
-        let mut elements: Vec<Element> = (1..SMALL).map(Element::new).collect();
-        elements.extend((1..SMALL).map(|number| zero - Element::new(number)));
-        for bit in (0..255).step_by(if cfg!(miri) { 127 } else { 1 }) {
-            let mut words = [0; 4];
-            words[bit / 64] = 1 << (bit % 64);
-            elements.extend([Element(words), zero - Element(words)]);
-        }
-        for _ in 0..cases() {
-            let words = [(); 4].map(|()| random.next_u64());
-            elements.push(Element([words[0], words[1], words[2], words[3] >> 1]) - zero);
-        }
-        for element in elements {
-            let inverse = inverse(element);
-            assert_eq!(inverse * element, Element::new(1), "{element:x?}");
-            assert_eq!(inverse - zero, inverse, "below p");
-        }
-        assert_eq!(inverse(zero), zero);
-    }
-
-    /// Tests the ends of the ranges, which an inversion almost never reaches.
-    #[test]
-    fn the_factors_stay_between_minus_2_p_and_p() {
-        let number = |limbs: &Limbs| limbs.iter().rev().fold(BigInt::ZERO, |sum, limb| (sum << STEPS) + limb);
-        let p = number(&P);
-        let limbs = |number: &BigInt| {
-            std::array::from_fn(|at| {
-                let low: BigInt =
-                    if at < 4 { (number >> (62 * at)) & BigInt::from(LIMB) } else { number >> 248 };
-                i64::try_from(low).unwrap()
-            })
-        };
-        let ends = [-2 * &p + 1, -&p - 1, -&p, -&p + 1, (-1).into(), 0.into(), 1.into(), &p - 1];
-        let mut random = rand_chacha::ChaCha20Rng::from_seed([10; 32]);
-        for _ in 0..cases().div_ceil(ends.len() * ends.len()) {
-            // The absolute values of two factors sum to 2^62, the largest possible sum.
-            let mut factors = || {
-                let one = (random.next_u64() >> 1) as i64 - (1 << 62);
-                let other = (1 << 62) - one.abs();
-                [one, if random.next_u32() & 1 == 0 { other } else { -other }]
-            };
-            let ([u, v], [q, r]) = (factors(), factors());
-            let matrix = Matrix { u, v, q, r };
-            let [u, v, q, r] = [u, v, q, r].map(BigInt::from);
-            for (d, e) in ends.iter().flat_map(|d| ends.iter().map(move |e| (d, e))) {
-                assert_eq!(number(&limbs(d)), *d);
-                let (next_d, next_e) = apply_modulo_p(&matrix, &limbs(d), &limbs(e));
-                for (next, sum) in [(next_d, &u * d + &v * e), (next_e, &q * d + &r * e)] {
-                    let next = number(&next);
-                    assert!(-2 * &p < next && next < p, "{next} of {d}, {e}");
-                    assert_eq!(((next << STEPS) - sum) % &p, BigInt::ZERO, "of {d}, {e}");
-                }
-            }
-        }
-    }
 }

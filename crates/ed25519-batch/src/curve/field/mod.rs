@@ -15,11 +15,11 @@
 
 mod back_end;
 mod element;
-mod fma;
-mod ifma;
-mod invert;
-mod portable;
-mod radix51;
+pub mod fma;
+pub mod ifma;
+pub mod invert;
+pub mod portable;
+pub mod radix51;
 
 pub use back_end::{Field, Word};
 pub use element::Element;
@@ -27,12 +27,3 @@ pub use fma::Fma;
 pub use ifma::Ifma;
 pub use invert::invert;
 pub use portable::Portable;
-
-#[cfg(test)]
-#[path = "../../../proof/field/algebra.rs"]
-mod algebra;
-#[cfg(test)]
-#[path = "../../../proof/field/ranges/mod.rs"]
-mod ranges;
-#[cfg(test)]
-mod tests;

@@ -10,10 +10,10 @@ use crate::simd::{Scalar, Wide};
 pub struct Portable<S = Scalar>(pub S);
 
 /// The exclusive bound of tight limbs: 2^51 for a carried limb, and 2^10 for the last carry.
-pub(super) const TIGHT: u64 = (1 << 51) + (1 << 10);
+pub const TIGHT: u64 = (1 << 51) + (1 << 10);
 
 /// The exclusive bound of loose limbs, the largest that a product accepts.
-pub(super) const LOOSE: u64 = 1 << 54;
+pub const LOOSE: u64 = 1 << 54;
 
 /// The limbs of 2p and 4p. One of them is added before a subtraction, so no limb becomes negative.
 const TWO_P: [u64; 5] = [2 * P[0], 2 * P[1], 2 * P[2], 2 * P[3], 2 * P[4]];
@@ -26,15 +26,15 @@ const _: () = assert!(2 * TIGHT <= FOUR_P[0] && TIGHT + FOUR_P[1] < LOOSE);
 
 /// Five limbs below [`TIGHT`].
 #[derive(Clone, Copy, Debug)]
-pub struct Tight51<W>(pub(super) [W; 5]);
+pub struct Tight51<W>(pub [W; 5]);
 
 /// Five limbs below [`LOOSE`].
 #[derive(Clone, Copy, Debug)]
-pub struct Loose51<W>(pub(super) [W; 5]);
+pub struct Loose51<W>(pub [W; 5]);
 
 /// Five limbs below 2 [`TIGHT`].
 #[derive(Clone, Copy, Debug)]
-pub struct Sum51<W>(pub(super) [W; 5]);
+pub struct Sum51<W>(pub [W; 5]);
 
 impl<W> From<Tight51<W>> for Loose51<W> {
     #[inline(always)]

@@ -18,14 +18,14 @@ macro_rules! five {
 pub(super) use five;
 
 /// The largest carried limb, which is also the mask of a limb's bits.
-pub(super) const LIMB: u64 = (1 << 51) - 1;
+pub const LIMB: u64 = (1 << 51) - 1;
 
 /// The limbs of p.
-pub(super) const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
+pub const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
 /// Returns true if all lanes of a vector pass a test. Assertions of debug builds use it.
 #[inline(always)]
-pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
+pub fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
     let mut lanes = [0; 8];
     simd.store(vector, &mut lanes);
     lanes[..S::LANES].iter().all(|lane| test(*lane))
@@ -33,7 +33,7 @@ pub(super) fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -
 
 /// Converts four words, a number below 2^255, to five limbs.
 #[inline(always)]
-pub(super) fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 5] {
+pub fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 5] {
     let limb = simd.splat(LIMB);
     [
         simd.and(a, limb),
@@ -46,14 +46,14 @@ pub(super) fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 
 
 /// Returns 19 a, which must be below 2^64.
 #[inline(always)]
-pub(super) fn times_19<S: Words>(simd: S, a: S::Word) -> S::Word {
+pub fn times_19<S: Words>(simd: S, a: S::Word) -> S::Word {
     simd.add(simd.add(a, simd.opaque(simd.shl::<1>(a))), simd.opaque(simd.shl::<4>(a)))
 }
 
 /// Converts limbs to four words, a number below p. The limbs must be below 2^63, and their value
 /// below 2p.
 #[inline(always)]
-pub(super) fn canonical<S: Words>(simd: S, limbs: [S::Word; 5]) -> [S::Word; 4] {
+pub fn canonical<S: Words>(simd: S, limbs: [S::Word; 5]) -> [S::Word; 4] {
     // Adding 19 carries into bit 255 if the value is at least p. After the loop `over` is this
     // carry, 0 or 1.
     let mut over = simd.splat(19);

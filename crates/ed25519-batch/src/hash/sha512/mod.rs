@@ -17,6 +17,8 @@ mod instructions;
 /// # Panics
 ///
 /// Panics unless there are as many vectors of seeds as of scalars.
+// Not inlined, so that no other package compiles it again.
+#[inline(never)]
 pub fn scalars<S: Words>(simd: S, seeds: &[[u8; 32]], scalars: &mut [[S::Word; 4]]) {
     assert!(seeds.len() == scalars.len() * S::LANES, "seeds fill the vectors");
     #[cfg(target_arch = "aarch64")]
@@ -75,7 +77,7 @@ fn message<S: Words>(simd: S, seeds: &[[u8; 32]]) -> [S::Word; 4] {
 
 /// Returns the scalars of digests.
 #[inline(always)]
-pub(crate) fn clamped<S: Words>(simd: S, digest: [S::Word; 4]) -> [S::Word; 4] {
+pub fn clamped<S: Words>(simd: S, digest: [S::Word; 4]) -> [S::Word; 4] {
     let [a, b, c, d] = swap_bytes_of_each(simd, digest);
     let low = simd.and(a, simd.splat(!7));
     let high = simd.or(simd.and(d, simd.splat(!(3 << 62))), simd.splat(1 << 62));
@@ -163,6 +165,3 @@ fn extend<S: Words>(simd: S, schedule: &mut [S::Word; 16], at: usize) {
     let sigma_1 = xor3(simd.rotr::<19>(late), simd.rotr::<61>(late), simd.shr::<6>(late));
     schedule[at] = simd.add(simd.add(word(0), sigma_0), simd.add(word(9), sigma_1));
 }
-
-#[cfg(test)]
-mod tests;

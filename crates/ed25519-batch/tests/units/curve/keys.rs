@@ -5,35 +5,35 @@ use std::sync::Arc;
 use curve25519_dalek::EdwardsPoint;
 use rand_core::{Rng as _, SeedableRng as _};
 
-use super::*;
-use crate::simd::{Scalar, Words};
+use ed25519_batch::internals::{Batch, Field, Portable, Table};
+use ed25519_batch::simd::{Scalar, Words};
 
 /// Runs `$check` with every back end that the processor supports, and with those that are emulated.
 /// Names the others.
 macro_rules! on_every_back_end {
     (|$field:ident| $check:expr) => {{
-        use $crate::curve::Portable;
-        use $crate::simd::Scalar;
+        use ed25519_batch::internals::Portable;
+        use ed25519_batch::simd::Scalar;
         for $field in [Portable(Scalar::plain()), Portable(Scalar::detect())] {
             $check;
         }
         #[cfg(target_arch = "x86_64")]
         {
-            use $crate::curve::Fma;
-            use $crate::simd::tests::on;
-            use $crate::simd::{Avx2, Avx512f};
+            use ed25519_batch::internals::Fma;
+            use ed25519_batch::simd::{Avx2, Avx512f};
+            use $crate::simd::sets::on;
             on(Avx2::detect().map(Fma), |$field| $check);
             on(Avx512f::detect().map(Fma), |$field| $check);
         }
         #[cfg(target_arch = "aarch64")]
         {
-            use $crate::curve::Fma;
-            use $crate::simd::Neon;
-            use $crate::simd::tests::on;
+            use ed25519_batch::internals::Fma;
+            use ed25519_batch::simd::Neon;
+            use $crate::simd::sets::on;
             on(Neon::detect().map(Fma), |$field| $check);
         }
-        $crate::simd::tests::on_every_madd52!(|simd| {
-            let $field = $crate::curve::Ifma(simd);
+        $crate::simd::sets::on_every_madd52!(|simd| {
+            let $field = ed25519_batch::internals::Ifma(simd);
             $check
         });
     }};

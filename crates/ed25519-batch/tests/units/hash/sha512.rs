@@ -4,7 +4,8 @@ use curve25519_dalek::scalar::clamp_integer;
 use rand_core::{Rng as _, SeedableRng as _};
 use sha2::{Digest as _, Sha512};
 
-use super::*;
+use ed25519_batch::internals::sha512::scalars;
+use ed25519_batch::simd::Words;
 
 /// The number of random seeds, a multiple of every number of lanes.
 const SEEDS: usize = if cfg!(miri) { 16 } else { 10_000 };
@@ -75,5 +76,5 @@ fn every_lane_hashes() {
     crate::simd::on_every_common_set!(check);
     // Without these instructions the lanes of NEON have hashed twice.
     #[cfg(target_arch = "aarch64")]
-    crate::simd::tests::on(crate::simd::Sha512::detect(), |_| ());
+    crate::simd::sets::on(ed25519_batch::simd::Sha512::detect(), |_| ());
 }

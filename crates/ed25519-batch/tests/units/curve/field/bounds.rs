@@ -8,12 +8,12 @@ use num_bigint::{BigInt, BigUint};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
-use super::*;
-use crate::simd::tests::Emulated;
-use crate::simd::{Doubles, Madd52, Scalar, Wide, Words};
+use crate::simd::sets::Emulated;
+use ed25519_batch::internals::field::{Element, Field, Fma, Ifma, Portable, fma, ifma, invert, portable};
+use ed25519_batch::simd::{Doubles, Madd52, Scalar, Wide, Words};
 
 /// Returns the number of cases of each operation in each back end. Miri is slow.
-pub(super) fn cases() -> usize {
+pub fn cases() -> usize {
     let default_cases = if cfg!(miri) { 4 } else { 5000 };
     std::env::var("VANITY_CASES").map_or(default_cases, |cases| cases.parse().unwrap())
 }
@@ -22,10 +22,10 @@ pub(super) fn cases() -> usize {
 const LANES: usize = 8;
 
 /// Five limbs in every lane.
-pub(super) type Limbs = [[i64; LANES]; 5];
+pub type Limbs = [[i64; LANES]; 5];
 
 /// Access to the limbs of a back end.
-pub(super) trait Probe: Field {
+pub trait Probe: Field {
     /// The number of bits between the weights of two limbs.
     const RADIX: u32;
     /// Returns the ranges of limb `at` in a tight element, a loose one, a product and a sum.
@@ -222,7 +222,7 @@ fn product_of<F: Field>(field: F, words: &[[u64; LANES]; 4]) -> F::Product {
     field.product(words.map(|lanes| field.simd().load(&lanes)))
 }
 
-pub(super) fn p() -> BigInt {
+pub fn p() -> BigInt {
     (BigInt::from(1) << 255) - 19
 }
 

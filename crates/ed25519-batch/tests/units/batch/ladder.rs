@@ -1,4 +1,8 @@
-use super::*;
+use std::time::Duration;
+
+use ed25519_batch::internals::ladder::{Comparison, PAIRS, Step};
+use ed25519_batch::internals::{Table, tables};
+use ed25519_batch::{Ladder, Schedule};
 
 const TURN: Duration = Duration::from_millis(10);
 const REST: Duration = Duration::from_secs(1);
@@ -75,10 +79,15 @@ fn it_finds_the_fastest_table() {
 
 #[test]
 fn a_neighbor_wins_by_one_percent_in_the_median_of_its_turns() {
-    let verdict = |rival: [f64; PAIRS]| {
+    let verdict = |costs: Vec<f64>| {
+        let mut comparison = Comparison::new(TURN);
+        comparison.costs = costs;
+        comparison.verdict()
+    };
+    let verdict_of = |rival: [f64; PAIRS]| {
         // The machine slows down all the time, which favors neither.
         let costs = (0..=2 * PAIRS).map(|at| at as f64 + if at % 2 == 1 { rival[at / 2] } else { 0.0 });
-        Comparison { costs: costs.collect(), ..Comparison::new(TURN) }.verdict()
+        verdict(costs.collect())
     };
     for (rival, wins) in [
         ([-0.011; PAIRS], true),
@@ -86,10 +95,9 @@ fn a_neighbor_wins_by_one_percent_in_the_median_of_its_turns() {
         ([-0.02, 0.9, -0.03, 0.9, -0.02], true),
         ([-0.9, 0.02, -0.9, 0.03, 0.02], false),
     ] {
-        assert_eq!(verdict(rival), Some(wins), "{rival:?}");
+        assert_eq!(verdict_of(rival), Some(wins), "{rival:?}");
     }
-    let unfinished = Comparison { costs: vec![0.0; 2 * PAIRS], ..Comparison::new(TURN) };
-    assert_eq!(unfinished.verdict(), None);
+    assert_eq!(verdict(vec![0.0; 2 * PAIRS]), None);
 }
 
 #[test]
@@ -186,7 +194,7 @@ impl Random {
 fn cost(machine: &Machine, noise: Noise, windows: usize) -> f64 {
     let at = WINDOWS.iter().position(|each| *each == windows).unwrap();
     // 3 MB are as fast as ever, 12 MB a sixth slower, 100 MB 40 % slower.
-    let size = crate::curve::Table::bytes(windows) as f64 / 3e6;
+    let size = Table::bytes(windows) as f64 / 3e6;
     machine.costs[at] * if noise == Noise::Cache { 1.0 + 0.08 * size.max(1.0).log2() } else { 1.0 }
 }
 
@@ -195,7 +203,7 @@ fn cost(machine: &Machine, noise: Noise, windows: usize) -> f64 {
 /// the first of them.
 fn search<const N: usize>(machine: &Machine, noise: Noise, seed: u64, times: [f64; N]) -> ([f64; N], f64) {
     let mut random = Random(seed);
-    let mut ladder = Ladder::new(WINDOWS.to_vec(), super::super::tables::SCHEDULE);
+    let mut ladder = Ladder::new(WINDOWS.to_vec(), tables::SCHEDULE);
     let (mut now, mut span_ends, mut slowed, mut last, mut of_rivals) = (0.0, 0.0, 1.0, 0, 0.0);
     let losses = times.map(|until| {
         while now < until {
@@ -206,7 +214,7 @@ fn search<const N: usize>(machine: &Machine, noise: Noise, seed: u64, times: [f6
             }
             let mut built = 0;
             while let Some(windows) = ladder.missing(Duration::from_secs_f64(now), |each| each == built) {
-                now += crate::curve::Table::bytes(windows) as f64 * 1e-9 * slowed;
+                now += Table::bytes(windows) as f64 * 1e-9 * slowed;
                 built = windows;
             }
             let windows = ladder.current();

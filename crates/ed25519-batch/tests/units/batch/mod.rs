@@ -1,0 +1,3 @@
+mod keys;
+mod ladder;
+mod sizes;

@@ -1,0 +1,3 @@
+mod chacha;
+mod sha2_constants;
+mod sha512;

@@ -1,0 +1,3 @@
+mod caches;
+mod huge_pages;
+mod limits;
