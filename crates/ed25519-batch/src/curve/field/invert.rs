@@ -125,12 +125,14 @@ pub struct Matrix {
 }
 
 /// Returns four words as limbs.
+#[inline]
 pub fn limbs([a, b, c, d]: [u64; 4]) -> Limbs {
     let low = |word: u64| word.cast_signed() & LIMB;
     [low(a), low(a >> 62 | b << 2), low(b >> 60 | c << 4), low(c >> 58 | d << 6), low(d >> 56)]
 }
 
 /// Returns limbs, none of which is negative, as four words.
+#[inline]
 pub fn words(limbs: Limbs) -> [u64; 4] {
     let [v, w, x, y, z] = limbs.map(i64::cast_unsigned);
     [v | w << 62, w >> 2 | x << 60, x >> 4 | y << 58, y >> 6 | z << 56]
@@ -153,6 +155,7 @@ pub fn inverse(Element(a): Element) -> Element {
 }
 
 /// Returns a + `times` p. All limbs but the last are from 0 to 2^62 - 1.
+#[inline]
 pub fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
     let mut sum = a;
     let mut carry = 0;
@@ -166,6 +169,7 @@ pub fn add_multiple_of_p(a: Limbs, times: i64) -> Limbs {
 }
 
 /// Returns d, or its negative, from 0 to p - 1 modulo p. d must be between -2p and p.
+#[inline]
 pub fn between_0_and_p(d: Limbs, is_negative: bool) -> Limbs {
     let mut result = add_multiple_of_p(d, i64::from(d[4] < 0));
     if is_negative {
@@ -240,6 +244,7 @@ impl Steps {
 
 /// Returns (u d + v e, q d + r e) / 2^62 modulo p. The arguments and the results are between -2p
 /// and p.
+#[inline]
 pub fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
     // First add p to each of d and e that is negative, so both are between -p and p. Neither |u| +
     // |v| nor |q| + |r| is above 2^62, so each sum divided by 2^62 is between -p and p, too. Then
@@ -254,6 +259,7 @@ pub fn apply_modulo_p(matrix: &Matrix, d: &Limbs, e: &Limbs) -> (Limbs, Limbs) {
 
 /// Returns (u a + v b + `first_multiple` p, q a + r b + `second_multiple` p) / 2^62. Both sums must
 /// be divisible by 2^62.
+#[inline]
 pub fn apply(
     matrix: &Matrix,
     a: &Limbs,
