@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::key::is_active;
+use crate::key::{has_active, is_active};
 
 /// Returns `text` with every active character as a Rust escape: `\n`, `\u{1b}`, `\u{202e}`.
 #[must_use]
@@ -78,7 +78,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 pub fn shell_word(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let here = if bytes.starts_with(b"-") { "./" } else { "" };
-    match path.to_str().filter(|text| !text.contains(is_active)) {
+    match path.to_str().filter(|text| !has_active(text)) {
         Some(text) => shell_argument(&format!("{here}{text}")),
         None => format!("{here}{}", shell_bytes(bytes)),
     }
@@ -88,7 +88,7 @@ pub fn shell_word(path: &Path) -> String {
 #[must_use]
 pub fn shell_argument(text: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+,:@%".contains(char);
-    if text.contains(is_active) {
+    if has_active(text) {
         shell_bytes(text.as_bytes())
     } else if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
@@ -121,7 +121,7 @@ fn shell_bytes(bytes: &[u8]) -> String {
 
 /// Returns `text` with every active character replaced by what `write` appends for it.
 fn replaced(text: &str, write: impl Fn(char, &mut String)) -> Cow<'_, str> {
-    if !text.contains(is_active) {
+    if !has_active(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(2 * text.len());

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use crate::engine::{self, Devices};
 use crate::escape::quoted_start;
-use crate::key::is_active;
 use crate::key::{Cipher, Format, HostName};
+use crate::key::{has_active, is_active};
 use crate::notice::Notice;
 use crate::search::MAX_THREADS;
 use crate::wire::Target;
@@ -215,7 +215,7 @@ pub(super) fn instead_of(typed: &str) -> String {
     if let Some(with_port) = with_port.filter(|with_port| HostName::parse(with_port).is_some()) {
         return format!("a name with a port has brackets: --host-key='{with_port}'");
     }
-    if !typed.is_ascii() && !typed.chars().any(is_active) {
+    if !typed.is_ascii() && !has_active(typed) {
         return "write the name in ASCII, as the DNS has it, such as xn--bcher-kva.example".to_owned();
     }
     "write the name or the address by which clients connect, such as --host-key=bob.example.org, or with a port \

@@ -1,19 +1,18 @@
 //! Reads patterns from arguments and files. Checks all of them before it complains about any. Removes
 //! those that occur more than once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
 
 use crate::escape::{escaped_os, escaped_path, quoted_start};
-use crate::pattern::{MatchOptions, Matcher, Pattern, PatternError, Reason};
+use crate::pattern::{Line, Lines, MatchOptions, Matcher, Pattern, PatternError, Reason, firsts};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::advice::{Origin, advice, spellings};
 use super::guesses;
-use super::pattern_file::{self, Line, not_text};
+use super::pattern_file::{self, not_text};
 use super::stdio::is_stdio;
 use crate::notice::Notice;
 use crate::plan::{Diagnostic, PlanError};
@@ -73,8 +72,8 @@ pub fn read(
     list.finish()
 }
 
-/// The name of the file that a pattern comes from, if it is in one, and the number of its line or argument.
-type Location = (Option<Arc<str>>, usize);
+/// The index of the file that a pattern comes from, if it is in one, and the number of its line or argument.
+type Location = (Option<usize>, usize);
 
 /// The patterns read so far.
 #[derive(Default)]
@@ -82,6 +81,8 @@ struct List {
     patterns: Vec<Pattern>,
     /// The location of each pattern.
     locations: Vec<Location>,
+    /// The names of the files.
+    files: Vec<String>,
     /// The memory that the regular expressions need, in bytes.
     needed: usize,
     /// The memory that a search for the patterns needs, and what it was when it was checked, in bytes.
@@ -137,26 +138,25 @@ impl List {
         let pool = if bytes.len() < LONG_FILE { None } else { pool.build().ok() };
         let compile = |lines: &[Line]| -> Vec<Result<Pattern, PatternError>> {
             match &pool {
-                Some(pool) => pool.install(|| lines.par_iter().map(Line::pattern).collect()),
-                None => lines.iter().map(Line::pattern).collect(),
+                Some(pool) => pool.install(|| lines.par_iter().map(Line::read).collect()),
+                None => lines.iter().map(Line::read).collect(),
             }
         };
-        let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
-        let mut lines = lines.filter_map(|(number, line)| Line::read(number, line, options)).peekable();
+        let mut lines = Lines::new(text, options).peekable();
         if lines.peek().is_none() {
             return Err(Diagnostic::new(format!("{quoted} contains no patterns"))
                 .hint("write one pattern per line; blank lines and lines that begin with # are ignored"));
         }
-        let file: Arc<str> = name.into();
         while lines.peek().is_some() {
             let lines: Vec<Line> = lines.by_ref().take(LINES).collect();
-            lines.iter().try_for_each(|line| line.check_length(&file))?;
+            lines.iter().try_for_each(|line| pattern_file::check_length(line, &name))?;
             for (line, pattern) in lines.iter().zip(compile(&lines)) {
-                self.check_memory(pattern.as_ref().ok(), || format!("{file}:{}", line.number))?;
-                let location = (Some(Arc::clone(&file)), line.number);
-                self.add(location, pattern, |error| line.diagnostic(&file, &error));
+                self.check_memory(pattern.as_ref().ok(), || format!("{name}:{}", line.number))?;
+                let location = (Some(self.files.len()), line.number);
+                self.add(location, pattern, |error| pattern_file::diagnostic(line, &name, &error));
             }
         }
+        self.files.push(name);
         Ok(())
     }
 
@@ -220,14 +220,11 @@ impl List {
 
     /// Removes every pattern that has occurred before. Returns a note with the first one as an example.
     fn remove_repeated(&mut self) -> Option<Notice> {
-        let mut firsts = HashMap::with_capacity(self.patterns.len());
-        let identities = self.patterns.iter().map(Pattern::identity).enumerate();
-        let firsts: Vec<usize> =
-            identities.map(|(id, identity)| *firsts.entry(identity).or_insert(id)).collect();
+        let firsts = firsts(&self.patterns);
         let again = || firsts.iter().enumerate().filter(|(id, first)| id != *first);
         let (second, &first) = again().next()?;
         let text = quoted_start(self.patterns[second].text());
-        let first = self.place(first, self.locations[second].0.as_ref());
+        let first = self.place(first, self.locations[second].0);
         let example = format!("{text} ({}, first in {first})", self.place(second, None));
         let repeated: BTreeSet<&usize> = again().map(|(_, first)| first).collect();
 
@@ -242,13 +239,11 @@ impl List {
     }
 
     /// Returns where a pattern is: `argument 7`, `words.txt:7`, or `line 7` if the file is `beside`.
-    fn place(&self, id: usize, beside: Option<&Arc<str>>) -> String {
-        match &self.locations[id] {
+    fn place(&self, id: usize, beside: Option<usize>) -> String {
+        match self.locations[id] {
             (None, number) => format!("argument {number}"),
-            (Some(file), number) if beside.is_some_and(|beside| Arc::ptr_eq(file, beside)) => {
-                format!("line {number}")
-            }
-            (Some(file), number) => format!("{file}:{number}"),
+            (Some(file), number) if beside == Some(file) => format!("line {number}"),
+            (Some(file), number) => format!("{}:{number}", self.files[file]),
         }
     }
 }

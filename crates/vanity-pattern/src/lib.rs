@@ -4,16 +4,18 @@
 //! A pattern is matched against the 43 characters that show a [`Target`](wire::Target): the
 //! body of a key's text, or the fingerprint.
 //!
-//! | folder | what it does |
+//! | module | what it does |
 //! | --- | --- |
 //! | `odds` | computes exact chances, by dynamic programming over prefixes or automata |
 //! | `syntax` | turns text into a pattern, or into an error that names the place and the reason |
+//! | `list` | reads lists of patterns, one on each line |
 //! | `matcher` | compiles a list of patterns and tests whole batches with it |
 //! | `fingerprint` | computes the fingerprints of whole batches |
 
 mod any_of;
 #[doc(hidden)]
 pub mod fingerprint;
+mod list;
 mod matcher;
 mod odds;
 mod syntax;
@@ -22,6 +24,7 @@ pub mod wire;
 
 pub use any_of::any_of;
 pub use fingerprint::fingerprints;
+pub use list::{Line, Lines, firsts};
 pub use matcher::{DeviceFilter, Matcher};
 pub use odds::{Bounds, Odds};
 pub use syntax::nearest;

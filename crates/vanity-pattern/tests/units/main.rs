@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod fingerprint;
+mod list;
 mod matcher;
 mod odds;
 mod patterns;

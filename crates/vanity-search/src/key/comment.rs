@@ -18,6 +18,13 @@ pub fn is_active(char: char) -> bool {
     matches!(get_general_category(char), Control | Format | LineSeparator | ParagraphSeparator)
 }
 
+/// Returns true if `text` has an [active](is_active) character. Text of ASCII, which most text is, takes
+/// little time.
+#[must_use]
+pub fn has_active(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_control()) || !text.is_ascii() && text.chars().any(is_active)
+}
+
 /// Returns `text` with a space in the place of every active character. It is for text that other
 /// programs read, which would take the characters of an escape literally.
 #[must_use]

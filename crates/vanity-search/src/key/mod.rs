@@ -28,7 +28,7 @@ mod protect;
 mod seed;
 
 #[doc(hidden)]
-pub use comment::{blanked, harmless, is_active, trouble};
+pub use comment::{blanked, harmless, has_active, is_active, trouble};
 pub use decode::{DecodeError, PrivateText, Storage};
 #[doc(hidden)]
 pub use encode::COMPUTES_WRONGLY;
