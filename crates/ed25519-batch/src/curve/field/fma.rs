@@ -36,7 +36,7 @@ pub const LOW: f64 = 3.0 * (1u64 << 51) as f64;
 /// 2^52. The low bits of the pattern of `UNIT` + a limb are the limb.
 pub const UNIT: f64 = (1u64 << 52) as f64;
 
-/// The bound of what a carry adds to a limb: at most [`CARRY`] to each of four limbs, and 19 times
+/// The bound of what a carry adds to a limb: at most `CARRY` to each of four limbs, and 19 times
 /// as much to the lowest.
 pub const EXCESS: u64 = 1 << 12;
 

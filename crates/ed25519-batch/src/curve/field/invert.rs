@@ -49,7 +49,7 @@ pub fn invert<F: Field>(field: F, a: &F::Product) -> F::Product {
     field.product([simd.load(a), simd.load(b), simd.load(c), simd.load(d)])
 }
 
-/// Replaces up to [`MOST_LANES`] elements by their inverses, with one inversion of their product.
+/// Replaces up to `MOST_LANES` elements by their inverses, with one inversion of their product.
 #[inline(always)]
 pub fn invert_all<T: Copy>(
     elements: &mut [T],
