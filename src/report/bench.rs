@@ -23,8 +23,8 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_secs_f64((seconds / step).round().max(1.0) * step)
 }
 
-/// Measures the engines of a plan side by side, and prints the figures of each on stdout. Until `stop` ends it, stderr shows
-/// what is being measured.
+/// Measures the engines of a plan side by side, and prints the figures of each on stdout. Meanwhile stderr
+/// shows what is being measured. A request to `stop` ends this.
 ///
 /// # Errors
 ///

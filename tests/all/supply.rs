@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The paths that may have `unsafe`: the foreign calls of the GPU engine, the vectors, signals, the calls
-/// of Windows in the program and in its tests, vectors in tests, and the example that tells Valgrind which bytes are a
-/// seed.
+/// The paths that may have `unsafe`: the vectors, also in tests, the foreign calls of the GPU engine,
+/// signals, the calls of Windows in the program and in its tests, and the example that tells Valgrind
+/// which bytes are a seed.
 const UNSAFE: [&str; 7] = [
     "crates/ed25519-batch/src/simd",
     "crates/ed25519-batch/tests/units/simd/sets.rs",

@@ -27,24 +27,23 @@ impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 
     fn next(&mut self) -> Option<Line<'a>> {
-        loop {
-            let line = self.lines.next()?;
+        self.lines.find_map(|line| {
             self.number += 1;
             let written = line.trim_end();
             let text = written.trim_start();
-            if !text.is_empty() && !text.starts_with('#') {
-                let (kind, pattern) =
-                    kind(text).map_or((None, text), |(kind, rest)| (Some(kind), rest.trim_start()));
-                let options = MatchOptions { kind: kind.unwrap_or(self.options.kind), ..self.options };
-                return Some(Line {
-                    number: self.number,
-                    written,
-                    pattern,
-                    options,
-                    names_kind: kind.is_some(),
-                });
+            if text.is_empty() || text.starts_with('#') {
+                return None;
             }
-        }
+            let named = kind(text);
+            let kind = named.map_or(self.options.kind, |(kind, _)| kind);
+            Some(Line {
+                number: self.number,
+                written,
+                pattern: named.map_or(text, |(_, rest)| rest.trim_start()),
+                options: MatchOptions { kind, ..self.options },
+                names_kind: named.is_some(),
+            })
+        })
     }
 }
 
