@@ -11,7 +11,7 @@
 //! Every y is stored as y + [`SHIFT`], which is 9. The complement of these 255 bits is the stored
 //! form of -y, because 2^255 - 1 - (y + 9) = -y + 9 modulo p.
 
-use super::field::{Element, Field, Word};
+use super::field::{Field, Word};
 use crate::simd::Words as _;
 
 /// The offset of every stored y.
@@ -34,14 +34,19 @@ pub struct Division<F: Field> {
 }
 
 impl<F: Field> Division<F> {
-    /// Opens a division, and multiplies `product` by its divisor. `product` is the product of the
-    /// divisors of all divisions that are open. It is computed first, because the next division
-    /// waits for it.
+    /// Returns the place of divisions.
     #[inline(always)]
-    pub fn open(field: F, dividend: &F::Loose, divisor: F::Loose, product: &mut F::Product) -> Self {
-        let product_before = *product;
-        *product = field.mul(product, &divisor);
-        Self { divisor, quotient: field.mul(&product_before, dividend) }
+    pub fn place(field: F) -> Self {
+        Self { divisor: field.one().into(), quotient: field.one() }
+    }
+
+    /// Opens a division, and multiplies `product` by its divisor. `product` is the product of the
+    /// divisors of all divisions that are open.
+    #[inline(always)]
+    pub fn open(&mut self, field: F, dividend: &F::Loose, divisor: F::Loose, product: &mut F::Product) {
+        self.quotient = field.mul(product, dividend);
+        self.divisor = divisor;
+        *product = field.mul(product, &self.divisor);
     }
 
     /// Computes the quotient. `inverse` is the inverse of the product up to this division, and
@@ -49,29 +54,21 @@ impl<F: Field> Division<F> {
     /// order in which they were opened.
     #[inline(always)]
     pub fn close(&mut self, field: F, inverse: &mut F::Product) {
-        let inverse_of_all = self.take_inverse(field, inverse);
-        self.quotient = field.mul(&inverse_of_all, &self.quotient.into());
+        self.quotient = field.mul(inverse, &self.quotient.into());
+        *inverse = field.mul(inverse, &self.divisor);
     }
 
     /// Does [`Self::close`], and returns the quotient + `c` instead of keeping it.
     #[inline(always)]
     pub fn close_and_add(&self, field: F, inverse: &mut F::Product, c: &F::Tight) -> F::Tight {
-        let inverse_of_all = self.take_inverse(field, inverse);
-        field.mul_add(&inverse_of_all, &self.quotient.into(), c)
-    }
-
-    /// Returns `inverse`, and makes it that of the product before this division. Here, too, what
-    /// the next division waits for is computed first.
-    #[inline(always)]
-    fn take_inverse(&self, field: F, inverse: &mut F::Product) -> F::Product {
-        let inverse_of_all = *inverse;
+        let quotient = field.mul_add(inverse, &self.quotient.into(), c);
         *inverse = field.mul(inverse, &self.divisor);
-        inverse_of_all
+        quotient
     }
 }
 
-/// An addition in progress. [`Self::open`] makes it, and [`Self::find_slope`], [`Self::find_x`] and
-/// [`Self::find_y`] close it, in this order and in place.
+/// A point, and the addition to it that is in progress. [`Self::open`] begins one, and
+/// [`Self::find_slope`], [`Self::find_x`] and [`Self::find_y`] close it, in this order and in place.
 #[derive(Clone, Copy)]
 pub struct Addition<F: Field> {
     /// x1, then x3.
@@ -85,24 +82,19 @@ pub struct Addition<F: Field> {
 }
 
 impl<F: Field> Addition<F> {
-    /// Returns an addition without a meaning, which any other can replace.
-    pub fn of_zeros(field: F) -> Self {
-        let zero = Element::new(0);
-        field.simd().run(
-            #[inline(always)]
-            || {
-                let point = Point { x: zero.in_every_lane(field), y: zero.in_every_lane(field) };
-                Self::open(field, &point, &point, &mut field.one())
-            },
-        )
+    /// Returns a point, with the place of additions to it.
+    #[inline(always)]
+    pub fn to(field: F, Point { x, y }: Point<F>) -> Self {
+        Self { x, y, sum: field.sum(&x, &x), slope: Division::place(field) }
     }
 
-    /// Opens a + b. `product` is that of [`Division::open`].
+    /// Opens the addition of `other` to the point, which is the negative sum after
+    /// [`Self::find_y`]. `product` is that of [`Division::open`].
     #[inline(always)]
-    pub fn open(field: F, a: &Point<F>, b: &Point<F>, product: &mut F::Product) -> Self {
-        let (divisor, dividend) = (field.sub(&b.x, &a.x), field.sub(&b.y, &a.y));
-        let slope = Division::open(field, &dividend, divisor, product);
-        Self { x: a.x, y: a.y, sum: field.sum(&a.x, &b.x), slope }
+    pub fn open(&mut self, field: F, other: &Point<F>, product: &mut F::Product) {
+        let (divisor, dividend) = (field.sub(&other.x, &self.x), field.sub(&other.y, &self.y));
+        self.sum = field.sum(&self.x, &other.x);
+        self.slope.open(field, &dividend, divisor, product);
     }
 
     /// Computes the slope. `inverse` is that of [`Division::close`].

@@ -13,8 +13,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::addition::{Addition, Division};
-use super::field::{Field, Word, invert};
+use super::addition::{Addition, Point};
+use super::field::{Element, Field, Word, invert};
 use super::last_addition::{LastAddition, Numbers};
 use super::pass::{Ahead, BLOCK, Loop, Pass, stride};
 use super::table::Table;
@@ -61,7 +61,7 @@ impl<F: Field> Batch<F> {
         self.wipe();
         let lanes = <F::Simd as Words>::LANES;
         (self.table, self.vectors) = (table, keys.div_ceil(lanes));
-        self.additions.resize(self.vectors, Addition::of_zeros(self.field));
+        self.additions.resize(self.vectors, zeros(self.field));
         self.digits.resize(self.table.windows() * stride(self.vectors * lanes), 0);
     }
 
@@ -141,7 +141,8 @@ impl<F: Field> Batch<F> {
                 high.prefetch(vector + AHEAD);
             }
             let (a, b) = (low.fetch(vector), high.fetch(vector));
-            *addition = Addition::open(field, &a, &b, &mut product);
+            *addition = Addition::to(field, a);
+            addition.open(field, &b, &mut product);
         }
         invert(field, &product)
     }
@@ -158,9 +159,7 @@ impl<F: Field> Batch<F> {
             for step in block {
                 ahead.prefetch_part(Loop::Open, step);
                 let vector = pass.vector(step);
-                let addition = &mut additions[vector];
-                let (sum, point) = (addition.negative_sum(), pass.fetch(vector));
-                *addition = Addition::open(field, &sum, &point, &mut product);
+                additions[vector].open(field, &pass.fetch(vector), &mut product);
             }
         }
         invert(field, &product)
@@ -185,8 +184,8 @@ impl<F: Field> Batch<F> {
             }
             for step in block.clone() {
                 let [dividend, divisor] = last_additions[step - block.start].fraction(field, numbers);
-                *additions[pass.vector(step)].division() =
-                    Division::open(field, &dividend, divisor, &mut product);
+                let division = additions[pass.vector(step)].division();
+                division.open(field, &dividend, divisor, &mut product);
             }
             last_additions.clear();
         }
@@ -208,6 +207,17 @@ impl<F: Field> Batch<F> {
             field.simd().store_rows(words, &mut keys[vector * lanes..]);
         }
     }
+}
+
+/// Returns the place of additions to (0, 0), which is no point.
+fn zeros<F: Field>(field: F) -> Addition<F> {
+    field.simd().run(
+        #[inline(always)]
+        || {
+            let zero = Element::new(0).in_every_lane(field);
+            Addition::to(field, Point { x: zero, y: zero })
+        },
+    )
 }
 
 /// Closes the additions of a block, and prefetches the entries that are added next.

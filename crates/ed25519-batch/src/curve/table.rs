@@ -318,7 +318,8 @@ fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: 
                     #[inline(always)]
                     |lane| &known[lane % known.len()],
                 );
-                let addition = Addition::open(field, &known, &point, &mut product);
+                let mut addition = Addition::to(field, known);
+                addition.open(field, &point, &mut product);
                 // So the push never asks for more memory, which would be a call.
                 assert!(additions.len() < additions.capacity(), "there is room for every addition");
                 additions.push(addition);

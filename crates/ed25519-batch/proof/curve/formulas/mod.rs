@@ -152,7 +152,9 @@ fn additions_are_chords_whatever_else_shares_the_inversion() {
     let mut opened = Vec::new();
     for chord in &chords {
         let [a, b] = chord.points();
-        opened.push(Addition::open(Functions, &a, &b, &mut all));
+        let mut addition = Addition::to(Functions, a);
+        addition.open(Functions, &b, &mut all);
+        opened.push(addition);
     }
     let differences: Vec<&Polynomial> = chords.iter().map(|chord| &chord.d).collect();
     assert_equal(&all.polynomial(), &product(&differences), &[], "the product of all differences");
@@ -182,7 +184,9 @@ fn quotients_are_right_whatever_else_shares_the_inversion() {
         .iter()
         .map(|parts| {
             let [dividend, divisor] = parts.each_ref().map(|part| Function::of(part.clone()));
-            Division::open(Functions, &dividend, divisor, &mut all)
+            let mut division = Division::place(Functions);
+            division.open(Functions, &dividend, divisor, &mut all);
+            division
         })
         .collect();
     let divisors: Vec<&Polynomial> = parts.iter().map(|[_, divisor]| divisor).collect();

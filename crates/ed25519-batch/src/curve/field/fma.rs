@@ -19,6 +19,8 @@
 //! A tight limb u is stored as the double 2^52 + u, whose bit pattern ends in the integer u. The
 //! difference of two such doubles is the difference of their limbs.
 
+use std::cmp::Ordering;
+
 use super::back_end::{Field, Word};
 use super::radix51::{self, P, five, times_19};
 use crate::simd::Doubles;
@@ -90,67 +92,57 @@ impl<S: Doubles> Fma<S> {
         self.0.double(self.0.splat(value.to_bits()))
     }
 
-    /// Adds a b to the columns: the bit patterns of l to column `at`, and those of h to the next
-    /// column.
-    #[inline(always)]
-    fn accumulate(self, columns: &mut [S::Word; 10], at: usize, a: S::Double, b: &S::Double) {
-        let sums = (columns[at], columns[at + 1]);
-        let sums = self.0.accumulate(sums, a, b, self.number(HIGH), self.number(HIGH + LOW));
-        (columns[at], columns[at + 1]) = sums;
-    }
-
     /// Returns the columns of a b, reduced by 2^255 = 19, with `plus` added to each.
     #[inline(always)]
     fn product(self, a: &[S::Double; 5], b: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
-        self.sum_columns(
-            #[inline(always)]
-            |columns, at| {
-                for i in 0..5 {
-                    if let Some(j @ 0..5) = at.checked_sub(i) {
-                        self.accumulate(columns, at, a[i], &b[j]);
-                    }
-                }
-            },
+        self.sum_rows(
+            a,
             [1, 2, 3, 4, 5, 4, 3, 2, 1, 0],
             plus,
+            #[inline(always)]
+            |_, j| Some(&b[j]),
         )
     }
 
-    /// Returns the columns of a^2, reduced by 2^255 = 19, with `plus` added to each.
+    /// Returns the columns of a^2, reduced by 2^255 = 19, with `plus` added to each. Each product of
+    /// different limbs is computed once, with one of them doubled.
     #[inline(always)]
     fn squared(self, a: &[S::Double; 5], plus: u64) -> [S::Word; 5] {
         let twice = five!(at => self.0.plus(a[at], a[at]));
-        self.sum_columns(
-            #[inline(always)]
-            |columns, at| {
-                for i in 0..5 {
-                    if let Some(j @ 0..5) = at.checked_sub(i)
-                        && i <= j
-                    {
-                        self.accumulate(columns, at, a[j], if i < j { &twice[i] } else { &a[i] });
-                    }
-                }
-            },
+        self.sum_rows(
+            a,
             [1, 1, 2, 2, 3, 2, 2, 1, 1, 0],
             plus,
+            #[inline(always)]
+            |i, j| match i.cmp(&j) {
+                Ordering::Less => Some(&twice[j]),
+                Ordering::Equal => Some(&a[j]),
+                Ordering::Greater => None,
+            },
         )
     }
 
-    /// Returns the sums of the lower five columns, reduced by 2^255 = 19. `add` adds the products
-    /// of one column, and `products` are their numbers.
+    /// Returns the sums of the products of limb i of `a` and `factor(i, j)`, in the columns i + j,
+    /// reduced by 2^255 = 19. `products` are their numbers in the columns.
     ///
-    /// The lower columns start from 19 times the upper columns, so few columns are in use at a
-    /// time. Column 4 and the upper columns start from constants. They remove the offsets of the
-    /// bit patterns and add [`OFFSET`] and `plus`. For the upper columns the constants are divided
-    /// by 19 modulo 2^64.
+    /// The rows are the limbs of `a`, and the last one is first. Each row completes an upper column,
+    /// and the column five below starts from 19 times that. So a row has one limb and six columns in
+    /// registers.
+    ///
+    /// The upper columns start from constants. They remove the offsets of the bit patterns and add
+    /// [`OFFSET`] and `plus` to the lower columns, so they are divided by 19 modulo 2^64.
     #[inline(always)]
-    fn sum_columns(
+    fn sum_rows<'a>(
         self,
-        add: impl Fn(&mut [S::Word; 10], usize),
+        a: &[S::Double; 5],
         products: [u64; 10],
         plus: u64,
-    ) -> [S::Word; 5] {
-        let simd = self.0;
+        factor: impl Fn(usize, usize) -> Option<&'a S::Double>,
+    ) -> [S::Word; 5]
+    where
+        S::Double: 'a,
+    {
+        let (simd, high, both) = (self.0, self.number(HIGH), self.number(HIGH + LOW));
         // The offsets of a column: the patterns of 0 for its low parts, and for the high parts of
         // the column below.
         let zeros = |at: usize| {
@@ -159,30 +151,25 @@ impl<S: Doubles> Fma<S> {
         };
         let start = |at: usize| {
             let zeros = zeros(at).wrapping_add(zeros(at + 5).wrapping_mul(19));
-            OFFSET[at].wrapping_add(plus).wrapping_sub(zeros)
+            let start = OFFSET[at].wrapping_add(plus).wrapping_sub(zeros);
+            simd.splat(start.wrapping_mul(INVERSE_OF_19))
         };
-        let start_above = |at: usize| simd.splat(start(at).wrapping_mul(INVERSE_OF_19));
-        let mut columns = [
-            simd.splat(0),
-            simd.splat(0),
-            simd.splat(0),
-            simd.splat(0),
-            simd.splat(start(4)),
-            start_above(0),
-            start_above(1),
-            start_above(2),
-            start_above(3),
-            simd.splat(0),
-        ];
-        add(&mut columns, 4);
-        for at in 5..9 {
-            add(&mut columns, at);
-            columns[at - 5] = times_19(simd, columns[at]);
-        }
-        columns[4] = simd.add(columns[4], times_19(simd, columns[9]));
-        for at in 0..4 {
-            add(&mut columns, at);
-        }
+        let zero = simd.splat(0);
+        let mut columns = [zero, zero, zero, zero, zero, start(0), start(1), start(2), start(3), start(4)];
+        five!(back => {
+            let i = 4 - back;
+            five!(back => {
+                let j = 4 - back;
+                if let Some(factor) = factor(i, j) {
+                    let at = i + j;
+                    let sums = simd.accumulate((columns[at], columns[at + 1]), a[i], factor, high, both);
+                    (columns[at], columns[at + 1]) = sums;
+                }
+                if j == 4 {
+                    columns[i] = times_19(simd, columns[i + 5]);
+                }
+            });
+        });
         five!(at => columns[at])
     }
 

@@ -32,8 +32,8 @@ pub const TOP: u64 = (1 << TOP_BITS) + (1 << 4);
 /// The exclusive bound of the top limbs of [`Loose`], which have 2p more.
 pub const LOOSE_TOP: u64 = TOP + (1 << 48);
 
-// The high part of the product of the two bounds, times `HALF_FOLD`, fits into 52 bits.
-const _: () = assert!(((TOP as u128 * LOOSE_TOP as u128) >> 52) * (HALF_FOLD as u128) < 1 << 52);
+// The high part of the product of the two bounds and a carry, times `HALF_FOLD`, fits into 52 bits.
+const _: () = assert!((((TOP as u128 * LOOSE_TOP as u128) >> 52) + (1 << 5)) * (HALF_FOLD as u128) < 1 << 52);
 
 /// 2p = 2^256 - 38. The lowest limb is negative.
 const TWO_P: [u64; 5] = [0u64.wrapping_sub(38), 0, 0, 0, 1 << 48];
@@ -110,22 +110,23 @@ impl<S: Madd52> Ifma<S> {
         columns
     }
 
-    /// Adds the upper columns to the lower ones, times 608. A column must be below 2^57: it has
-    /// nine parts of 52 bits, and what was added.
+    /// Adds the upper columns to the lower ones, times 608. Each upper column first carries what it has
+    /// above 52 bits into the next one, because a product ignores that. A column must be below 2^57: it
+    /// has nine parts of 52 bits, and what was added.
     #[inline(always)]
     fn fold(self, columns: &[S::Word; 10]) -> [S::Word; 5] {
         let simd = self.0;
         let (once, half) = (simd.splat(2 * HALF_FOLD), simd.splat(HALF_FOLD));
-        let mut lower = [columns[0], columns[1], columns[2], columns[3], columns[4]];
+        let mut columns = *columns;
         for at in 0..4 {
-            lower[at] = simd.madd52lo(lower[at], columns[at + 5], once);
-            lower[at + 1] = simd.madd52hi(lower[at + 1], columns[at + 5], once);
-            let over = simd.shr::<52>(columns[at + 5]);
-            lower[at + 1] = simd.madd52lo(lower[at + 1], over, once);
+            let upper = columns[at + 5];
+            columns[at + 6] = simd.add(columns[at + 6], simd.shr::<52>(upper));
+            columns[at] = simd.madd52lo(columns[at], upper, once);
+            columns[at + 1] = simd.madd52hi(columns[at + 1], upper, once);
         }
-        lower[4] = simd.madd52lo(lower[4], columns[9], half);
-        lower[4] = simd.madd52lo(lower[4], columns[9], half);
-        lower
+        columns[4] = simd.madd52lo(columns[4], columns[9], half);
+        columns[4] = simd.madd52lo(columns[4], columns[9], half);
+        five!(at => columns[at])
     }
 
     /// Carries from limb to limb, after it has reduced the part above 2^255. The limbs of the
