@@ -7,7 +7,7 @@
 //! A pass works on blocks of a few vectors. Within a block it does the first step of all additions,
 //! then the second step of all, and so on. So consecutive products do not wait for each other, and
 //! the vectors stay in the first-level cache. The code of each step is a short loop that the
-//! processor keeps decoded. The code of a whole addition (1,600 instructions, 10 KB) would be too
+//! processor keeps decoded. The code of a whole addition (1,500 instructions, 9 KB) would be too
 //! long for that. The module `pass` has what a pass reads, and when it asks for that.
 
 use std::ops::Range;
