@@ -4,8 +4,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::{program, require, terminal};
 use program::{
@@ -533,40 +533,62 @@ fn a_terminal_that_nothing_is_known_of_gets_no_sequences() {
     }
 }
 
-/// When a terminal becomes narrower, it breaks the progress line into rows.
+/// When a terminal becomes narrower, it breaks the progress line into rows. The program stands still
+/// meanwhile, so that it writes no line of the old width to the new window.
 #[test]
 fn nothing_stays_of_a_line_when_the_window_becomes_narrower() {
-    let Some(tmux) = require::tool("tmux") else { return };
-    let directory = TempDir::new().unwrap();
-    let socket = directory.path().join("socket");
-    let tmux = |args: &[&str]| {
-        let mut command = command(&tmux);
-        succeed(command.env("SHELL", "/bin/sh").arg("-S").arg(&socket).args(["-f", "/dev/null"]).args(args))
-            .stdout
-    };
+    let Some(program) = require::tool("tmux") else { return };
+    let tmux = Tmux { program, directory: TempDir::new().unwrap() };
     let line = format!(
         "{} -t 1 --engine reference --however-long --prefix {}; sleep 60",
         executable(),
         "a".repeat(30)
     );
-    tmux(&["new-session", "-d", "-x", "110", "-y", "24", &line]);
-    let screen = || tmux(&["capture-pane", "-p"]);
-    // How many rows are of the progress line.
-    let rows = || {
-        let shown = screen();
-        let begun = shown.lines().filter(|line| line.contains("/s, ") || line.contains(" elapsed"));
-        (begun.count(), shown)
-    };
+    tmux.run(&["new-session", "-d", "-x", "110", "-y", "24", &line]);
+    let screen = || tmux.run(&["capture-pane", "-p"]);
+    let shell = tmux.run(&["display-message", "-p", "#{pane_pid}"]);
+    let send = |signal| succeed(command(Path::new("pkill")).args([signal, "-P", shell.trim()]));
     program::wait_until("progress is shown", || screen().contains(" elapsed"));
     for columns in ["70", "50", "90", "45"] {
-        tmux(&["resize-window", "-x", columns, "-y", "24"]);
+        send("-STOP");
+        // Meanwhile tmux reads what was written before.
+        screen();
+        tmux.run(&["resize-window", "-x", columns, "-y", "24"]);
         let before = screen();
+        send("-CONT");
         program::wait_until("progress goes on", || screen() != before);
         std::thread::sleep(std::time::Duration::from_millis(300));
-        let (rows, shown) = rows();
-        assert_eq!(rows, 1, "{columns}: {shown}");
+        let shown = screen();
+        let rows = shown.lines().filter(|line| line.contains("/s, ") || line.contains(" elapsed"));
+        assert_eq!(rows.count(), 1, "{columns}: {shown}");
     }
-    tmux(&["kill-server"]);
+}
+
+/// A server of tmux, which ends with the test.
+struct Tmux {
+    program: PathBuf,
+    directory: TempDir,
+}
+
+impl Tmux {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = command(&self.program);
+        command.env("SHELL", "/bin/sh").arg("-S").arg(self.directory.path().join("socket"));
+        command.args(["-f", "/dev/null"]).args(args);
+        command
+    }
+
+    /// Runs a command of tmux, and returns what it prints.
+    fn run(&self, args: &[&str]) -> String {
+        succeed(&mut self.command(args)).stdout
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        // Nothing is left to end if the server never began.
+        _ = self.command(&["kill-server"]).output();
+    }
 }
 
 #[test]
