@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::json;
 use super::number::{limit, rough};
 use super::printing::{self, Paint};
-use super::progress::{Part, ProgressLine};
+use super::progress::ProgressLine;
 use crate::engine::{BASELINE, Engine};
 use crate::job::JobError;
 use crate::notice::Notice;
@@ -43,8 +43,9 @@ pub fn bench(plan: &BenchPlan, engines: &[Arc<dyn Engine>], stop: &Stop) -> Resu
             None => vec![format!("{engine} finds its fastest table")],
             Some(round) => vec![format!("measuring {engine}"), format!("round {round} of {ROUNDS}")],
         };
-        let parts: Vec<Part> = parts.into_iter().map(|part| vec![part]).collect();
-        line.iter_mut().for_each(|line| line.show(&parts, Some(done)));
+        if let Some(line) = &mut line {
+            line.show(parts.into_iter().map(|part| vec![part]).collect(), Some(done));
+        }
     });
     line.iter().for_each(ProgressLine::clear);
     let figures = measured?;

@@ -199,8 +199,8 @@ pub(super) struct ProgressLine {
     term: Term,
     /// Whether the cursor stays behind the line, so that what another process writes does not overwrite it.
     has_writers: bool,
-    /// The text of the line, or nothing before it is shown.
-    text: String,
+    /// The parts of the line and the chance of its bar, after it was shown.
+    shown: Option<(Vec<Part>, Option<f64>)>,
 }
 
 impl ProgressLine {
@@ -209,13 +209,13 @@ impl ProgressLine {
     pub(super) fn new(has_writers: bool) -> Option<Self> {
         // All that one step writes reaches the terminal at once, so the line does not flicker.
         let term = Term::buffered_stderr();
-        (term.is_term() && !is_dumb()).then(|| Self { term, has_writers, text: String::new() })
+        (term.is_term() && !is_dumb()).then_some(Self { term, has_writers, shown: None })
     }
 
     /// Shows as many of the parts as fit, and a bar of `chance` if there is room for it beside them.
-    pub(super) fn show(&mut self, parts: &[Part], chance: Option<f64>) {
+    pub(super) fn show(&mut self, parts: Vec<Part>, chance: Option<f64>) {
         self.erase();
-        self.text = with_bar(parts, chance, self.term.size().1);
+        self.shown = Some((parts, chance));
         self.draw();
     }
 
@@ -234,16 +234,20 @@ impl ProgressLine {
     }
 
     fn erase(&self) {
-        if !self.text.is_empty() && !is_in_background() {
+        if self.shown.is_some() && !is_in_background() {
             // What a person types has moved the cursor.
             let _ = self.term.write_str("\r").and_then(|()| self.term.clear_to_end_of_screen());
         }
     }
 
     fn draw(&self) {
-        if !self.text.is_empty() && !is_in_background() {
+        if let Some((parts, chance)) = &self.shown
+            && !is_in_background()
+        {
+            // The window can have become narrower since the line was shown.
+            let text = with_bar(parts, *chance, self.term.size().1);
             let back = if self.has_writers { "" } else { "\r" };
-            let _ = self.term.write_str(&format!("{}{back}", self.text));
+            let _ = self.term.write_str(&format!("{text}{back}"));
         }
         let _ = self.term.flush();
     }

@@ -239,7 +239,7 @@ impl Report<'_> {
         parts.extend(self.searchers().map(|searchers| vec![searchers]));
         if let Some(progress_line) = &mut self.progress_line {
             let known = status.chance.filter(|chance| chance.is_known && !status.is_encrypting);
-            progress_line.show(&parts, known.map(|chance| chance.at_least));
+            progress_line.show(parts, known.map(|chance| chance.at_least));
         } else {
             self.line_due = progress.elapsed + progress.elapsed.min(LINE_EVERY);
             self.note(whole(&parts));
