@@ -318,11 +318,11 @@ fn add_to_all<F: Field>(field: F, known: &[CacheLine], point: &CacheLine, sums: 
                     #[inline(always)]
                     |lane| &known[lane % known.len()],
                 );
-                let mut addition = Addition::to(field, known);
-                addition.open(field, &point, &mut product);
+                let at = additions.len();
                 // So the push never asks for more memory, which would be a call.
-                assert!(additions.len() < additions.capacity(), "there is room for every addition");
-                additions.push(addition);
+                assert!(at < additions.capacity(), "there is room for every addition");
+                additions.push(Addition::to(field, known));
+                additions[at].open(field, &point, &mut product);
             }
             let mut inverse = invert(field, &product);
             for (addition, sums) in additions.iter_mut().zip(sums.chunks_mut(lanes)).rev() {
