@@ -81,8 +81,8 @@ fn not_gathered(mut word: u32) -> u32 {
 
 /// Does [`Doubles::accumulate`] with 4 lanes.
 ///
-/// One factor is in memory. So five limbs of the other factor, five columns and all temporaries of
-/// a product fit into the sixteen registers. Without this assembly the compiler does all
+/// One factor is in memory. So a limb of the other factor, six columns and all temporaries of a
+/// product fit into the sixteen registers. Without this assembly the compiler does all
 /// multiplications before the first addition, and moves their results through memory.
 #[target_feature(enable = "avx2,fma")]
 #[inline]
