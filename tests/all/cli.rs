@@ -222,7 +222,7 @@ fn no_number_misleads() {
     let tried = |stderr: &str| stderr.lines().find(|line| line.contains(" tried in ")).unwrap().to_owned();
     let short = stderr(&["-o", "one", "ab"]);
     assert!(short.contains("\nfound ab") && !tried(&short).contains("keys/s"), "{short}");
-    let rounds = ["--passphrase-file", "secret", "--rounds", "100", "-o", "two", "ab"];
+    let rounds = ["--passphrase-file", "secret", "--rounds", "150", "-o", "two", "ab"];
     let encrypted = tried(&stderr(&rounds));
     assert!(!encrypted.contains("keys/s") && encrypted.contains(" ms ("), "{encrypted}");
     let batch = stderr(&["-d", "keys", "-n", "3", "ab"]);

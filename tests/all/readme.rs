@@ -163,7 +163,7 @@ impl Home {
             assert!(exists, "no {kind} is called {name}");
         };
         let line = line.split("    #").next().unwrap().trim_end();
-        let line = &(line.to_owned() + " ").replace(" alice ", " ali ").replace(" carol ", " car ");
+        let line = &(line.to_owned() + " ").replace(" alice ", " ali ");
         let line = line.trim_end();
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
