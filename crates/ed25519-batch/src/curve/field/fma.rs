@@ -190,18 +190,7 @@ impl<S: Doubles> Fma<S> {
     #[inline(always)]
     fn to_tight(self, columns: [S::Word; 5]) -> Tight<S::Double> {
         let limbs = self.limbs(columns);
-        let limbs = five!(at => self.0.double(limbs[at]));
-        debug_assert!(self.within(&limbs, UNIT, UNIT + ((1u64 << 51) + EXCESS) as f64));
-        Tight(limbs)
-    }
-
-    /// Returns true if all limbs in all lanes are from `from` to `to`.
-    fn within(self, limbs: &[S::Double; 5], from: f64, to: f64) -> bool {
-        let fits = |bits| (from..=to).contains(&f64::from_bits(bits));
-        self.0.run(
-            #[inline(always)]
-            || limbs.iter().all(|limb| radix51::all_lanes(self.0, self.0.bits(*limb), fits)),
-        )
+        Tight(five!(at => self.0.double(limbs[at])))
     }
 
     /// Carries columns to which [`CENTER`] was added, and returns limbs around 0.
@@ -209,15 +198,7 @@ impl<S: Doubles> Fma<S> {
     fn to_product(self, columns: [S::Word; 5]) -> Product<S::Double> {
         let middle = self.number(UNIT + CENTER as f64);
         let limbs = self.limbs(columns);
-        self.checked(five!(at => self.0.minus(self.0.double(limbs[at]), middle)))
-    }
-
-    /// Checks the range of limbs in debug builds.
-    #[inline(always)]
-    fn checked(self, limbs: [S::Double; 5]) -> Product<S::Double> {
-        let bound = (CENTER + EXCESS) as f64;
-        debug_assert!(self.within(&limbs, -bound, bound));
-        Product(limbs)
+        Product(five!(at => self.0.minus(self.0.double(limbs[at]), middle)))
     }
 }
 
@@ -250,10 +231,7 @@ impl<S: Doubles> Field for Fma<S> {
 
     #[inline(always)]
     fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
-        let limbs = five!(at => self.0.minus(a.0[at], b.0[at]));
-        let bound = ((1u64 << 51) + EXCESS) as f64;
-        debug_assert!(self.within(&limbs, -bound, bound));
-        Loose(limbs)
+        Loose(five!(at => self.0.minus(a.0[at], b.0[at])))
     }
 
     #[inline(always)]
@@ -278,7 +256,7 @@ impl<S: Doubles> Field for Fma<S> {
         let high = self.number(HIGH);
         let over = five!(at => simd.minus(simd.plus(a.0[at], high), high));
         let below = 1.0 / (1u64 << 51) as f64;
-        self.checked(five!(at => {
+        Product(five!(at => {
             let rest = simd.minus(a.0[at], over[at]);
             let (from, worth) = if at == 0 { (over[4], 19.0 * below) } else { (over[at - 1], below) };
             simd.fma(from, self.number(worth), rest)

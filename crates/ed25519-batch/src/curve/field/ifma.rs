@@ -158,29 +158,6 @@ impl<S: Madd52> Ifma<S> {
         ]
     }
 
-    /// Returns true if all `limbs` in all lanes are below `bound`.
-    fn within(self, limbs: &[S::Word], bound: u64) -> bool {
-        self.0.run(
-            #[inline(always)]
-            || limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound)),
-        )
-    }
-
-    /// Masks carried limbs and returns a tight element.
-    #[inline(always)]
-    fn to_tight(self, limbs: &[S::Word; 5]) -> Tight<S::Word> {
-        let limbs = self.masked(limbs);
-        debug_assert!(self.within(&limbs[4..], TOP));
-        Tight(limbs)
-    }
-
-    /// Returns carried limbs as a product.
-    #[inline(always)]
-    fn to_product(self, limbs: [S::Word; 5]) -> Product<S::Word> {
-        debug_assert!(self.within(&limbs[4..], TOP));
-        Product(limbs)
-    }
-
     /// Returns limbs of 0.
     #[inline(always)]
     fn zero(self) -> [S::Word; 5] {
@@ -205,15 +182,13 @@ impl<S: Madd52> Field for Ifma<S> {
         let simd = self.0;
         // A product by 2^n moves the lower bits of a word up by n bits, and cuts them at 52 bits.
         let up = |low, word, n: u32| simd.madd52lo(low, word, simd.splat(1 << n));
-        let tight = Tight([
+        Tight([
             simd.and(a, simd.splat(LIMB)),
             up(simd.shr::<52>(a), b, 12),
             up(simd.shr::<40>(b), c, 24),
             up(simd.shr::<28>(c), d, 36),
             simd.shr::<16>(d),
-        ]);
-        debug_assert!(self.within(&tight.0[..4], LIMB + 1) && self.within(&tight.0[4..], TOP));
-        tight
+        ])
     }
 
     #[inline(always)]
@@ -225,7 +200,6 @@ impl<S: Madd52> Field for Ifma<S> {
         for at in 0..4 {
             limbs[at + 1] = simd.add(limbs[at + 1], simd.carry(limbs[at]));
         }
-        debug_assert!(self.within(&limbs[4..], LOOSE_TOP));
         Loose(limbs)
     }
 
@@ -238,28 +212,28 @@ impl<S: Madd52> Field for Ifma<S> {
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
         let simd = self.0;
         let limbs = five!(at => simd.sub(simd.add(a.0[at], simd.splat(EIGHT_P[at])), b.0[at]));
-        self.to_product(self.carry_up(&limbs))
+        Product(self.carry_up(&limbs))
     }
 
     #[inline(always)]
     fn carry(self, a: &Self::Loose) -> Self::Product {
-        self.to_product(self.carry_up(&self.masked(&a.0)))
+        Product(self.carry_up(&self.masked(&a.0)))
     }
 
     #[inline(always)]
     fn mul(self, a: &Self::Product, b: &Self::Loose) -> Self::Product {
-        self.to_product(self.carry_up(&self.fold(&self.product_columns(&a.0, &b.0, &self.zero()))))
+        Product(self.carry_up(&self.fold(&self.product_columns(&a.0, &b.0, &self.zero()))))
     }
 
     #[inline(always)]
     fn square(self, a: &Self::Product) -> Self::Product {
-        self.to_product(self.carry_up(&self.fold(&self.square_columns(&a.0, &self.zero()))))
+        Product(self.carry_up(&self.fold(&self.square_columns(&a.0, &self.zero()))))
     }
 
     #[inline(always)]
     fn mul_add(self, a: &Self::Product, b: &Self::Loose, c: &Self::Tight) -> Self::Tight {
         let columns = self.product_columns(&a.0, &b.0, &c.0);
-        self.to_tight(&self.carry_up(&self.fold(&columns)))
+        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
     }
 
     #[inline(always)]
@@ -267,7 +241,7 @@ impl<S: Madd52> Field for Ifma<S> {
         let simd = self.0;
         let minus = five!(at => simd.sub(simd.splat(EIGHT_P[at]), b.0[at]));
         let columns = self.square_columns(&a.0, &minus);
-        self.to_tight(&self.carry_up(&self.fold(&columns)))
+        Tight(self.masked(&self.carry_up(&self.fold(&columns))))
     }
 
     #[inline(always)]

@@ -44,23 +44,6 @@ impl<W> From<Tight51<W>> for Loose51<W> {
 }
 
 impl<S: Wide> Portable<S> {
-    /// Returns true if all limbs are below `bound`.
-    fn within(self, limbs: &[S::Word; 5], bound: u64) -> bool {
-        limbs.iter().all(|limb| radix51::all_lanes(self.0, *limb, |lane| lane < bound))
-    }
-
-    #[inline(always)]
-    fn to_tight(self, limbs: [S::Word; 5]) -> Tight51<S::Word> {
-        debug_assert!(self.within(&limbs, TIGHT));
-        Tight51(limbs)
-    }
-
-    #[inline(always)]
-    fn to_loose(self, limbs: [S::Word; 5]) -> Loose51<S::Word> {
-        debug_assert!(self.within(&limbs, LOOSE));
-        Loose51(limbs)
-    }
-
     /// Carries the columns of a product into tight limbs.
     ///
     /// A column is below 5 * 19 * 2^106. The last column has no factor 19 and is below 5 * 2^106,
@@ -79,7 +62,7 @@ impl<S: Wide> Portable<S> {
         limbs[0] = simd.add(limbs[0], simd.times(around, 19));
         limbs[1] = simd.add(limbs[1], simd.shr::<51>(limbs[0]));
         limbs[0] = simd.and(limbs[0], limb);
-        self.to_tight(limbs)
+        Tight51(limbs)
     }
 
     /// Returns the sum of products.
@@ -137,13 +120,13 @@ impl<S: Wide> Field for Portable<S> {
 
     #[inline(always)]
     fn tight(self, words: [S::Word; 4]) -> Self::Tight {
-        self.to_tight(radix51::split(self.0, words))
+        Tight51(radix51::split(self.0, words))
     }
 
     #[inline(always)]
     fn sub(self, a: &Self::Tight, b: &Self::Tight) -> Self::Loose {
         let simd = self.0;
-        self.to_loose(five!(at => simd.sub(simd.add(a.0[at], simd.splat(TWO_P[at])), b.0[at])))
+        Loose51(five!(at => simd.sub(simd.add(a.0[at], simd.splat(TWO_P[at])), b.0[at])))
     }
 
     #[inline(always)]
@@ -155,14 +138,14 @@ impl<S: Wide> Field for Portable<S> {
     fn sub_sum(self, a: &Self::Tight, b: &Self::Sum) -> Self::Product {
         let simd = self.0;
         let difference = five!(at => simd.sub(simd.add(a.0[at], simd.splat(FOUR_P[at])), b.0[at]));
-        self.carry(&self.to_loose(difference))
+        self.carry(&Loose51(difference))
     }
 
     #[inline(always)]
     fn carry(self, a: &Self::Loose) -> Self::Product {
         let (simd, limb) = (self.0, self.0.splat(LIMB));
         let over = five!(at => simd.shr::<51>(a.0[at]));
-        self.to_tight(five!(at => {
+        Tight51(five!(at => {
             let from = if at == 0 { simd.times(over[4], 19) } else { over[at - 1] };
             simd.add(simd.and(a.0[at], limb), from)
         }))

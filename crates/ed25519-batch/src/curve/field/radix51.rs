@@ -23,14 +23,6 @@ pub const LIMB: u64 = (1 << 51) - 1;
 /// The limbs of p.
 pub const P: [u64; 5] = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
-/// Returns true if all lanes of a vector pass a test. Assertions of debug builds use it.
-#[inline(always)]
-pub fn all_lanes<S: Words>(simd: S, vector: S::Word, test: impl Fn(u64) -> bool) -> bool {
-    let mut lanes = [0; 8];
-    simd.store(vector, &mut lanes);
-    lanes[..S::LANES].iter().all(|lane| test(*lane))
-}
-
 /// Converts four words, a number below 2^255, to five limbs.
 #[inline(always)]
 pub fn split<S: Words>(simd: S, [a, b, c, d]: [S::Word; 4]) -> [S::Word; 5] {
