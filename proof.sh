@@ -138,7 +138,7 @@ new_machine() {
 unit() { cargo test "${profile[@]}" --lib --test units -- --nocapture "$@"; }
 # tests FILE BEGINNING...: runs the tests of a file of tests/all whose names begin like this.
 tests() { local file=$1; shift; cargo test "${profile[@]}" --test all -- --nocapture "${@/#/$file::}"; }
-# The same as `unit`, in the build that checks ranges and overflow.
+# The same as `unit`, in the build that checks overflow.
 checked_unit() { cargo test --lib --test units -- --nocapture "$@"; }
 # The same as `unit` and `tests`, with the engine of GPUs.
 gpu_unit() { cargo test --features gpu --lib -- --nocapture "$@"; }
@@ -193,7 +193,7 @@ shown 2 'random seeds: every device derives the same keys as ed25519-dalek, and 
     with VANITY_SEEDS="$seeds" gpu_unit every_device_derives a_device_draws every_kernel
 cases=$(of 20000 1000000)
 more 3 'field operations and inversions at their bounds, compared with big integers' "$cases each" with VANITY_CASES="$cases" unit curve::field
-more 3 'the same operations, with their ranges checked at every step' "$cases each" with VANITY_CASES="$cases" checked_unit curve::field
+more 3 'the same operations, with overflow checked at every step' "$cases each" with VANITY_CASES="$cases" checked_unit curve::field
 more 3 'no instruction set loads or stores beyond the end of a slice' 'all lengths' unit simd::moves
 shown 3 'the arithmetic for NVIDIA: tests interpret its text, and NVIDIA'"'"'s compiler reads it' 'all' gpu_unit gpu::ptx gpu::cuda
 if [ "$nightly" ]; then

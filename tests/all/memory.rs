@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_batch::memory::WipeStack;
 use program::{NEVER, PROGRAM, Running, at_once, command, is_root, objects, of_type, program, seed, text};
 use remains::{Needles, masked};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, setpriority_process};
 use sha2::Digest as _;
 use tempfile::TempDir;
 use vanity_search::chacha::ChaCha20;
@@ -56,6 +56,8 @@ fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Pat
     search.env("VANITY_WITHOUT", without).env("SSH_AUTH_SOCK", directory.with_file_name("agent"));
     let mut child =
         program::start(search.arg(directory).args(args).stdout(Stdio::piped()).stderr(Stdio::null()));
+    // It must only stay alive, and other tests have work.
+    setpriority_process(Some(Pid::from_child(&child)), 19).unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();
     while lines.matches("\"type\":\"found\"").count() < keys {

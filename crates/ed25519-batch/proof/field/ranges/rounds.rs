@@ -76,9 +76,9 @@ impl Region {
                         .map(|from| shifted(step[at][from] * point[from], region.units[from] - units[at]));
                     [a[0] + b[0], a[1] + b[1]]
                 });
-                for [f, g] in [[least_f, least_g], [least_f, most_g], [most_f, least_g], [most_f, most_g]] {
-                    images.extend([[f, g], [-f, -g]]);
-                }
+                // The lower boundary has only the lower corners, and the negatives of the upper ones.
+                images.extend([[least_f, least_g], [most_f, least_g]]);
+                images.extend([[-least_f, -most_g], [-most_f, -most_g]]);
             }
         }
         images.sort_unstable();
