@@ -140,7 +140,9 @@ fn an_agent_takes_an_encrypted_key() {
     let [Some(agent), Some(add), Some(_)] = tools else { return };
     let (directory, secret) = with_secret();
     let (private, socket) = (directory.path().join("id_x"), directory.path().join("socket"));
-    succeed(program(&["-q", "ab", "--passphrase-file"]).arg(&secret).arg("-o").arg(&private));
+    succeed(
+        program(&["-q", "ab", "--rounds", "1", "--passphrase-file"]).arg(&secret).arg("-o").arg(&private),
+    );
     let ask = directory.path().join("ask");
     fs::write(&ask, format!("#!/bin/sh\ncat '{}'\n", secret.display())).unwrap();
     fs::set_permissions(&ask, fs::Permissions::from_mode(0o700)).unwrap();
@@ -538,7 +540,7 @@ fn a_stop_at_the_prompt_restores_the_terminal_and_asks_again() {
     // Ctrl-Z, and a signal by another process.
     for (stop, other) in [("\x1a", ""), ("", "(sleep 1; pkill -TSTP -P $$ -x vanity-ed25519) & ")] {
         let line = format!(
-            "set -m; {other}\"$P\" -q --passphrase --timeout 60s -o id_x ab; echo stopped; stty -a; fg; \
+            "set -m; {other}\"$P\" -q --passphrase --rounds 1 --timeout 60s -o id_x ab; echo stopped; stty -a; fg; \
              echo status $?"
         );
         let line = format!("exec {} -c '{line}'", bash.display());
