@@ -56,7 +56,8 @@ fn batch_that_goes_on(keys: usize, args: &[&str], without: &str, directory: &Pat
     search.env("VANITY_WITHOUT", without).env("SSH_AUTH_SOCK", directory.with_file_name("agent"));
     let mut child =
         program::start(search.arg(directory).args(args).stdout(Stdio::piped()).stderr(Stdio::null()));
-    // It must only stay alive, and other tests have work.
+    // After its keys it must only stay alive, and other tests have work. Its threads start later, and
+    // inherit this.
     setpriority_process(Some(Pid::from_child(&child)), 19).unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut lines = String::new();

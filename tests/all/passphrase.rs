@@ -540,8 +540,8 @@ fn a_stop_at_the_prompt_restores_the_terminal_and_asks_again() {
     // Ctrl-Z, and a signal by another process.
     for (stop, other) in [("\x1a", ""), ("", "(sleep 1; pkill -TSTP -P $$ -x vanity-ed25519) & ")] {
         let line = format!(
-            "set -m; {other}\"$P\" -q --passphrase --rounds 1 --timeout 60s -o id_x ab; echo stopped; stty -a; fg; \
-             echo status $?"
+            "set -m; {other}\"$P\" -q --passphrase --rounds 1 --timeout 60s -o id_x ab; echo stopped; \
+             stty -a; fg; echo status $?"
         );
         let line = format!("exec {} -c '{line}'", bash.display());
         let mut typist = Typist::start(&script, directory.path(), &line);
