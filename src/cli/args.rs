@@ -167,8 +167,9 @@ pub(super) struct SearchOptions {
 
     /// Worker threads [default: all available]
     ///
-    /// N is at most 1024, and at most 32 threads for each CPU are used. In a job of Slurm, PBS, LSF or Grid Engine, the default is the number of processors that the scheduler
-    /// gives (SLURM_CPUS_PER_TASK and the like).
+    /// N is at most 1024, and at most 32 threads for each CPU are used. In a job of Slurm, PBS, LSF or Grid
+    /// Engine, the default is the number of processors that the scheduler gives (SLURM_CPUS_PER_TASK and the
+    /// like).
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     #[arg(value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub threads: Option<NonZeroUsize>,
@@ -289,9 +290,9 @@ pub(super) struct Keys {
 
     /// With a passphrase: bcrypt rounds [default: 24]
     ///
-    /// N is at most 10000. This applies to an encrypted key in the OpenSSH format. The default is that of ssh-keygen. With more
-    /// rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses 600,000 iterations of
-    /// PBKDF2, and ppk 32 passes of Argon2id.
+    /// N is at most 10000. This applies to an encrypted key in the OpenSSH format. The default is that of
+    /// ssh-keygen. With more rounds, guessing the passphrase and opening the key take longer. PKCS#8 always uses
+    /// 600,000 iterations of PBKDF2, and ppk 32 passes of Argon2id.
     #[arg(long, value_name = "N", allow_hyphen_values = true, requires = "secret")]
     #[arg(value_parser = whole(NonZeroU32::MIN..=MOST_ROUNDS))]
     pub rounds: Option<NonZeroU32>,
@@ -389,12 +390,16 @@ pub(super) struct About {
 pub(super) fn command() -> Command {
     Args::command().mut_args(|arg| {
         let is_about_keys = arg.get_help_heading() == Some(ABOUT_KEYS);
-        // Without a hint, shells offer files.
-        let is_other = arg.get_action().takes_values() && arg.get_value_hint() == ValueHint::Unknown;
+        let hint = match arg.get_value_hint() {
+            // Without a hint, shells offer files.
+            ValueHint::Unknown if arg.get_action().takes_values() => ValueHint::Other,
+            // With the hint of any path, bash neither goes into directories nor takes names with blanks.
+            ValueHint::AnyPath => ValueHint::FilePath,
+            hint => hint,
+        };
         // The help has the values in its text.
-        let arg = arg.hide_possible_values(true);
-        let arg = if is_about_keys { arg.conflicts_with("bench") } else { arg };
-        if is_other { arg.value_hint(ValueHint::Other) } else { arg }
+        let arg = arg.hide_possible_values(true).value_hint(hint);
+        if is_about_keys { arg.conflicts_with("bench") } else { arg }
     })
 }
 
@@ -425,21 +430,18 @@ pub(super) fn color(args: &[OsString]) -> ColorChoice {
     values.next_back().and_then(|name| values::by_name(COLORS, name)).unwrap_or_default()
 }
 
-/// Returns the version, the engines of this program, and the features of the processor. An engine in
-/// parentheses cannot run on this processor.
+/// Returns the version, the engines of this program, those that cannot run here, and the features of the
+/// processor.
 fn long_version() -> String {
-    let features = ed25519_batch::simd::detected();
-    let mark = |engine: engine::Listed| match engine.check() {
-        Ok(()) => engine.name().to_owned(),
-        Err(_) => format!("({})", engine.name()),
-    };
-    let engines: Vec<String> = engine::list().filter(|engine| engine.is_built()).map(mark).collect();
+    let engines = engine::list().filter(|engine| engine.is_built());
+    let (run, others): (Vec<_>, Vec<_>) = engines.partition(|engine| engine.check().is_ok());
+    let [run, others] =
+        [run, others].map(|engines| engines.iter().map(|engine| engine.name()).collect::<Vec<_>>().join(" "));
     format!(
-        "{}\nengines: {}\nprocessor: {} {}",
+        "{}\nengines: {run}\nnot on this machine: {others}\nprocessor: {} {}",
         env!("CARGO_PKG_VERSION"),
-        engines.join(" "),
         std::env::consts::ARCH,
-        features.join(" ")
+        ed25519_batch::simd::detected().join(" ")
     )
 }
 

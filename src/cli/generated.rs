@@ -47,7 +47,7 @@ fn options() -> String {
 fn lines(option: &Arg) -> Vec<String> {
     let values = match option.get_value_hint() {
         _ if !option.get_action().takes_values() => String::new(),
-        ValueHint::AnyPath | ValueHint::DirPath => "FILE".to_owned(),
+        ValueHint::FilePath | ValueHint::DirPath => "FILE".to_owned(),
         _ => values(option).join(" "),
     };
     let help = option.get_help().map(ToString::to_string).unwrap_or_default();

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::engine::{self, Devices};
+use crate::escape::shell_word;
 use crate::notice::{Notice, Severity};
 use crate::pattern::{Kind, MatchOptions};
 use crate::plan::{
@@ -165,9 +166,13 @@ fn read_patterns(args: &Args, threads: NonZeroUsize, tell: &dyn Fn(Early)) -> Re
         let options = MatchOptions { target, ..MatchOptions::default() };
         return patterns::read(&[BENCH_PATTERN], &[] as &[&Path], options, threads);
     }
-    Err(Diagnostic::new("no pattern was given: write the text that the key must contain")
-        .hint("for example `vanity-ed25519 -o id_alice alice`; --help lists all options")
-        .into())
+    let hint = match args.keys.output.as_deref().filter(|path| !stdio::is_stdio(path)) {
+        Some(path) => {
+            format!("-o {} only names the file: add a pattern, as in -o id_alice alice", shell_word(path))
+        }
+        None => "for example `vanity-ed25519 -o id_alice alice`; --help lists all options".to_owned(),
+    };
+    Err(Diagnostic::new("no pattern was given: write the text that the key must contain").hint(hint).into())
 }
 
 /// Refuses several keys for one file.

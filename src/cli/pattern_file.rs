@@ -76,6 +76,15 @@ pub(super) fn contents(file: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
     }
 }
 
+/// Refuses a file of keys. A diagnostic about one of its lines would show a part of the private key.
+pub(super) fn check_no_key(text: &str, name: &str) -> Result<(), Diagnostic> {
+    if ["-----BEGIN ", "---- BEGIN ", "PuTTY-User-Key-File-"].iter().any(|begin| text.contains(begin)) {
+        return Err(Diagnostic::new(format!("{name} contains a key, not patterns"))
+            .hint("-f takes a file of patterns; -o PATH names the file of a new key"));
+    }
+    Ok(())
+}
+
 /// Returns the diagnostic that names the first byte that text in UTF-8 does not have. Programs that
 /// read text take a NUL byte for its end, and text in UTF-16 has many of them.
 pub(super) fn not_text(origin: &str, bytes: &[u8]) -> Diagnostic {

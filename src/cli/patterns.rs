@@ -132,6 +132,7 @@ impl List {
         let bytes = pattern_file::contents(path, &quoted)?;
         let text = std::str::from_utf8(&bytes).ok().filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| not_text(&quoted, &bytes).hint("save it as text, in UTF-8"))?;
+        pattern_file::check_no_key(text, &quoted)?;
         // Without threads this takes longer. The search reports why there are none.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
         let pool = pool.start_handler(|_| drop(draw_hash_keys()));

@@ -112,7 +112,8 @@ impl StoreError {
                     .to_owned()
             }
             Self::NoFileName(path) if path.file_name().is_some() && !cfg!(windows) => {
-                format!("leave out what follows the name, or choose another: -o {}", shell_word(&tidy(path)))
+                let name = shell_word(&tidy(path));
+                format!("leave out what follows the name: -o {name}; or make a directory: -d {name}")
             }
             Self::PublicName(path) if path.file_stem() != path.file_name() => {
                 let private = escaped_path(&path.with_extension(""));

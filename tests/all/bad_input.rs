@@ -50,6 +50,8 @@ fn prepare(directory: &Path) {
     write("utf16", b"\xff\xfea\0b\0c\0\n\0");
     write("latin1", b"abc\nd\xe9f\n");
     write("bom-crlf", b"\xef\xbb\xbfabc\r\nd=f\r\n");
+    write("key.pem", b"-----BEGIN PRIVATE KEY-----\nnobody may see this line\n-----END PRIVATE KEY-----\n");
+    write("key.ppk", b"PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\nnobody may see this line\n");
     write("two-bad", b"abc\n# words\nb_d\n   lis te\n");
     write("many-bad", "a-b\n".repeat(1_000_000).as_bytes());
     write("kinds", KINDS.as_bytes());

@@ -140,6 +140,9 @@ fn the_changelog_begins_with_this_version() {
     assert_eq!(version, env!("CARGO_PKG_VERSION"));
     let is_date = when.len() == 10 && when.split('-').all(|number| number.parse::<u32>().is_ok());
     assert!(is_date || when == "not yet released", "{newest}");
+    for name in ["README.md", "SECURITY.md", "packaging/README.md"] {
+        assert_eq!(read(name).contains("No release has been published yet"), !is_date, "{name}");
+    }
 }
 
 /// docs/design/proof.md has the table of what `proof.sh` runs. The script needs bash 4, which macOS lacks.

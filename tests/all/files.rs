@@ -472,7 +472,10 @@ fn the_name_of_a_public_file_or_a_directory_is_refused() {
     }
     let said = complaint("new/");
     assert!(said.starts_with("error: 'new/' does not name a file\n"), "{said}");
-    assert!(said.contains("\nhint: leave out what follows the name, or choose another: -o new\n"), "{said}");
+    assert!(
+        said.contains("\nhint: leave out what follows the name: -o new; or make a directory: -d new\n"),
+        "{said}"
+    );
     assert_eq!(names(directory.path()), ["sub"]);
 }
 
