@@ -112,7 +112,7 @@ impl Report<'_> {
         if let Some(any) = Subject::any(&self.forecast, self.err) {
             self.note(any.odds());
         }
-        self.warn_of_unsaved();
+        self.warn_of_stdout();
     }
 
     fn rate(&mut self, rate: Rate, may_go_on: &dyn Fn() -> bool) -> io::Result<()> {
@@ -351,19 +351,24 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints a warning before a long search whose keys are shown, and not saved.
-    fn warn_of_unsaved(&mut self) {
+    /// Prints a warning before a long search if stdout does not save its keys, or older ssh cannot read them.
+    fn warn_of_stdout(&mut self) {
         let keys = &self.plan.keys;
-        let is_shown = self.is_on_terminal && keys.destination == Destination::Stream;
+        let is_on_stdout = keys.destination == Destination::Stream && !keys.is_agent_alone();
         let next = self.plan.patterns[0].odds();
         let next = self.forecast.any().map_or(next, |(_, any)| any.at_least);
         let attempts = self.forecast.all().map_or(next.attempts_for(0.50), |(_, [half, _])| half);
-        if is_shown && !keys.is_agent_alone() && attempts > WORTH_SAVING {
-            self.note(Notice::warning(match self.forecast.found_of() {
-                (_, 1) => "the key will only be shown here; -o FILE saves it",
-                _ => "the keys will only be shown here; -d DIR saves them",
-            }));
+        if !is_on_stdout || attempts <= WORTH_SAVING {
+            return;
         }
+        self.note(Notice::warning(match self.forecast.found_of() {
+            (_, 1) if self.is_on_terminal => "the key will only be shown here; -o FILE saves it",
+            _ if self.is_on_terminal => "the keys will only be shown here; -d DIR saves them",
+            _ if self.has_reader && keys.format == Format::Pkcs8 => {
+                "ssh before OpenSSH 9.8 will not read what goes to stdout; --format openssh is for every ssh"
+            }
+            _ => return,
+        }));
     }
 
     /// Prints cheaper patterns if the search is for one that takes long.

@@ -518,6 +518,10 @@ fn a_long_search_says_first_that_its_key_will_only_be_shown() {
     let directory = TempDir::new().unwrap();
     let saved = of(&format!("-o '{}/id_x' abcdefgh", directory.path().display()));
     assert!(!saved.contains("will only be shown"), "{saved}");
+    let into = format!("abcdefgh > '{}/key.pem'", directory.path().display());
+    let redirected = of(&into);
+    assert!(redirected.contains("ssh before OpenSSH 9.8 will not read what goes to stdout"), "{redirected}");
+    assert!(!of(&format!("--format openssh {into}")).contains("ssh before OpenSSH"));
     let short = in_terminal(&script, &[], "abc", 0);
     assert!(!short.contains("will only be shown") && short.contains("To keep this key: copy"), "{short}");
 }
