@@ -152,6 +152,9 @@ impl Report<'_> {
 
     fn nothing_missing(&mut self) -> io::Result<()> {
         self.note("nothing to do: all keys exist");
+        if self.plan.keys.agent.is_some() {
+            self.note("the agent gets new keys alone: ssh-add FILE adds one that exists");
+        }
         if self.plan.output.json {
             let nothing = Summary {
                 found: 0,

@@ -38,8 +38,8 @@ const STACK: usize = 64 << 10;
 /// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write, and does not
 /// end the process. Programs that this process starts can be waited for, even if its parent ignores SIGCHLD.
 ///
-/// The libraries of devices contain a compiler (LLVM), which handles signals, too. It calls the
-/// handler that it finds installed. So call this before those libraries are loaded.
+/// The libraries of devices contain a compiler (LLVM), which takes signals, too. They get back the handlers
+/// that they had before. So call this before those libraries are loaded.
 ///
 /// # Errors
 ///

@@ -195,7 +195,7 @@ impl Home {
             ["puttygen", ..] if require::tool("puttygen").is_none() => {}
             [
                 "vanity-ed25519" | "ssh" | "ssh-copy-id" | "ssh-keygen" | "puttygen" | "git" | "chmod"
-                | "cut" | "echo",
+                | "cut" | "echo" | "while",
                 ..,
             ] => {
                 let user = format!("{}@host", sshd::user("-un"));
