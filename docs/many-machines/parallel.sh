@@ -16,6 +16,6 @@ seq "$#" | parallel --will-cite --quote -N0 --sshlogin "$(printf '1/%s,' "$@")" 
 umask 077
 mkdir "fetched-$search"
 for host in "$@"; do
-    scp -qrp "$host:$search/." "fetched-$search/" || echo "not fetched: what $host found is in $host:$search" >&2
+    scp -qrp "$host:$search/." "fetched-$search/" || echo "not fetched: $host:$search, if $host has found anything" >&2
 done
 exit "$status"

@@ -98,7 +98,9 @@ impl JobError {
         let hint = match self {
             Self::Unkept { hint, .. } | Self::Stdout(_, hint) => return hint.clone(),
             Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE,
-            Self::Search(SearchError::Threads(_)) | Self::Thread(_) => "use fewer threads, with -t N",
+            Self::Search(SearchError::Threads(_)) | Self::Thread(_) | Self::Signals(_) => {
+                "use fewer threads, with -t N, or raise the limit of processes (ulimit -u, pids.max)"
+            }
             Self::NotAdded(_) => "the files are named above; ssh-add FILE adds a key",
             Self::CommandsFailed { .. } => "every reported key is kept",
             Self::Unentered(..) => {

@@ -124,6 +124,7 @@ fn unusable(ledger: &Ledger, error: &io::Error) -> Diagnostic {
         _ if !ledger.path().exists() => {
             "choose a directory of another file system: this one cannot append to files"
         }
+        io::ErrorKind::PermissionDenied => "make it yours to read and write, or choose another directory",
         _ => {
             "move it away, and the same command makes a new one from the existing keys; \
              or choose another directory"

@@ -9,7 +9,7 @@ use super::printing::{self, Paint};
 use crate::job::{Hopeless, JobError, Places};
 use crate::pattern::Pattern;
 use crate::plan::{ANOTHER_ENGINE, Diagnostic, PlanError};
-use crate::search::End;
+use crate::search::{End, SearchError};
 use crate::words::{counted, grouped};
 use console::Term;
 
@@ -30,6 +30,10 @@ pub fn status(ended: &Result<End, JobError>) -> u8 {
         Ok(End::Timeout) | Err(JobError::Stopped(End::Timeout) | JobError::InUse(..)) => LIMIT,
         Ok(End::Signal(signal)) | Err(JobError::Stopped(End::Signal(signal))) => signal.status(),
         Err(JobError::Refused(PlanError::Diagnostics(_)) | JobError::Hopeless(_)) => UNUSABLE,
+        // None of these has begun a search.
+        Err(JobError::Signals(_) | JobError::Thread(_) | JobError::Search(SearchError::Threads(_))) => {
+            UNUSABLE
+        }
         Err(_) => FAILURE,
     }
 }

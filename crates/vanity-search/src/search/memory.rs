@@ -1,5 +1,5 @@
 //! The memory of a search: what it needs at least, and whether limits leave that much. The tables of
-//! engines are not counted, because they are as large as what is left.
+//! engines become as large as what is left.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,6 +17,9 @@ pub(super) const WORKER_STACK: usize = 2 << 20;
 
 /// The bytes of a worker: its stack, and 4 MiB for its batch and its part of the allocator.
 const WORKER: u64 = WORKER_STACK as u64 + (4 << 20);
+
+/// The bytes that all threads but one must leave for a table: with a smaller one, a search is several times slower.
+const TABLE: u64 = 3 << 20;
 
 /// The bytes that each pattern needs once it is read: while repetitions are looked for, and then in the
 /// matcher. A list of a million words needs 115 bytes each.
@@ -59,7 +62,8 @@ pub fn fitting_threads(
 ) -> Result<(NonZeroUsize, Option<Room>), TooLittleMemory> {
     let Some(room) = room() else { return Ok((threads, None)) };
     let each = WORKER + beside;
-    let fitting = room.left.saturating_sub(BASE + patterns) / each;
+    let left = room.left.saturating_sub(BASE + patterns);
+    let fitting = (left.saturating_sub(TABLE) / each).max((left >= each).into());
     let Some(fitting) = NonZeroUsize::new(fitting as usize) else {
         return Err(TooLittleMemory { needed: BASE + patterns + each, room });
     };
