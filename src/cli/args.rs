@@ -26,7 +26,7 @@ pub(super) const EXAMPLES: &str = "
   vanity-ed25519 --suffix xyz -o id_xyz       Ends with xyz
   vanity-ed25519 --in fingerprint -o id eve   In the fingerprint
   vanity-ed25519 --word bob --estimate        The odds, without a search
-  vanity-ed25519 -d keys -n 5 ann bob         Five pairs of files for each name
+  vanity-ed25519 -d keys -n 5 ann bob         Five keys for each name
   vanity-ed25519 --regex '^A.*99$' --json     One JSON object per line
   vanity-ed25519 abc > key.pem                PKCS#8 PEM on stdout, for OpenSSL";
 

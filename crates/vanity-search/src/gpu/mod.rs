@@ -49,8 +49,11 @@ pub type Card = Vec<Arc<dyn Device>>;
 ///
 /// Returns the reasons of the libraries if there is no device.
 pub fn cards() -> Result<Vec<Card>, GpuError> {
-    let cuda = keeping_handlers(cuda::devices);
-    let opencl = keeping_handlers(|| opencl::devices(cuda.as_deref().ok()));
+    let (cuda, opencl) = keeping_handlers(|| {
+        let cuda = cuda::devices();
+        let opencl = opencl::devices(cuda.as_deref().ok());
+        (cuda, opencl)
+    });
     match (cuda, opencl) {
         (Err(cuda), Err(opencl)) => Err(GpuError::Missing(format!("{cuda}; {opencl}"))),
         (cuda, opencl) => Ok(in_order(cuda.unwrap_or_default(), opencl.unwrap_or_default())),
@@ -85,22 +88,20 @@ fn keeping_handlers<T>(work: impl FnOnce() -> T) -> T {
             }
         };
         let (over, is_over) = std::sync::mpsc::channel::<()>();
-        std::thread::scope(|scope| {
+        let done = std::thread::scope(|scope| {
             let keep = move || {
                 while is_over.recv_timeout(Duration::from_millis(1)) == Err(RecvTimeoutError::Timeout) {
                     give_back();
                 }
-                give_back();
             };
-            // Without a thread, the handlers come back at the end.
-            let kept = std::thread::Builder::new().spawn_scoped(scope, keep);
+            // If the system refuses the thread, the handlers come back at the end alone.
+            drop(std::thread::Builder::new().spawn_scoped(scope, keep));
             let done = work();
             drop(over);
-            if kept.is_err() {
-                give_back();
-            }
             done
-        })
+        });
+        give_back();
+        done
     }
     #[cfg(not(unix))]
     work()

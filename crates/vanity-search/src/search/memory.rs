@@ -18,7 +18,8 @@ pub(super) const WORKER_STACK: usize = 2 << 20;
 /// The bytes of a worker: its stack, and 4 MiB for its batch and its part of the allocator.
 const WORKER: u64 = WORKER_STACK as u64 + (4 << 20);
 
-/// The bytes that all threads but one must leave for a table: with a smaller one, a search is several times slower.
+/// The bytes that all threads but the first must leave for a table. With a smaller table, a search is several
+/// times slower.
 const TABLE: u64 = 3 << 20;
 
 /// The bytes that each pattern needs once it is read: while repetitions are looked for, and then in the
@@ -62,8 +63,7 @@ pub fn fitting_threads(
 ) -> Result<(NonZeroUsize, Option<Room>), TooLittleMemory> {
     let Some(room) = room() else { return Ok((threads, None)) };
     let each = WORKER + beside;
-    let left = room.left.saturating_sub(BASE + patterns);
-    let fitting = (left.saturating_sub(TABLE) / each).max((left >= each).into());
+    let fitting = fitting(room.left.saturating_sub(BASE + patterns), each);
     let Some(fitting) = NonZeroUsize::new(fitting as usize) else {
         return Err(TooLittleMemory { needed: BASE + patterns + each, room });
     };
@@ -71,6 +71,11 @@ pub fn fitting_threads(
     BESIDE.store(used.get() as u64 * beside, Relaxed);
     keep_free(BASE + used.get() as u64 * each);
     Ok((used, (used < threads).then_some(room)))
+}
+
+/// Returns the number of threads that fit into `left` bytes, if each needs `each`.
+fn fitting(left: u64, each: u64) -> u64 {
+    (left.saturating_sub(TABLE) / each).max((left >= each).into())
 }
 
 /// Takes the news that the threads have started: of what was kept free, only the memory of the caller is
@@ -89,4 +94,16 @@ pub struct TooLittleMemory {
     /// The bytes that the search needs.
     needed: u64,
     room: Room,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_leave_room_for_a_table() {
+        let threads = |left| fitting(left, WORKER);
+        assert_eq!([0, WORKER - 1, WORKER, 2 * WORKER + TABLE - 1].map(threads), [0, 0, 1, 1]);
+        assert_eq!([2 * WORKER + TABLE, 9 * WORKER].map(threads), [2, 8]);
+    }
 }
