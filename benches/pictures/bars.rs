@@ -44,7 +44,7 @@ pub fn of_engines(file: &str, text: &str) -> Result<String> {
         "Keys per second on one thread: the speedup over the reference engine",
         &[
             "Bar and figure: the median over the rounds. Thin line: from the lowest round to the highest.",
-            "AMD EPYC (Zen 4) at 3.65 GHz, 2026-11-28, commit 75a85b2",
+            "AMD EPYC (Zen 4), 2026-11-29, commit 56d908c",
         ],
         &bars,
     ))

@@ -43,7 +43,7 @@ fn write(root: &Path) -> Result<()> {
 /// Returns the name and the text of each picture.
 fn pictures(root: &Path) -> Result<[(&'static str, String); 3]> {
     let read = |name: &str| fs::read_to_string(root.join(name)).map_err(|error| format!("{name}: {error}"));
-    let engines = "benches/recorded/2026-11-28-zen-4/bench.jsonl";
+    let engines = "benches/recorded/2026-11-29-zen-4/bench.jsonl";
     let tools = "benches/recorded/2026-11-28-zen-4/peers.txt";
     let search = "benches/pictures/search.txt";
     Ok([

@@ -3,7 +3,7 @@
 //! A public key of Ed25519 costs one SHA-512 and one fixed-base multiplication on edwards25519 (RFC
 //! 8032, section 5.1.5). This library computes thousands of keys together: one key in each lane of
 //! a vector, affine additions from large tables, and one inversion for each window of a batch. On
-//! one core of an AMD EPYC (Zen 4) it is 9 to 53 times as fast as one key after the other.
+//! one core of an AMD EPYC (Zen 4) it is 9 to 54 times as fast as one key after the other.
 //!
 //! ```
 //! use ed25519_batch::{BackEnd, Deriver, Sizing};
