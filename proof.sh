@@ -8,6 +8,9 @@
 # build as well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
+# A signal that the caller ignores would stay ignored, and the tests send it.
+if [[ ${1-} != --list && ! ${PROOF_SIGNALS-} ]]; then PROOF_SIGNALS=default exec env --default-signal bash proof.sh "$@"; fi
+unset PROOF_SIGNALS
 
 full=yes list=
 case ${1-} in
