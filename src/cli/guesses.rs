@@ -64,6 +64,10 @@ pub(super) fn file_name(text: &str, options: MatchOptions) -> Option<String> {
 }
 
 fn first(cases: &[&str], text: &str, options: MatchOptions) -> Option<String> {
+    // No path is longer, and a long text would take long.
+    if text.len() > 4096 {
+        return None;
+    }
     let mut guesses = guesses().filter(|guess| guess.cases.split(' ').any(|case| cases.contains(&case)));
     guesses.find_map(|guess| guess.hint(text, options))
 }
