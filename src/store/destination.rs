@@ -65,6 +65,7 @@ impl Destination {
             Self::Directory(path) => {
                 create_missing(path)?;
                 check_directory(path)?;
+                clear(path)?;
                 let public_name = demands.name + public_file(Path::new("")).as_os_str().len();
                 try_files(path, &demands.with_ledger(), public_name, demands)
             }
@@ -136,8 +137,7 @@ fn try_files(
     name_len: usize,
     demands: Demands,
 ) -> Result<Vec<Notice>, StoreError> {
-    remove_leftovers(directory)
-        .and_then(|()| try_directory(directory, sizes, name_len, demands.allow_exposed))
+    try_directory(directory, sizes, name_len, demands.allow_exposed)
         .map(|left| left.into_iter().collect())
         .map_err(|source| StoreError::Unusable(directory.to_owned(), source.into()))
 }
@@ -160,6 +160,7 @@ fn prepare_file(path: &Path, demands: Demands) -> Result<Vec<Notice>, StoreError
     }
     let directory = parent(&path);
     check_directory(directory)?;
+    clear(directory)?;
     let names = [path.clone(), public_file(&path)];
     for path in names.clone() {
         // Links are not followed, because a dangling link is also a name that exists.
@@ -225,6 +226,11 @@ fn check_directory(path: &Path) -> Result<(), StoreError> {
             _ => StoreError::Unusable(path, source.into()),
         }),
     }
+}
+
+/// Removes what killed processes and failed trials left in a directory.
+fn clear(path: &Path) -> Result<(), StoreError> {
+    remove_leftovers(path).map_err(|source| StoreError::Unusable(path.to_owned(), source.into()))
 }
 
 /// Whether files can be created in a directory that cannot be read.
