@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::program::{
     ENDLESS, LEDGER, NEVER, NO_SHARED_MEMORY, Running, await_workers, body, check_pair, command, derived,
     executable, fill, full_pipe, names, objects, of_type, positive, program, public_path, run, start,
-    wait_until, within_a_second,
+    threads, wait_until, within_a_second,
 };
 use crate::terminal::Typist;
 use crate::{program, require};
@@ -146,7 +146,9 @@ fn a_signal_ends_the_waiting_for_a_reader_of_the_last_results() {
     unread(|writer, _| {
         let mut search = program(&["--json", "-n", "3", "--exec", "true", "ab"]);
         let child = start(search.stdout(writer).stderr(Stdio::null()));
-        await_search(&child);
+        // Three keys are found so quickly that nobody may ever see the workers.
+        wait_until("the results are reported", || !threads(child.id(), "report").is_empty());
+        std::thread::sleep(Duration::from_millis(500));
         let (status, _, took) = end_by(child, Signal::TERM);
         assert_eq!(status, Some(143));
         // A command that runs may have half a second of its own.
