@@ -239,7 +239,8 @@ impl Deriver {
         Ok(Self { any, set })
     }
 
-    /// Returns the part of one thread, with its buffers.
+    /// Returns the part of one thread, with its buffers and a table. While a worker that is not used
+    /// keeps an old table, no further one is built.
     #[must_use]
     pub fn worker(&self) -> Worker<'_> {
         Worker(self.any.worker())

@@ -148,8 +148,8 @@ impl State {
         self.worked
     }
 
-    /// Returns the table with a window to fill, if no other worker fills one. Drops tables that are not
-    /// needed before it begins another.
+    /// Returns the table with a window to fill, if no other worker fills one. Begins another only when no
+    /// worker uses a table that is not needed any more, so that two are in memory at most.
     fn next_builder(&mut self) -> Option<TableBuilder> {
         loop {
             let Self { ladder, tables, .. } = self;
@@ -158,7 +158,11 @@ impl State {
             if self.is_filling || self.builder.is_some() {
                 return self.builder.take();
             }
-            tables.retain(|table| ladder.needs(table.layout().len()));
+            let is_in_use = |table: &Arc<Table>| Arc::strong_count(table) > 1;
+            tables.retain(|table| ladder.needs(table.layout().len()) || is_in_use(table));
+            if tables.len() > 1 {
+                return None;
+            }
             match new_builder(windows) {
                 Some(builder) => return Some(builder),
                 None => ladder.give_up(self.worked),

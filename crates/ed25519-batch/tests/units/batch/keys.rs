@@ -41,6 +41,26 @@ fn after_its_first_batch_a_worker_uses_the_table_of_the_turn() {
     assert_eq!(Arc::strong_count(&table), 3, "the worker holds it, too");
 }
 
+/// A worker that other programs hold up would otherwise keep a third table in memory.
+#[test]
+fn no_third_table_is_built_while_a_worker_uses_an_old_one() {
+    let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_keys(1e18) };
+    let deriver = FieldDeriver::new(Portable(Scalar::detect()), sizing, |_, _| true);
+    let (mut worker, mut late) = (deriver.field_worker(), deriver.field_worker());
+    for _ in 0..100 {
+        worker.batch(&mut |_| {}, &mut |_, _| {});
+    }
+    assert_eq!(deriver.tables.best(), 24);
+    // Its first batch still has the table that it began with.
+    late.batch(&mut |_| {}, &mut |_, _| {});
+    assert_eq!(deriver.tables.best(), 24);
+    late.batch(&mut |_| {}, &mut |_, _| {});
+    while deriver.tables.best() == 24 {
+        worker.batch(&mut |_| {}, &mut |_, _| {});
+    }
+    assert_eq!(deriver.tables.best(), 21);
+}
+
 #[test]
 fn a_wrong_table_is_reported() {
     let sizing = Sizing { table_memory: Some(4 << 20), ..Sizing::for_keys(1e18) };
