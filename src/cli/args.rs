@@ -390,15 +390,16 @@ pub(super) struct About {
 pub(super) fn command() -> Command {
     Args::command().mut_args(|arg| {
         let is_about_keys = arg.get_help_heading() == Some(ABOUT_KEYS);
+        let takes_value = arg.get_action().takes_values();
         let hint = match arg.get_value_hint() {
             // Without a hint, shells offer files.
-            ValueHint::Unknown if arg.get_action().takes_values() => ValueHint::Other,
+            ValueHint::Unknown if takes_value => ValueHint::Other,
             // With the hint of any path, bash neither goes into directories nor takes names with blanks.
             ValueHint::AnyPath => ValueHint::FilePath,
             hint => hint,
         };
         // The help has the values in its text.
-        let arg = arg.hide_possible_values(true).value_hint(hint);
+        let arg = arg.hide_possible_values(takes_value).value_hint(hint);
         if is_about_keys { arg.conflicts_with("bench") } else { arg }
     })
 }
