@@ -230,7 +230,7 @@ fn no_number_misleads() {
     for line in [" (1 of 3): SHA256:", " (2 of 3): SHA256:", " (3 of 3): SHA256:"] {
         assert!(batch.contains(line), "{batch}");
     }
-    let long = run(program(&["-t", "1", "--timeout", "1100ms", NEVER]).current_dir(&directory)).stderr;
+    let long = run(program(&["-t", "1", "--timeout", "2s", NEVER]).current_dir(&directory)).stderr;
     assert!(tried(&long).contains(" keys/s ("), "{long}");
     assert!(long.contains("\nsearches have no progress to lose; just run it again\n"), "{long}");
 }

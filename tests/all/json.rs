@@ -176,7 +176,7 @@ fn every_object() -> Vec<Value> {
         all.extend(objects(&ran.stdout));
     }
     let with_progress = [&[NEVER, "bcdefghijabcdefghija"][..], &["-n", "3", NEVER]].map(|patterns| {
-        let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "1200ms"]);
+        let mut search = program(&["-q", "-t", "1", "--progress", "json", "--timeout", "2s"]);
         program::start(search.args(patterns).stdout(Stdio::piped()).stderr(Stdio::piped()))
     });
     for ran in with_progress.map(program::Running::end) {
