@@ -5,9 +5,9 @@
 //! for the answer, and deletes the key if gpg-agent has taken it. It ends with the prompt or the agent.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use crate::sys::close_files_on_exec;
+use crate::sys::command;
 
 /// The tool that speaks the language of gpg-agent itself.
 const TOOL: &str = "gpg-connect-agent";
@@ -37,7 +37,7 @@ impl LateRemoval {
     /// machine has none.
     pub(super) fn of(ssh_socket: &Path) -> Option<Self> {
         let socket = ssh_socket.canonicalize().ok()?.with_file_name(SOCKET);
-        let mut tool = Command::new(TOOL);
+        let mut tool = command(TOOL);
         tool.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let is_there = cfg!(unix) && socket.exists() && tool.status().is_ok_and(|status| status.success());
         is_there.then_some(Self { socket })
@@ -46,8 +46,7 @@ impl LateRemoval {
     /// Leaves a process behind that reads the answer to the key with this fingerprint from `connection`.
     /// Returns whether it has started.
     pub(super) fn begin(&self, connection: Stdio, fingerprint: &str) -> bool {
-        close_files_on_exec();
-        let mut shell = Command::new("sh");
+        let mut shell = command("sh");
         shell.args(["-c", REMOVE, "vanity-ed25519", fingerprint]).arg(&self.socket);
         // It keeps no directory busy, and a Ctrl-C for others does not end it.
         shell.current_dir("/").stdin(connection).stdout(Stdio::null()).stderr(Stdio::null());

@@ -29,7 +29,7 @@ pub enum JobError {
         _ => "a signal ended the program",
     })]
     Stopped(End),
-    /// The handlers of signals cannot be installed.
+    /// The system refuses the thread that hears signals.
     #[error("cannot handle signals: {0}")]
     Signals(io::Error),
     /// The operating system's random generator failed.

@@ -28,7 +28,7 @@ use crate::plan::Diagnostic;
 use crate::search::Signal;
 use crate::search::{End, PublicFind, Stop};
 use crate::store::Kept;
-use crate::sys::close_files_on_exec;
+use crate::sys;
 use crate::words::counted;
 
 /// How often the job looks for a signal while it waits for commands.
@@ -103,7 +103,6 @@ impl State {
 impl ExecQueue {
     /// Starts the thread that runs `command`.
     pub(super) fn start(command: &OsStr, stop: &Stop) -> Result<Arc<Self>, JobError> {
-        close_files_on_exec();
         let queue =
             Arc::new(Self { stop: stop.clone(), state: Mutex::default(), changed: Condvar::default() });
         let (command, own) = (command.to_owned(), Arc::clone(&queue));
@@ -293,7 +292,7 @@ fn is_interrupted(status: &ExitStatus) -> bool {
 
 #[cfg(not(windows))]
 fn shell(command: &OsStr) -> Command {
-    let mut shell = Command::new("sh");
+    let mut shell = sys::command("sh");
     shell.arg("-c").arg(command);
     shell
 }
@@ -305,7 +304,7 @@ fn shell(command: &OsStr) -> Command {
     let mut quoted = OsString::from("\"");
     quoted.push(command);
     quoted.push("\"");
-    let mut shell = Command::new("cmd");
+    let mut shell = sys::command("cmd");
     shell.args(["/D", "/S", "/C"]).raw_arg(quoted);
     shell
 }

@@ -16,7 +16,7 @@ pub mod windows;
 pub use ed25519_batch::memory::{WipeStack, room};
 pub use foreign_access::ForeignAccess;
 pub use patient::Patient;
-pub use process::{close_files_on_exec, forbid_core_dumps, host_name, is_in_background};
+pub use process::{command, forbid_core_dumps, host_name, is_in_background};
 pub use secret_file::SecretFile;
 #[cfg(unix)]
 pub use signals::stop_on_signals;

@@ -1,6 +1,7 @@
 //! This process: who can read its memory, which programs get its files, and where it runs.
 
 use std::io;
+use std::process::Command;
 
 /// Switches core dumps off (`RLIMIT_CORE` 0, on Unix) and forbids other processes of the same user
 /// to trace this one or read its memory (`PR_SET_DUMPABLE` 0, on Linux). Elsewhere it does nothing.
@@ -36,12 +37,17 @@ pub fn is_in_background() -> bool {
     false
 }
 
-/// Keeps all open files but stdin, stdout and stderr from programs that this process runs. Files
-/// that the standard library opens are kept from them anyway, but not files that were open when
-/// this process began, such as that of a passphrase in `/dev/fd/3`.
-pub fn close_files_on_exec() {
+/// Returns the command of a program that begins as if a shell had started it: with stdin, stdout and stderr as
+/// its only files, and with no signal blocked. The standard library keeps the files that it opens from other
+/// programs, but not those that were open when this process began, such as that of a passphrase in `/dev/fd/3`.
+pub fn command(program: &str) -> Command {
     #[cfg(unix)]
-    close_fds::set_fds_cloexec_threadsafe(3, &[]);
+    {
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
+        super::signals::with_none_blocked(Command::new(program))
+    }
+    #[cfg(not(unix))]
+    Command::new(program)
 }
 
 /// Returns the name of this machine, if the system gives one.

@@ -2,21 +2,20 @@
 //!
 //! These are all signals whose usual action ends a process, except those of faults. A signal that was
 //! ignored when the process began stays ignored: `nohup` ignores SIGHUP, and a shell without job control
-//! ignores SIGINT for a command in the background. A signal that was blocked does not stay blocked, because
-//! nobody could end the program then.
+//! ignores SIGINT for a command in the background. A signal that was blocked then is heard nevertheless,
+//! because nobody could end the program otherwise.
 
 #![allow(unsafe_code, reason = "foreign calls")]
 
 use std::io;
-use std::sync::Arc;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use libc::{
-    SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1,
-    SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+    SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU,
+    SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ, sigset_t,
 };
-use signal_hook::iterator::Signals;
-use signal_hook::{flag, low_level};
 use vanity_search::search::{Signal, Stop};
 
 const ENDING: [i32; 10] =
@@ -35,32 +34,45 @@ const STACK: usize = 64 << 10;
 /// faults. A signal that was ignored when the process began stays ignored. After
 /// [`Stop::requested`] has returned the request, a further signal ends the process at once.
 ///
-/// From then on, a write beyond the limit of a file's size (SIGXFSZ) is an error of the write, and does not
-/// end the process. Programs that this process starts can be waited for, even if its parent ignores SIGCHLD.
+/// From then on, a write beyond the limit of a file's size (SIGXFSZ) or without a reader (SIGPIPE) is an
+/// error of the write, and does not end the process. Programs that this process starts can be waited for,
+/// even if its parent ignores SIGCHLD.
 ///
-/// The libraries of devices contain a compiler (LLVM), which takes signals, too. They get back the handlers
-/// that they had before. So call this before those libraries are loaded.
+/// This thread and those that it starts block these signals, also those that were ignored, and one thread
+/// waits for them. So no handler takes one away: the libraries of devices contain a compiler (LLVM) that has
+/// handlers for most of them. A program that this process starts would inherit the mask: see
+/// [`with_none_blocked`].
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system if it refuses the handlers or their thread.
+/// Returns the error of the operating system if it refuses the mask or the thread.
 pub fn stop_on_signals() -> io::Result<Stop> {
-    let stop = Stop::by_signals(|signal| low_level::exit(signal.status().into()));
-    let ending = ENDING.into_iter().chain(ENDING_ON_LINUX).filter(|number| !is_ignored(*number));
-    let ending: Vec<i32> = ending.collect();
-    for &number in &ending {
-        flag::register_usize(number, Arc::clone(stop.last_signal()), number as usize)?;
-    }
-    flag::register(SIGXFSZ, Arc::default())?;
+    // SAFETY: the call takes a number.
+    let stop = Stop::by_signals(|signal| unsafe { libc::_exit(signal.status().into()) });
+    let ending = || ENDING.into_iter().chain(ENDING_ON_LINUX);
+    let awaited = set(ending().filter(|number| !is_ignored(*number)));
     if is_ignored(SIGCHLD) {
-        flag::register(SIGCHLD, Arc::default())?;
+        // SAFETY: the default action needs no handler.
+        unsafe { libc::signal(SIGCHLD, libc::SIG_DFL) };
     }
-    let mut signals = Signals::new(&ending)?;
+    block(&set(ending().chain([SIGPIPE, SIGXFSZ])))?;
     let heard = stop.clone();
-    let hear = move || signals.forever().for_each(|number| heard.request(Signal::of(number)));
+    let hear = move || {
+        let mut number = 0;
+        // SAFETY: the set and the place are ours. The call fails only for a set without signals.
+        while unsafe { libc::sigwait(&raw const awaited, &raw mut number) } == 0 {
+            heard.request(Signal::of(number));
+        }
+    };
     std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(hear)?;
-    unblock()?;
     Ok(stop)
+}
+
+/// Lets the program of a command begin with no signal blocked.
+pub(super) fn with_none_blocked(mut command: Command) -> Command {
+    // SAFETY: the function only makes calls that may stand between fork and exec.
+    unsafe { command.pre_exec(|| block(&set([]))) };
+    command
 }
 
 /// The signal that [`StopSignals`] has taken, or 0.
@@ -132,14 +144,22 @@ fn is_ignored(number: i32) -> bool {
     asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Lets every signal arrive at this thread, and at those that it starts.
-fn unblock() -> io::Result<()> {
+/// Returns the set of these signals.
+fn set(numbers: impl IntoIterator<Item = i32>) -> sigset_t {
     // SAFETY: all zeros are a valid value of this structure of numbers.
-    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is ours, and the calls write no other memory.
-    let result = unsafe {
-        libc::sigemptyset(&raw mut none);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut())
-    };
+    let mut set: sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is ours.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for number in numbers {
+        // SAFETY: the same. A number that the system does not have is no member.
+        unsafe { libc::sigaddset(&raw mut set, number) };
+    }
+    set
+}
+
+/// Lets all signals but these arrive at this thread, and at those that it starts.
+fn block(signals: &sigset_t) -> io::Result<()> {
+    // SAFETY: the call only reads the set, which is ours.
+    let result = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) };
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(result)) }
 }

@@ -212,7 +212,7 @@ mod with_devices {
         }
     }
 
-    /// The compiler of a device takes these signals.
+    /// The compiler of a device has handlers for these signals.
     #[test]
     fn signals_end_a_search_that_asks_for_devices() {
         if !is_there() {
@@ -228,6 +228,8 @@ mod with_devices {
             let mut search = program::program(&["-q", "--however-long", "abcdefghijklmnopq"]);
             let child = program::start(search.stdout(Stdio::piped()).stderr(Stdio::piped()));
             std::thread::sleep(Duration::from_millis(after));
+            #[cfg(target_os = "linux")]
+            crate::signals::check_masks(&child);
             signals.iter().for_each(|signal| kill_process(Pid::from_child(&child), *signal).unwrap());
             let ran = child.end();
             assert!(statuses.contains(&ran.status.unwrap()), "{signals:?}: {ran:?}");

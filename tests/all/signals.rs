@@ -40,6 +40,21 @@ fn send(child: &Running, name: &str) {
     kill_process(Pid::from_child(child), Signal::from_named_raw(number.into()).unwrap()).unwrap();
 }
 
+/// Panics if a thread of the process does not block these signals: a handler of a library could take one away
+/// there. The thread that waits for them is shown without those that it waits for.
+pub fn check_masks(child: &Running) {
+    let ending = ENDING.iter().fold(0_u64, |mask, (_, status)| mask | 1 << (status - 129));
+    for thread in fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
+        // A thread can end meanwhile.
+        let Ok(status) = fs::read_to_string(thread.unwrap().path().join("status")) else { continue };
+        if status.starts_with("Name:\tsignals\n") {
+            continue;
+        }
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t")).unwrap();
+        assert_eq!(u64::from_str_radix(blocked, 16).unwrap() & ending, ending, "{status}");
+    }
+}
+
 /// Returns the program as `env` starts it with an option about signals. Without such an `env` the test
 /// is skipped.
 fn with_signals(option: &str, args: &[&str]) -> Option<Command> {
@@ -67,6 +82,7 @@ fn every_signal_that_ends_a_process_ends_a_search_in_good_order() {
     for (name, status) in ENDING {
         within_a_second(|| {
             let child = begun(&mut program(&["--json", "-t", "1", "--however-long", NEVER]));
+            check_masks(&child);
             send(&child, name);
             let sent = Instant::now();
             let ran = child.end();

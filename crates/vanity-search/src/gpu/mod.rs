@@ -32,10 +32,6 @@ mod ptx;
 mod source;
 
 use std::sync::Arc;
-#[cfg(unix)]
-use std::sync::{OnceLock, mpsc::RecvTimeoutError};
-#[cfg(unix)]
-use std::time::Duration;
 
 pub use device::{Address, Arg, Device, GpuError, Memory, Queue};
 pub use pipeline::{BatchQueue, Pipeline, Survivor, WindowTable};
@@ -49,11 +45,8 @@ pub type Card = Vec<Arc<dyn Device>>;
 ///
 /// Returns the reasons of the libraries if there is no device.
 pub fn cards() -> Result<Vec<Card>, GpuError> {
-    let (cuda, opencl) = keeping_handlers(|| {
-        let cuda = cuda::devices();
-        let opencl = opencl::devices(cuda.as_deref().ok());
-        (cuda, opencl)
-    });
+    let cuda = cuda::devices();
+    let opencl = opencl::devices(cuda.as_deref().ok());
     match (cuda, opencl) {
         (Err(cuda), Err(opencl)) => Err(GpuError::Missing(format!("{cuda}; {opencl}"))),
         (cuda, opencl) => Ok(in_order(cuda.unwrap_or_default(), opencl.unwrap_or_default())),
@@ -71,55 +64,6 @@ pub fn leave(status: u8) -> ! {
     }
     #[cfg(not(unix))]
     std::process::exit(status.into())
-}
-
-/// Does `work`, and meanwhile gives signals back the handlers that they had before the first such work, every
-/// millisecond. The compilers of devices (LLVM) take the signals that end a process: some would then be lost,
-/// and two at a time crash it.
-fn keeping_handlers<T>(work: impl FnOnce() -> T) -> T {
-    #[cfg(unix)]
-    {
-        static BEFORE: OnceLock<Vec<(i32, libc::sigaction)>> = OnceLock::new();
-        let before = BEFORE.get_or_init(handlers);
-        let give_back = || {
-            for (number, action) in before {
-                // SAFETY: the system has returned this action for the signal.
-                unsafe { libc::sigaction(*number, action, std::ptr::null_mut()) };
-            }
-        };
-        let (over, is_over) = std::sync::mpsc::channel::<()>();
-        let done = std::thread::scope(|scope| {
-            let keep = move || {
-                while is_over.recv_timeout(Duration::from_millis(1)) == Err(RecvTimeoutError::Timeout) {
-                    give_back();
-                }
-            };
-            // If the system refuses the thread, the handlers come back at the end alone.
-            drop(std::thread::Builder::new().spawn_scoped(scope, keep));
-            let done = work();
-            drop(over);
-            done
-        });
-        give_back();
-        done
-    }
-    #[cfg(not(unix))]
-    work()
-}
-
-/// Returns the actions of all signals that are handled or ignored. Those that stop a process have others while
-/// somebody types.
-#[cfg(unix)]
-fn handlers() -> Vec<(i32, libc::sigaction)> {
-    let stops = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGCONT];
-    let action = |number| {
-        // SAFETY: all zeros are a valid value of this structure of numbers and pointers.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: without a new action the call only writes the present one to the place, which is ours.
-        let asked = unsafe { libc::sigaction(number, std::ptr::null(), &raw mut action) };
-        (asked == 0 && action.sa_sigaction != libc::SIG_DFL).then_some((number, action))
-    };
-    (1..32).filter(|number| !stops.contains(number)).filter_map(action).collect()
 }
 
 /// Unites the devices of the same card, and sorts the cards. Those without a known place are last.

@@ -76,7 +76,7 @@ impl Pipeline {
     /// Panics if `depth` is odd.
     pub fn new(device: &dyn Device, depth: u32) -> Result<Self, GpuError> {
         assert!(depth.is_multiple_of(2) && depth > 0, "a depth of {depth}");
-        let first = super::keeping_handlers(|| device.compile(depth))?;
+        let first = device.compile(depth)?;
         let points = first.memory((SHARES + 2) * POINT)?;
         // SAFETY: the memory has room for H_0 to H_252 and one more point. The queue waits before it
         // is freed.

@@ -10,7 +10,7 @@
 //! - [`Stop::finish`]: every result is told, so the limit has no effect any more.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -96,7 +96,7 @@ struct State {
     /// Ends the process at once, because of a signal.
     exit: Option<fn(Signal) -> !>,
     /// The number of the signal that came last, or 0.
-    signal: Arc<AtomicUsize>,
+    signal: AtomicI32,
     /// The number of requests by signals.
     requests: AtomicUsize,
     /// When the first request came, and when the last signal.
@@ -148,18 +148,11 @@ impl Stop {
         std::thread::Builder::new().name("limit".into()).spawn(wait).map(drop)
     }
 
-    /// Returns the number of the signal that came last, which a handler of signals sets.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn last_signal(&self) -> &Arc<AtomicUsize> {
-        &self.0.signal
-    }
-
     /// Requests the stop by a signal. It ends the process at once if no more signals are answered.
     pub fn request(&self, signal: Signal) {
         let state = &*self.0;
         let now = Instant::now();
-        state.signal.store(signal.0 as usize, Relaxed);
+        state.signal.store(signal.0, Relaxed);
         state.first.get_or_init(|| now);
         let before = state.last.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
         let is_new = before.is_none_or(|before| now.duration_since(before) >= SAME);
@@ -201,7 +194,7 @@ impl Stop {
     pub fn requested(&self) -> Option<End> {
         let requested = match self.0.signal.load(Relaxed) {
             0 => self.is_over().then_some(End::Timeout),
-            number => Some(End::Signal(Signal(number as i32))),
+            number => Some(End::Signal(Signal(number))),
         };
         if requested.is_some() {
             self.0.is_noticed.store(true, Relaxed);
