@@ -47,10 +47,11 @@ const STACK: usize = 64 << 10;
 ///
 /// Returns the error of the operating system if it refuses the mask or the thread.
 pub fn stop_on_signals() -> io::Result<Stop> {
-    // SAFETY: the call takes a number.
-    let stop = Stop::by_signals(|signal| unsafe { libc::_exit(signal.status().into()) });
     let ending = || ENDING.into_iter().chain(ENDING_ON_LINUX);
     let awaited = set(ending().filter(|number| !is_ignored(*number)));
+    // SAFETY: the call takes a number.
+    let exit = |signal: Signal| unsafe { libc::_exit(signal.status().into()) };
+    let stop = Stop::by_signals(exit, move || take(&awaited));
     if is_ignored(SIGCHLD) {
         // SAFETY: the default action needs no handler.
         unsafe { libc::signal(SIGCHLD, libc::SIG_DFL) };
@@ -66,6 +67,24 @@ pub fn stop_on_signals() -> io::Result<Stop> {
     };
     std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(hear)?;
     Ok(stop)
+}
+
+/// Takes a signal of the set that has come while the thread that waits for it had no processor: whoever asks
+/// whether a signal has come, such as after the last command, need not wait for that thread. macOS has no such
+/// call.
+fn take(awaited: &sigset_t) -> Option<Signal> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the call only reads the set and the time, which are ours.
+        let number = unsafe { libc::sigtimedwait(awaited, std::ptr::null_mut(), &raw const at_once) };
+        (number > 0).then(|| Signal::of(number))
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        let _ = awaited;
+        None
+    }
 }
 
 /// Lets the program of a command begin with no signal blocked.

@@ -37,7 +37,8 @@ static STOP: OnceLock<Stop> = OnceLock::new();
 ///
 /// Returns the error of the operating system if it refuses the handler.
 pub fn stop_on_signals() -> io::Result<Stop> {
-    let stop = STOP.get_or_init(|| Stop::by_signals(|signal| vanity_search::engine::exit(signal.status())));
+    let stop =
+        STOP.get_or_init(|| Stop::by_signals(|signal| vanity_search::engine::exit(signal.status()), || None));
     // SAFETY: the function stays valid as long as the process.
     match unsafe { SetConsoleCtrlHandler(Some(take), 1) } {
         0 => Err(io::Error::last_os_error()),

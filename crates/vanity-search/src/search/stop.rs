@@ -95,6 +95,8 @@ pub struct Stop(Arc<State>);
 struct State {
     /// Ends the process at once, because of a signal.
     exit: Option<fn(Signal) -> !>,
+    /// Takes a signal that has come, and that nobody has heard yet.
+    take: Option<Box<dyn Fn() -> Option<Signal> + Send + Sync>>,
     /// The number of the signal that came last, or 0.
     signal: AtomicI32,
     /// The number of requests by signals.
@@ -119,11 +121,15 @@ impl Stop {
         Self::default()
     }
 
-    /// Returns a stop that signals request. `exit` ends the process at once.
+    /// Returns a stop that signals request. `exit` ends the process at once, and `take` takes a signal that has
+    /// come, and that nobody has heard yet.
     #[doc(hidden)]
     #[must_use]
-    pub fn by_signals(exit: fn(Signal) -> !) -> Self {
-        Self(Arc::new(State { exit: Some(exit), ..State::default() }))
+    pub fn by_signals(
+        exit: fn(Signal) -> !,
+        take: impl Fn() -> Option<Signal> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(State { exit: Some(exit), take: Some(Box::new(take)), ..State::default() }))
     }
 
     /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while requests are
@@ -192,6 +198,9 @@ impl Stop {
     /// signal may then end the process at once.
     #[must_use]
     pub fn requested(&self) -> Option<End> {
+        if let Some(signal) = self.0.take.as_ref().and_then(|take| take()) {
+            self.request(signal);
+        }
         let requested = match self.0.signal.load(Relaxed) {
             0 => self.is_over().then_some(End::Timeout),
             number => Some(End::Signal(Signal(number))),
