@@ -607,8 +607,12 @@ fn helpers(path: &Path) -> usize {
 fn nothing_waits_for_a_gpg_agent_that_is_gone() {
     let place = Place::new();
     let Some(agent) = GpgAgent::start(place.directory.path().join("gpg")) else { return };
-    let mut search = place.program(&["--agent", "--timeout", "500ms", "ab"]);
-    let ran = run(search.env("SSH_AUTH_SOCK", &agent.socket));
+    let mut search = place.program(&["--agent", "ab"]);
+    search.env("SSH_AUTH_SOCK", &agent.socket).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let search = start(&mut search);
+    agent.await_question();
+    kill_process(Pid::from_child(&search), Signal::TERM).unwrap();
+    let ran = search.end();
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("because the key is removed if you answer; "), "{ran:?}");
     let socket = agent.home.join("S.gpg-agent");

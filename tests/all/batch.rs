@@ -204,7 +204,7 @@ fn any_counts_keys_that_exist_already() {
     }
     assert_eq!(check_batch(directory.path()), 8);
 
-    let more = ["--any", "-n", "1000", "--timeout", "500ms", "ab", "+a", "-d"];
+    let more = ["--any", "-n", "1000", "--timeout", "1s", "ab", "+a", "-d"];
     let ran = run(program(&more).arg(directory.path()));
     assert!(ran.stderr.contains("the directory already has 8 of 1,000 keys\n"), "{}", ran.stderr);
 }
@@ -213,7 +213,7 @@ fn any_counts_keys_that_exist_already() {
 fn the_count_includes_keys_of_earlier_runs() {
     let directory = TempDir::new().unwrap();
     succeed(program(&["-n", "3", "ab", "-d"]).arg(directory.path()));
-    let ran = run(program(&["-n", "3", "--timeout", "300ms", "ab", NEVER, "-d"]).arg(directory.path()));
+    let ran = run(program(&["-n", "3", "--timeout", "1s", "ab", NEVER, "-d"]).arg(directory.path()));
     assert_eq!(ran.status, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("time limit reached: 3 of 6 keys found"), "{}", ran.stderr);
 }

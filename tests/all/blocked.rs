@@ -232,7 +232,8 @@ fn a_key_is_stored_while_the_terminal_is_stopped() {
     let Some(script) = require::tool("script") else { return };
     let (directory, mut typist) = loop {
         let directory = TempDir::new().unwrap();
-        let mut typist = Typist::start(&script, directory.path(), "$P -t 1 -o k abcd");
+        let line = "$P -t 1 -o k abcd; status=$?; read end; exit $status";
+        let mut typist = Typist::start(&script, directory.path(), line);
         // Ctrl-S stops the terminal, and Ctrl-Q continues it.
         typist.answer("1 in ", "\x13");
         std::thread::sleep(Duration::from_millis(20));
@@ -242,7 +243,7 @@ fn a_key_is_stored_while_the_terminal_is_stopped() {
         // The key was found before: again.
     };
     wait_until("a key is stored", || directory.path().join("k.pub").exists());
-    typist.answer("", "\x11");
+    typist.answer("", "\x11\n");
     let (status, shown) = typist.end();
     assert_eq!(status, Some(0), "{shown}");
     assert!(shown.contains("private key in k, public key in k.pub"), "{shown}");

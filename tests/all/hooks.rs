@@ -206,7 +206,7 @@ fn failing_commands_give_status_1_and_all_keys_are_kept() {
     }
     // One failure of several, and the timeout.
     let once = "if mkdir first; then exit 7; fi";
-    let args = ["-t", "1", "-n", "4", "--timeout", "500ms", "ab", NEVER, "-d", "more"];
+    let args = ["-t", "1", "-n", "4", "--timeout", "2s", "ab", NEVER, "-d", "more"];
     let ran = run(&mut search(directory.path(), once, &args));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.stderr.contains("error: 1 of 4 commands failed\n"), "{}", ran.stderr);

@@ -91,6 +91,11 @@ impl Drop for GpgAgent {
     }
 }
 
+/// Returns the file that exists once an agent with this directory has asked for a passphrase.
+fn asked(home: &Path) -> PathBuf {
+    home.join("asked")
+}
+
 impl GpgAgent {
     /// Starts a gpg-agent in a new directory. It asks for passphrases by a program that answers when
     /// [`Self::answer`] has been called. Returns `None` without the tool.
@@ -101,8 +106,9 @@ impl GpgAgent {
         let (pinentry, answer) = (home.join("pinentry"), home.join("answer"));
         let lines = format!(
             "#!/bin/sh\necho OK\nwhile read -r line; do case $line in\n\
-             GETPIN*) while [ ! -e '{}' -a -e \"$0\" ]; do sleep 0.05; done; printf 'S PIN_REPEATED\\nD word\\nOK\\n';;\n\
+             GETPIN*) : > '{}'; while [ ! -e '{}' -a -e \"$0\" ]; do sleep 0.05; done; printf 'S PIN_REPEATED\\nD word\\nOK\\n';;\n\
              BYE*) echo OK; exit;;\n*) echo OK;;\nesac; done\n",
+            asked(&home).display(),
             answer.display()
         );
         fs::write(&pinentry, lines).unwrap();
@@ -123,6 +129,11 @@ impl GpgAgent {
         let told = succeed(&mut ask).stdout;
         let pid = told.lines().next().unwrap().strip_prefix("D ").unwrap().parse().unwrap();
         Some(Self { home, socket, pid: Pid::from_raw(pid).unwrap(), _child: child })
+    }
+
+    /// Waits until it asks for a passphrase.
+    pub fn await_question(&self) {
+        wait_until("the agent asks for a passphrase", || asked(&self.home).exists());
     }
 
     /// Answers the questions for passphrases, those that are open and all others.
