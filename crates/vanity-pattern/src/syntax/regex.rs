@@ -101,9 +101,11 @@ impl Regex {
 }
 
 fn parse(text: &str, options: MatchOptions) -> Result<Hir, PatternError> {
+    // A body is one line. If a dot matches the ends of lines, too, automata are smaller.
     let parser = regex_syntax::ParserBuilder::new()
         .unicode(false)
         .utf8(false)
+        .dot_matches_new_line(true)
         .case_insensitive(!options.case_sensitive)
         .nest_limit(NEST_LIMIT)
         .build()

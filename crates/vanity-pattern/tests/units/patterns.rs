@@ -226,6 +226,9 @@ fn a_pattern_keeps_what_was_typed() {
         Matcher::bytes_for(&regex("^a.{20}b"))
     );
     assert!(Matcher::bytes_for(&regex("^a.{20}b")) > Matcher::bytes_for(&regex("^a.b")));
+    // No body has another line, so nothing takes memory to tell them apart.
+    assert_eq!(Matcher::bytes_for(&regex("^a.b")), Matcher::bytes_for(&regex("(?s)^a.b")));
+    assert!(Matcher::bytes_for(&regex("^a.b")) < Matcher::bytes_for(&regex("(?-s)^a.b")));
     let automaton = Automaton::of(&regex_syntax::parse("^a.{20}b").unwrap()).unwrap();
     // Each state has some twenty successors of four bytes.
     let states = automaton.states() as usize;
