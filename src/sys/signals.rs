@@ -57,21 +57,51 @@ pub fn stop_on_signals() -> io::Result<Stop> {
         unsafe { libc::signal(SIGCHLD, libc::SIG_DFL) };
     }
     block(&set(ending().chain([SIGPIPE, SIGXFSZ])))?;
-    let heard = stop.clone();
-    let hear = move || {
-        let mut number = 0;
-        // SAFETY: the set and the place are ours. The call fails only for a set without signals.
-        while unsafe { libc::sigwait(&raw const awaited, &raw mut number) } == 0 {
-            heard.request(Signal::of(number));
-        }
-    };
+    let hear = hearer(awaited, stop.clone())?;
     std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(hear)?;
     Ok(stop)
 }
 
-/// Takes a signal of the set that has come while the thread that waits for it had no processor: whoever asks
-/// whether a signal has come, such as after the last command, need not wait for that thread. macOS has no such
-/// call.
+/// Returns what the thread does that waits for signals of the set. It takes none that another thread could
+/// miss: see [`Stop::hear`].
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn hearer(awaited: sigset_t, stop: Stop) -> io::Result<impl FnOnce() + Send> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use std::os::fd::{FromRawFd as _, OwnedFd};
+    use std::time::Duration;
+
+    // SAFETY: the call only reads the set, which is ours.
+    let file = unsafe { libc::signalfd(-1, &raw const awaited, libc::SFD_CLOEXEC) };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the file is open, and nobody else has it.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    Ok(move || {
+        loop {
+            // If the call fails, it must not fail all the time.
+            if poll(&mut [PollFd::new(&file, PollFlags::IN)], None).is_err() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            stop.hear();
+        }
+    })
+}
+
+/// Returns what the thread does that waits for signals of the set.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn hearer(awaited: sigset_t, stop: Stop) -> io::Result<impl FnOnce() + Send> {
+    Ok(move || {
+        let mut number = 0;
+        // SAFETY: the set and the place are ours. The call fails only for a set without signals.
+        while unsafe { libc::sigwait(&raw const awaited, &raw mut number) } == 0 {
+            stop.request(Signal::of(number));
+        }
+    })
+}
+
+/// Takes a signal of the set that has come: whoever asks for one, such as after the last command, need not
+/// wait until the thread above has got a processor. macOS has no such call.
 fn take(awaited: &sigset_t) -> Option<Signal> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {

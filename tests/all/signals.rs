@@ -41,15 +41,12 @@ fn send(child: &Running, name: &str) {
 }
 
 /// Panics if a thread of the process does not block these signals: a handler of a library could take one away
-/// there. The thread that waits for them is shown without those that it waits for.
+/// there.
 pub fn check_masks(child: &Running) {
     let ending = ENDING.iter().fold(0_u64, |mask, (_, status)| mask | 1 << (status - 129));
     for thread in fs::read_dir(format!("/proc/{}/task", child.id())).unwrap() {
         // A thread can end meanwhile.
         let Ok(status) = fs::read_to_string(thread.unwrap().path().join("status")) else { continue };
-        if status.starts_with("Name:\tsignals\n") {
-            continue;
-        }
         let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:\t")).unwrap();
         assert_eq!(u64::from_str_radix(blocked, 16).unwrap() & ending, ending, "{status}");
     }
@@ -262,6 +259,20 @@ fn a_signal_during_the_last_command_is_the_status() {
     let mut search = program(&["-q", "ab", "-o", "k", "--exec", signal]);
     let ran = run(search.current_dir(&directory));
     assert_eq!((ran.status, ran.stderr.as_str()), (Some(130), ""));
+    check_pair(&directory.path().join("k"));
+}
+
+/// The same if a thread that has taken the signal gets no processor for a while.
+#[test]
+fn a_signal_during_the_last_command_that_is_taken_late_is_the_status() {
+    let Some(strace) = require::tool("strace") else { return };
+    let directory = TempDir::new().unwrap();
+    let mut traced = command(strace);
+    traced.args(["-f", "-qq", "-o", "trace", "-e", "trace=rt_sigtimedwait"]);
+    traced.args(["-e", "inject=rt_sigtimedwait:delay_exit=200000:when=1", executable(), "-q", "ab"]);
+    traced.args(["-o", "k", "--exec", "trap '' INT; kill -INT $PPID"]);
+    let ran = run(traced.current_dir(&directory));
+    assert_eq!(ran.status, Some(130), "{ran:?}");
     check_pair(&directory.path().join("k"));
 }
 

@@ -87,6 +87,9 @@ fn clock() -> Duration {
     }
 }
 
+/// Takes a signal that has come, and that nobody has heard yet.
+type Take = Box<dyn Fn() -> Option<Signal> + Send>;
+
 /// A request to end a search: a signal, or a time limit. Clones share it.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<State>);
@@ -95,8 +98,7 @@ pub struct Stop(Arc<State>);
 struct State {
     /// Ends the process at once, because of a signal.
     exit: Option<fn(Signal) -> !>,
-    /// Takes a signal that has come, and that nobody has heard yet.
-    take: Option<Box<dyn Fn() -> Option<Signal> + Send + Sync>>,
+    take: Option<Mutex<Take>>,
     /// The number of the signal that came last, or 0.
     signal: AtomicI32,
     /// The number of requests by signals.
@@ -125,11 +127,9 @@ impl Stop {
     /// come, and that nobody has heard yet.
     #[doc(hidden)]
     #[must_use]
-    pub fn by_signals(
-        exit: fn(Signal) -> !,
-        take: impl Fn() -> Option<Signal> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(State { exit: Some(exit), take: Some(Box::new(take)), ..State::default() }))
+    pub fn by_signals(exit: fn(Signal) -> !, take: impl Fn() -> Option<Signal> + Send + 'static) -> Self {
+        let take: Take = Box::new(take);
+        Self(Arc::new(State { exit: Some(exit), take: Some(Mutex::new(take)), ..State::default() }))
     }
 
     /// Requests the stop once `time` has passed. Calls `end` soon after that, but not while requests are
@@ -170,6 +170,16 @@ impl Stop {
         }
     }
 
+    /// Requests the stop by the signals that have come. Another thread that has taken one is waited for.
+    #[doc(hidden)]
+    pub fn hear(&self) {
+        let Some(take) = &self.0.take else { return };
+        let take = take.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(signal) = take() {
+            self.request(signal);
+        }
+    }
+
     /// Makes this number of signals requests, and the limit, too. The caller looks at them. A further signal
     /// ends the process at once. With 0, every signal and the limit do, and a signal that nobody has noticed
     /// ends it now.
@@ -198,9 +208,7 @@ impl Stop {
     /// signal may then end the process at once.
     #[must_use]
     pub fn requested(&self) -> Option<End> {
-        if let Some(signal) = self.0.take.as_ref().and_then(|take| take()) {
-            self.request(signal);
-        }
+        self.hear();
         let requested = match self.0.signal.load(Relaxed) {
             0 => self.is_over().then_some(End::Timeout),
             number => Some(End::Signal(Signal(number))),
