@@ -45,7 +45,7 @@ const STACK: usize = 64 << 10;
 ///
 /// # Errors
 ///
-/// Returns the error of the operating system if it refuses the mask or the thread.
+/// Returns the error of the operating system if it refuses the mask, the descriptor or the thread.
 pub fn stop_on_signals() -> io::Result<Stop> {
     let ending = || ENDING.into_iter().chain(ENDING_ON_LINUX);
     let awaited = set(ending().filter(|number| !is_ignored(*number)));
