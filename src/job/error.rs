@@ -29,7 +29,7 @@ pub enum JobError {
         _ => "a signal ended the program",
     })]
     Stopped(End),
-    /// The system refuses the thread that hears signals.
+    /// The system refuses the thread that hears signals, or its descriptor.
     #[error("cannot handle signals: {0}")]
     Signals(io::Error),
     /// The operating system's random generator failed.
@@ -98,6 +98,9 @@ impl JobError {
         let hint = match self {
             Self::Unkept { hint, .. } | Self::Stdout(_, hint) => return hint.clone(),
             Self::Search(SearchError::FalseHit(_)) => ANOTHER_ENGINE,
+            Self::Signals(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                "raise the limit of open files (ulimit -n)"
+            }
             Self::Search(SearchError::Threads(_)) | Self::Thread(_) | Self::Signals(_) => {
                 "use fewer threads, with -t N, or raise the limit of processes (ulimit -u, pids.max)"
             }

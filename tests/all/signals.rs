@@ -276,6 +276,19 @@ fn a_signal_during_the_last_command_that_is_taken_late_is_the_status() {
     check_pair(&directory.path().join("k"));
 }
 
+#[test]
+fn too_few_open_files_to_hear_signals_are_an_error() {
+    let Some(strace) = require::tool("strace") else { return };
+    let directory = TempDir::new().unwrap();
+    let mut traced = command(strace);
+    traced.args(["-f", "-qq", "-o", "trace", "-e", "trace=signalfd4"]);
+    traced.args(["-e", "inject=signalfd4:error=EMFILE", executable(), "ab", "-o", "k"]);
+    let ran = run(traced.current_dir(&directory));
+    let message = "error: cannot handle signals: Too many open files (os error 24)\n\
+                   hint: raise the limit of open files (ulimit -n)\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (Some(2), message));
+}
+
 /// The time limit is that of the whole command, commands after finds included.
 #[test]
 fn the_time_limit_ends_the_waiting_for_commands() {
